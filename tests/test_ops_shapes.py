@@ -221,6 +221,31 @@ def test_refusals_teach_and_leave_no_operation(name: str) -> None:
         assert kinds <= {"Placeholder", "Const", "Relu", "StopGradient", "ExpandDims", "Cast"}
 
 
+#: calls that give an argument under its name and under its old one
+TWICE: list[tuple[Callable[[], object], str]] = [
+    (lambda: tf.reduce_sum(p(2, 3), axis=0, reduction_indices=1), "axis"),
+    (lambda: tf.reduce_any(tf.ones([2]) > 0, axis=0, reduction_indices=0), "axis"),
+    (lambda: tf.reduce_max(p(2), keepdims=True, keep_dims=False), "keepdims"),
+    (lambda: tf.argmax(p(2, 3), axis=0, dimension=1), "axis"),
+    (lambda: tf.argmin(p(2, 3), axis=1, dimension=1), "axis"),
+    (lambda: tf.expand_dims(p(2), axis=0, dim=1), "axis"),
+    (lambda: tf.squeeze(p(1, 1), axis=0, squeeze_dims=[1]), "axis"),
+    (lambda: tf.nn.softmax(p(2, 3), axis=0, dim=1), "axis"),
+    (lambda: tf.nn.l2_normalize(p(2, 3), axis=0, dim=1), "axis"),
+    (lambda: tf.nn.moments(p(2, 3), [0], keep_dims=True, keepdims=True), "keepdims"),
+    (lambda: tf.norm(p(2, 3), keep_dims=True, keepdims=False), "keepdims"),
+    (lambda: tf.losses.cosine_distance(p(2), p(2), axis=0, dim=0), "axis"),
+    (lambda: tf.reverse_sequence(p(2, 3), [1, 1], seq_axis=1, seq_dim=1), "seq_axis"),
+]
+
+
+@pytest.mark.parametrize("build, argument", TWICE)
+def test_an_argument_has_one_name_in_a_call(build: Callable[[], object], argument: str) -> None:
+    words = rf"Can't specify both '{argument}' and '\w+', its old name; give '{argument}' alone"
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=words):
+        build()
+
+
 DTYPES = [
     (lambda: tf.constant([1]) / 2, "float64"),
     (lambda: tf.constant([1]) // 2, "int32"),

@@ -10,7 +10,17 @@ from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import filling, joining, primitive, shapes
-from graphio.ops.emit import INTEGER, describe, int_value, node, require, scope, static_ints, whole
+from graphio.ops.emit import (
+    INTEGER,
+    describe,
+    int_value,
+    node,
+    renamed,
+    require,
+    scope,
+    static_ints,
+    whole,
+)
 from graphio.ops.padding import channels_first
 from graphio.ops.primitive import binary, cast, compare
 from graphio.ops.shapes import Dims, dims_of
@@ -54,8 +64,8 @@ def reverse_sequence(
     Raises:
         ValueError: an axis is out of range, or both are the same.
     """
-    time = seq_dim if seq_axis is None else seq_axis
-    batch = batch_dim if batch_axis is None else batch_axis
+    time = renamed("seq_axis", seq_axis, "seq_dim", seq_dim)
+    batch = renamed("batch_axis", batch_axis, "batch_dim", batch_dim)
     if time is None:
         raise ValueError("reverse_sequence: give seq_axis")
     with scope(name, "ReverseSequence") as at:

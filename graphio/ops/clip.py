@@ -11,7 +11,7 @@ from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import math, primitive, reduction
-from graphio.ops.emit import like, scalar, scope
+from graphio.ops.emit import like, renamed, scalar, scope
 from graphio.ops.primitive import binary, compare, select
 
 __all__ = [
@@ -44,7 +44,7 @@ def norm(
     Raises:
         ValueError: ord is none of these.
     """
-    keep = bool(keep_dims if keepdims is None else keepdims)
+    keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with scope(name, "norm") as at:
         x = convert_to_tensor(tensor, name="tensor")
         if ord in ("euclidean", "fro", 2, 2.0):

@@ -17,6 +17,7 @@ from graphio.ops.emit import (
     is_symbolic,
     like,
     operation,
+    renamed,
     require,
     scalar,
     scope,
@@ -54,7 +55,8 @@ def softmax_cross_entropy_with_logits_v2(
     Raises:
         ValueError: the shapes differ, or the rank is not known and axis is another than -1.
     """
-    place = -1 if axis is None and dim is None else (dim if axis is None else axis)
+    given = renamed("axis", axis, "dim", dim)
+    place = -1 if given is None else given
     with scope(name, "softmax_cross_entropy_with_logits") as at:
         x = convert_to_tensor(logits, name="logits")
         require(x, FLOATING, "SoftmaxCrossEntropyWithLogits", "logits")

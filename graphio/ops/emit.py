@@ -32,6 +32,7 @@ __all__ = [
     "node",
     "operands",
     "operation",
+    "renamed",
     "require",
     "scalar",
     "scope",
@@ -139,6 +140,19 @@ def like(value: Any, first: Tensor, op: str, names: tuple[str, str]) -> Tensor:
         )
     label = names[1].replace("[", "_").replace("]", "")
     return convert_to_tensor(value, dtype=wanted, name=label)
+
+
+def renamed(name: str, value: Any, old_name: str, old_value: Any) -> Any:
+    """The value of an argument that has an old name, too.
+
+    Raises:
+        ValueError: it is given under both names.
+    """
+    if value is not None and old_value is not None:
+        raise ValueError(
+            f"Can't specify both '{name}' and '{old_name}', its old name; give '{name}' alone"
+        )
+    return old_value if value is None else value
 
 
 def require(tensor: Tensor, kind: str, op: str, parameter: str = "x") -> None:

@@ -11,7 +11,7 @@ from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, crossentropy, math, nn, primitive, reduction, shapes
 from graphio.ops.arithmetic import div_no_nan
-from graphio.ops.emit import like, scalar, scope
+from graphio.ops.emit import like, renamed, scalar, scope
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
 
@@ -275,7 +275,7 @@ def cosine_distance(
     Raises:
         ValueError: the shapes differ, or axis is not given.
     """
-    place = dim if axis is None else axis
+    place = renamed("axis", axis, "dim", dim)
     if place is None:
         raise ValueError("You must specify 'axis'.")
     with _scope(scope, "cosine_distance_loss") as at:

@@ -18,6 +18,7 @@ from graphio.ops.emit import (
     is_symbolic,
     like,
     node,
+    renamed,
     require,
     scalar,
     scope,
@@ -200,12 +201,12 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
     Raises:
         ValueError: axis is out of range.
     """
-    return _softmax("Softmax", logits, dim if axis is None else axis, name)
+    return _softmax("Softmax", logits, renamed("axis", axis, "dim", dim), name)
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """log(softmax(logits)) without overflow; arguments as softmax's."""
-    return _softmax("LogSoftmax", logits, dim if axis is None else axis, name)
+    return _softmax("LogSoftmax", logits, renamed("axis", axis, "dim", dim), name)
 
 
 def _softmax(op: str, logits: Any, axis: Any, name: str | None) -> Tensor:
@@ -243,7 +244,7 @@ def l2_normalize(
     """
     with scope(name, "l2_normalize") as at:
         tensor = convert_to_tensor(x, name="x")
-        axes = dim if axis is None else axis
+        axes = renamed("axis", axis, "dim", dim)
         total = reduction.reduce_sum(math.square(tensor), axes, keepdims=True)
         return math.multiply(tensor, math.rsqrt(math.maximum(total, epsilon)), name=at)
 
@@ -269,7 +270,7 @@ def moments(
     Returns:
         (mean, variance); the variance divides by the count.
     """
-    keep = bool(keep_dims if keepdims is None else keepdims)
+    keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with scope(name, "moments"):
         tensor = convert_to_tensor(x, name="x")
         mean = reduction.reduce_mean(tensor, axes, keepdims=True, name="mean")

@@ -20,6 +20,7 @@ from graphio.ops.emit import (
     ints,
     is_symbolic,
     node,
+    renamed,
     require,
     scalar,
     scope,
@@ -91,8 +92,8 @@ def _old_names(
 ) -> tuple[Any, bool]:
     """TensorFlow's two generations of argument names in one."""
     return (
-        reduction_indices if axis is None else axis,
-        bool(keep_dims if keepdims is None else keepdims),
+        renamed("axis", axis, "reduction_indices", reduction_indices),
+        bool(renamed("keepdims", keepdims, "keep_dims", keep_dims)),
     )
 
 
@@ -122,7 +123,7 @@ def reduce_sum(
         keep_dims: the old name of keepdims.
 
     Raises:
-        ValueError: an axis is out of range.
+        ValueError: an axis is out of range, or an argument is given under both its names.
     """
     axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
     return _reduce("ReduceSum", "Sum", input_tensor, axes, keep, name)
@@ -323,9 +324,10 @@ def argmax(
         output_type: int64 or int32.
 
     Raises:
-        ValueError: axis is out of range.
+        ValueError: axis is out of range, or given under both names.
     """
-    return _place("ArgMax", "ArgMax", input, dimension if axis is None else axis, name, output_type)
+    place = renamed("axis", axis, "dimension", dimension)
+    return _place("ArgMax", "ArgMax", input, place, name, output_type)
 
 
 def argmin(
@@ -336,7 +338,8 @@ def argmin(
     output_type: Any = dtypes.int64,
 ) -> Tensor:
     """Where along axis the smallest element is, the first of equal ones; see argmax."""
-    return _place("ArgMin", "ArgMin", input, dimension if axis is None else axis, name, output_type)
+    place = renamed("axis", axis, "dimension", dimension)
+    return _place("ArgMin", "ArgMin", input, place, name, output_type)
 
 
 # ---- running sums ----

@@ -20,6 +20,7 @@ from graphio.ops.emit import (
     ints,
     node,
     operands,
+    renamed,
     scope,
     static_ints,
 )
@@ -112,9 +113,9 @@ def expand_dims(
         dim: the old name of axis.
 
     Raises:
-        ValueError: axis is out of range, or neither axis nor dim is given.
+        ValueError: axis is out of range, or neither or both of axis and dim are given.
     """
-    place = dim if axis is None else axis
+    place = renamed("axis", axis, "dim", dim)
     if place is None:
         raise ValueError("expand_dims: give axis, the place of the new axis")
     with scope(name, "ExpandDims") as at:
@@ -140,9 +141,10 @@ def squeeze(
         squeeze_dims: the old name of axis.
 
     Raises:
-        ValueError: an axis is out of range or known not to be of size 1.
+        ValueError: an axis is out of range or known not to be of size 1, or both axis and
+            squeeze_dims are given.
     """
-    given = squeeze_dims if axis is None else axis
+    given = renamed("axis", axis, "squeeze_dims", squeeze_dims)
     with scope(name, "Squeeze") as at:
         x = convert_to_tensor(input, name="input")
         dims = dims_of(x)

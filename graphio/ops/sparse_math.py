@@ -13,7 +13,17 @@ from graphio.ops import math, primitive, reduction, reshaping, scattering, shape
 from graphio.ops import sparse_parts as parts
 from graphio.ops.array import stop_gradient
 from graphio.ops.comparison import logical_not
-from graphio.ops.emit import FLOATING, NUMERIC, describe, node, require, scalar, scope, static_ints
+from graphio.ops.emit import (
+    FLOATING,
+    NUMERIC,
+    describe,
+    node,
+    renamed,
+    require,
+    scalar,
+    scope,
+    static_ints,
+)
 from graphio.ops.index import one_hot
 from graphio.ops.primitive import binary, compare, int_vector, last, select
 from graphio.ops.shapes import dims_of
@@ -229,8 +239,8 @@ def _reduction_builder(
         sp = as_sparse(sp_input, "sp_input")
         with scope(None, tf_type) as at:
             require(sp.values, NUMERIC, tf_type, "sp_input")
-            axes = reduction_axes if axis is None else axis
-            keep = bool(keep_dims if keepdims is None else keepdims)
+            axes = renamed("axis", axis, "reduction_axes", reduction_axes)
+            keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
             kept = _Reduction(sp, axes, keep, tf_type, at)
             combined = functools.partial(combine, sp.values)
             return kept.sparse(combined) if sparse else kept.dense(combined, at)

@@ -17,6 +17,7 @@ from graphio.ops.emit import (
     like,
     node,
     operands,
+    renamed,
     require,
     scalar,
     scope,
@@ -183,7 +184,7 @@ def weighted_moments(
     Returns:
         (mean, variance).
     """
-    keep = bool(keep_dims if keepdims is None else keepdims)
+    keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with scope(name, "weighted_moments"):
         tensor = convert_to_tensor(x, name="x")
         require(tensor, FLOATING, "weighted_moments")
@@ -226,7 +227,7 @@ def sufficient_statistics(
     Returns:
         (count, sum, sum of squares, shift).
     """
-    keep = bool(keep_dims if keepdims is None else keepdims)
+    keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with scope(name, "sufficient_statistics"):
         tensor = convert_to_tensor(x, name="x")
         require(tensor, FLOATING, "sufficient_statistics")

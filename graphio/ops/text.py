@@ -11,7 +11,16 @@ from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
 from graphio.ops import primitive, shapes
-from graphio.ops.emit import INTEGER, describe, node, operation, require, scope, static_ints
+from graphio.ops.emit import (
+    INTEGER,
+    describe,
+    node,
+    operation,
+    renamed,
+    require,
+    scope,
+    static_ints,
+)
 from graphio.ops.primitive import binary, cast
 from graphio.ops.shapes import Dims, dims_of
 from graphio.ops.text_calls import as_bytes, as_text, utf8_cased
@@ -183,13 +192,13 @@ def reduce_join(
     Raises:
         ValueError: an axis is out of range.
     """
-    keep = bool(keep_dims if keepdims is None else keepdims)
+    keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with scope(name, "ReduceJoin") as at:
         x = as_text(inputs, "inputs")
         rank = x.shape.ndims
         if rank is None:
             raise ValueError("reduce_join: the rank of inputs must be known; use set_shape")
-        given = static_ints(reduction_indices if axis is None else axis)
+        given = static_ints(renamed("axis", axis, "reduction_indices", reduction_indices))
         wanted = list(range(rank))[::-1] if given is None else [a or 0 for a in given]
         axes = [shapes.normalize_axis(a, rank, describe(at, "ReduceJoin")) for a in wanted]
 
