@@ -15,6 +15,7 @@ import numpy as np
 
 from graphio import dtypes, scopes, source
 from graphio.collections import GraphKeys
+from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Graph, Tensor
 from graphio.tensor_shape import TensorShape, as_shape
@@ -360,7 +361,7 @@ def get_variable(
         trainable: whether optimizers change it.
         collections: names of collections to join; None: the global variables.
         caching_device, partitioner, use_resource: accepted.
-        validate_shape: False takes an initial value of unknown shape.
+        validate_shape: False takes an initial value of unknown shape, or another than shape.
         custom_getter: called as f(getter, name, ...) in the place of this function.
         constraint: a function from the value after an update to the value to keep.
         synchronization, aggregation: kept for who asks.
@@ -425,13 +426,14 @@ def _get(
             f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you "
             "mean to set reuse=tf.AUTO_REUSE in VarScope?"
         )
-    value, kind = _initial_value(name, shape, wanted, initializer)
+    validate = options.get("validate_shape", True)
+    value, kind = _initial_value(name, shape, wanted, initializer, validate)
     with scopes.control_dependencies(None), scopes.name_scope(None):
         made = Variable(
             value,
             trainable=options.get("trainable", True),
             collections=options.get("collections"),
-            validate_shape=options.get("validate_shape", True),
+            validate_shape=validate,
             name=name,
             dtype=kind,
             constraint=options.get("constraint"),
@@ -464,7 +466,7 @@ def _shared(found: Variable, name: str, shape: Any, dtype: DType | None, reuse: 
 
 
 def _initial_value(
-    name: str, shape: Any, dtype: DType | None, initializer: Any
+    name: str, shape: Any, dtype: DType | None, initializer: Any, validate: bool
 ) -> tuple[Any, DType | None]:
     """What to give Variable: a value, or a function that builds one."""
     static = as_shape(shape)
@@ -487,7 +489,17 @@ def _initial_value(
                 f"Shape of a new variable ({name}) must be fully defined, but instead was {static}."
             )
         return initializer, dtype
-    return lambda: _call(initializer, static, dtype), dtype
+
+    def build() -> Any:
+        value = convert_to_tensor(_call(initializer, static, dtype), dtype, name="initial_value")
+        if validate and not value.shape.is_compatible_with(static):
+            raise ValueError(
+                f"The initializer of variable {name} gave shape {value.shape}, expected {static}, "
+                "the shape asked for; validate_shape=False takes any"
+            )
+        return value
+
+    return build, dtype
 
 
 def _dtype_of(value: Any) -> DType | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -244,6 +245,31 @@ def test_a_run_that_fails_says_what_it_had_assigned(target: str) -> None:
         session.run(v.initializer)
         with pytest.raises(tf.errors.InvalidArgumentError, match="already assigned.*: v"):
             session.run([step, bad], {indices: [7]})
+
+
+#: initializers that give another shape than [2, 2], whatever is asked for
+OTHER_SHAPES: list[Any] = [
+    lambda: tf.ones([3]),
+    lambda shape: np.ones(3, np.float32),
+    lambda shape, dtype: [tf.constant(1.0), 2.0],
+    lambda shape, dtype=None, partition_info=None: tf.zeros([2, 2, 1], dtype),
+]
+
+
+@TARGETS
+def test_an_initializer_gives_the_shape_asked_for(target: str) -> None:
+    for i, initializer in enumerate(OTHER_SHAPES):
+        words = rf"variable v{i} gave shape .*, expected \(2, 2\)"
+        with pytest.raises(ValueError, match=words):
+            tf.get_variable(f"v{i}", [2, 2], initializer=initializer)
+    assert tf.global_variables() == []
+    fitting = tf.get_variable("fitting", [3], initializer=OTHER_SHAPES[0])
+    taken = tf.get_variable("taken", initializer=OTHER_SHAPES[0])
+    free = tf.get_variable("free", [2], initializer=OTHER_SHAPES[0], validate_shape=False)
+    with tf.Session(target) as session:
+        session.run(tf.global_variables_initializer())
+        for found in session.run([fitting, taken, free]):
+            assert found.tolist() == [1, 1, 1]
 
 
 @TARGETS
