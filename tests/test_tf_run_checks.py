@@ -187,6 +187,40 @@ def test_a_reflection_needs_less_than_the_size(target: str, shape: Any) -> None:
                     session.run(tf.pad(x, pads, "REFLECT"), feeds)
 
 
+@TARGETS
+@pytest.mark.parametrize("form", ["NHWC", "NCHW"])
+@pytest.mark.parametrize(
+    "channels, length", [(3, 3), (3, None), (None, 1), (None, 3), (None, None)]
+)
+def test_a_bias_has_a_number_for_each_channel(
+    target: str, form: str, channels: int | None, length: int | None
+) -> None:
+    x = np.arange(2 * 2 * 2 * 3, dtype=np.float32).reshape(2, 2, 2, 3)
+    shape: list[int | None] = [None, 2, 2, channels]
+    if form == "NCHW":
+        x, shape = x.transpose(0, 3, 1, 2), [None, channels, 2, 2]
+    value, bias = tf.placeholder(tf.float32, shape), tf.placeholder(tf.float32, [length])
+    made = tf.nn.bias_add(value, bias, form)
+    slopes = tf.gradients(made, [value, bias])
+    axis = form.index("C")
+    line = [1, 1, 1, 1]
+    line[axis] = 3
+    with tf.Session(target) as session:
+        for n, m in ((3, 3), (3, 1), (1, 3), (3, 2), (1, 1)):
+            part = x.take(range(n), axis)
+            feeds = {value: part, bias: VECTOR[:m]}
+            if channels not in (n, None) or length not in (m, None):
+                continue
+            if n != m:
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    session.run(made, feeds)
+                continue
+            line[axis] = m
+            found, (dx, db) = session.run([made, slopes], feeds)
+            np.testing.assert_array_equal(found, part + VECTOR[:m].reshape(line))
+            assert dx.shape == part.shape and db.tolist() == [8] * m
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
     "negative padding": (lambda: tf.pad(tf.ones([2, 2]), [[0, -1], [0, 0]]), ValueError),
     "a negative size": (lambda: tf.eye(-1), ValueError),

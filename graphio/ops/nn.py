@@ -9,7 +9,7 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, index, linear, math, primitive, random, reduction, shapes
+from graphio.ops import array, index, linear, math, primitive, random, reduction, shapes, shaping
 from graphio.ops.emit import (
     FLOATING,
     NUMERIC,
@@ -23,7 +23,7 @@ from graphio.ops.emit import (
     scalar,
     scope,
 )
-from graphio.ops.primitive import binary, compare, reduce_sum, select
+from graphio.ops.primitive import binary, compare, last, reduce_sum, select
 from graphio.ops.shapes import dims_of
 
 __all__ = [
@@ -145,6 +145,7 @@ def bias_add(
     Raises:
         ValueError: bias is no vector, its length is not that of the channels, or data_format is
             none of these.
+        InvalidArgumentError: of the run, the length of bias is not that of the channels.
     """
     with scope(name, "BiasAdd") as at:
         x = convert_to_tensor(value, name="value")
@@ -165,13 +166,30 @@ def bias_add(
                     f"{describe(at, 'BiasAdd')} with input shapes: {shapes.text(dims)}, "
                     f"{shapes.text_of(b)}."
                 )
-            channels = dims[1 if first else -1]
-            shapes.merge((channels,), dims_of(b), describe(at, "BiasAdd"))
+            shapes.merge((dims[1 if first else -1],), dims_of(b), describe(at, "BiasAdd"))
+        x, b = _one_for_each_channel(x, b, 1 if first else -1)
         if first:
             if dims is None:
                 raise ValueError("bias_add: NCHW needs the rank of value; use set_shape")
             b = primitive.unsqueeze(b, list(range(1, len(dims) - 1)))
         return node("Add", [x, b], x.dtype, dims, name=at, tf_type="BiasAdd")
+
+
+def _one_for_each_channel(x: Tensor, bias: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """Both, once the bias is known to be as long as the axis: 1 would spread over more."""
+    dims, length = dims_of(x), dims_of(bias)
+    channels = None if dims is None else dims[axis]
+    if length is not None and length[0] is not None:
+        if channels is None and dims is not None:
+            sizes: list[int | None] = [None] * len(dims)
+            sizes[axis] = length[0]
+            x = shaping.ensure_shape(x, sizes)
+        return x, bias
+    if channels is not None:
+        return x, shaping.ensure_shape(bias, [channels])
+    sizes_now = primitive.shape_of(x)
+    size = primitive.slice_axes(sizes_now, [axis], [last if axis < 0 else axis + 1], [0])
+    return x, primitive.reshape(bias, size, (None,))
 
 
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
