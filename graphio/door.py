@@ -27,11 +27,14 @@ _MAKERS = (
     "graphio.ops.metrics", "graphio.variable_scope", "graphio.rnn", "graphio.train.",
     "graphio.templates",
 )  # fmt: skip
+#: modules whose functions build in the graph of their tensors
+_OPERATORS = ("graphio.ops.", "graphio.gradients")
 _guards: dict[Callable[..., object], Callable[..., object]] = {}
 
 
 def guarded(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, whose failing takes its operations back; see source.refusal."""
+    """The function, whose failing takes its operations back; see source.refusal. An operator builds
+    in the graph of its tensors."""
 
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
@@ -49,8 +52,11 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
                     raise
                 raise said from error
 
-    _guards[function] = _guards[call] = call
-    return call
+    made: Callable[P, R] = call
+    if function.__module__.startswith(_OPERATORS) and not function.__module__.startswith(_MAKERS):
+        made = scopes.in_graph_of_inputs(call)
+    _guards[function] = _guards[made] = made
+    return made
 
 
 def keeping(function: Callable[P, R]) -> Callable[P, R]:

@@ -291,7 +291,10 @@ class Graph:
             tensor = tensor if found is None else found
             graph = graph.outer
         if not self.encloses(tensor):
-            hint = "all tensors of an operation belong to one graph"
+            hint = (
+                "all tensors of an operation belong to one graph, and this one's graph is not the "
+                "default graph here; build inside `with tensor.graph.as_default():`"
+            )
             if tensor.graph.root is self.root:
                 raise InaccessibleTensorError(
                     f"{tensor!r} must be from the same graph as the operation: it belongs to the "

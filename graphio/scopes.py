@@ -6,20 +6,27 @@ The default graph is one a thread; everything else belongs to a graph.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from graphio import source
+from graphio.composite import Composite
+from graphio.tensor import Tensor
 
 if TYPE_CHECKING:
     from graphio.graph import Graph
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 __all__ = [
     "colocate_with",
     "control_dependencies",
     "device",
     "get_default_graph",
+    "in_graph_of_inputs",
     "name_scope",
     "reset_default_graph",
 ]
@@ -68,6 +75,36 @@ def graph_as_default(graph: Graph) -> Iterator[Graph]:
         if not _stack.graphs or _stack.graphs[-1] is not graph:
             raise AssertionError("Nesting violated for the stack of default graphs")
         _stack.graphs.pop()
+
+
+def in_graph_of_inputs(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, for which the graph of its tensors is the default one, as it is in TensorFlow,
+    where all that it is given are of one other graph, and not of a branch or loop there."""
+
+    @functools.wraps(function)
+    def call(*arguments: P.args, **options: P.kwargs) -> R:
+        other = _other_graph((*arguments, *options.values()))
+        if other is None:
+            return function(*arguments, **options)
+        with other.as_default():
+            return function(*arguments, **options)
+
+    return call
+
+
+def _other_graph(values: Iterable[Any]) -> Graph | None:
+    here, found = get_default_graph().root, None
+    for value in values:
+        for part in value if isinstance(value, (list, tuple)) else (value,):
+            if not isinstance(part, Composite) and not Tensor.is_like(part):
+                continue
+            graph: Graph = part.graph
+            if graph.root is here or graph.outer is not None or graph.taken_back:
+                return None
+            if found is not None and found is not graph:
+                return None
+            found = graph
+    return found
 
 
 class name_scope:

@@ -64,10 +64,11 @@ class Tensor:
     @classmethod
     def overload(cls, method: str, function: Callable[..., Any]) -> None:
         """Gives all tensors a Python operator; the families of graphio.ops call this."""
-        setattr(cls, method, function)
-        _operators[method] = function
-        for tensor_like in _tensor_likes:
-            setattr(tensor_like, method, function)
+        from graphio.scopes import in_graph_of_inputs
+
+        _operators[method] = operator = in_graph_of_inputs(function)
+        for tensor_like in (cls, *_tensor_likes):
+            setattr(tensor_like, method, operator)
 
     @classmethod
     def share_operators(cls, tensor_like: type) -> None:
@@ -75,6 +76,11 @@ class Tensor:
         _tensor_likes.append(tensor_like)
         for method, function in _operators.items():
             setattr(tensor_like, method, function)
+
+    @classmethod
+    def is_like(cls, value: Any) -> bool:
+        """Whether value is a tensor or of a class that has a tensor's operators."""
+        return isinstance(value, (cls, *_tensor_likes))
 
     if TYPE_CHECKING:
         # What graphio.ops.math gives to tensors by overload.

@@ -86,6 +86,54 @@ def test_tensors_of_two_graphs_do_not_mix(graph: tf.Graph) -> None:
         b = tf.constant(2.0)
         with pytest.raises(ValueError, match="must be from the same graph"):
             tf.add(b, a)
+        with pytest.raises(ValueError, match=r"with tensor\.graph\.as_default\(\):"):
+            _ = a + b
+
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+
+
+@TARGETS
+def test_operations_go_to_the_graph_of_their_inputs(graph: tf.Graph, target: str) -> None:
+    other = tf.Graph()
+    with other.as_default():
+        x = tf.placeholder(tf.float32, [2])
+        v = tf.Variable([1.0, 2.0])
+    y = (1.0 - x) * v
+    values = [
+        y,
+        -x[::-1],
+        tf.concat([y, tf.nn.relu(x)], 0),
+        tf.cond(x[0] > 0, lambda: x * 2.0, lambda: tf.constant([5.0, 5.0])),
+        tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a * x), [x[0] * 0, x])[1],
+        *tf.gradients(y, [x, v]),
+    ]
+    assert all(value.graph is other for value in values)
+    assert graph.get_operations() == []
+    with tf.Session(target, graph=other) as session:
+        session.run(v.initializer)
+        found = session.run(values, {x: [3.0, -1.0]})
+    expected = [[-2, 4], [1, -3], [-2, 4, 3, 0], [6, -2], [27, -1], [-1, -2], [-2, 2]]
+    for value, right in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(value, right)
+
+
+def test_a_refused_operation_leaves_the_graph_of_its_inputs_as_it_was(graph: tf.Graph) -> None:
+    with tf.Graph().as_default() as other:
+        a = tf.ones([2, 3])
+    before = other.get_operations()
+    with pytest.raises(ValueError, match="MatMul"):
+        tf.matmul(a, a)
+    assert other.get_operations() == before and graph.get_operations() == []
+
+
+def test_a_tensor_of_a_branch_of_another_graph_is_not_for_the_outside(graph: tf.Graph) -> None:
+    kept: list[tf.Tensor] = []
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [])
+        tf.cond(x > 0, lambda: kept.append(x * 2.0) or x, lambda: x)
+    with pytest.raises(ValueError, match="must be from the same graph"):
+        _ = kept[0] + 1.0
 
 
 def test_a_finalized_graph_refuses_operations(graph: tf.Graph) -> None:
