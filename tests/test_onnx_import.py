@@ -196,6 +196,14 @@ def test_numbers_known_while_importing_wrap_as_they_do_in_a_run(target: str) -> 
     assert found["zeros"].shape == (2, 3)
 
 
+def test_an_input_with_a_default_is_a_weight_and_is_not_fed() -> None:
+    nodes, weights = [node("Add", ["x", "b"], ["y"])], {"b": np.float32([1, 2, 3])}
+    made = model(nodes, {**X, "b": (FLOAT, [3])}, ["y"], weights)
+    np.testing.assert_array_equal(run(made, "", x=DATA)["y"], DATA + weights["b"])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="unknown b; its inputs are x"):
+        run(made, "", x=DATA, b=weights["b"])
+
+
 @ENGINES
 def test_nodes_may_come_in_any_order(target: str) -> None:
     nodes = [node("Add", ["a", "b"], ["y"]), node("Neg", ["a"], ["b"]), node("Relu", ["x"], ["a"])]
