@@ -106,6 +106,25 @@ static void plans_gaps(ci_out *graph, ci_out *model, size_t n) {
   hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
+/* Outputs of 1024 floats, which are computed where the caller wants them. */
+static void plans_outputs(ci_out *graph, ci_out *model, size_t n) {
+  ci_out signature = {0};
+  char longer[20], wide[20] = "-x";
+  hostile_bind(&signature, CI_PB_SIGNATURE_INPUT, "x", "-x");
+  hostile_x(graph);
+  for (int i = 0; i < 9; i++) {
+    snprintf(longer, sizeof longer, "-w%d", i);
+    hostile_step(graph, CI_PB_GRAPH_NODE, longer, "Concat", wide, wide);
+    memcpy(wide, longer, sizeof wide);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const hostile_key key = hostile_sorted(i);
+    hostile_step(graph, CI_PB_GRAPH_NODE, key.bytes, "Neg", wide, NULL);
+    hostile_bind(&signature, CI_PB_SIGNATURE_OUTPUT, key.bytes, key.bytes);
+  }
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
 static void plans_variable(ci_out *graph, const char *name, const char *op, const char *variable, const char *input) {
   ci_out node = hostile_node(name, op, 1), text = {0}, attribute = {0};
   hostile_text(&node, CI_PB_NODE_DOMAIN, "graphio");
@@ -155,6 +174,7 @@ static void plans_late_assigns(ci_out *graph, ci_out *model, size_t n) { plans_a
 static const hostile_family hostile_plans[] = {
     {"a chain of steps", plans_chain, CI_OK, false},
     {"values that are read at the end", plans_fan, CI_OK, false},
+    {"large outputs", plans_outputs, CI_OK, false},
     {"gaps that nothing fits", plans_gaps, CI_OK, false},
     {"variables assigned in turn", plans_training, CI_OK, false},
     {"variables assigned at the end", plans_late_assigns, CI_OK, false},
