@@ -382,10 +382,24 @@ def test_calls_of_functions_without_nodes_are_counted_too() -> None:
     opened(data, max_nodes=3)
     with pytest.raises(MUCH, match="the model has more than 2 nodes"):
         opened(data, max_nodes=2)
-    made.function[0].node.add(name="n", op="NoOp", domain="graphio", version=1, device="d" * 3000)
+
+
+@pytest.mark.parametrize(("calls", "much"), [(50, False), (90, True)])
+def test_calls_of_functions_stand_for_so_many_bytes_of_their_file(calls: int, much: bool) -> None:
+    made = pb.Model()
+    made.graph.node.append(node("Constant", "x", value={"t": {"dtype": 9, "data": b"\1"}}))
+    made.function.add(domain="mine", name="Same", version=1, input=["a"], output=["a"])
+    made.function[0].node.add(
+        name="n", op="NoOp", domain="graphio", version=1, device="d" * 200_000
+    )
+    for number in range(calls):
+        made.graph.node.append(node("Same", f"n{number}", "x", domain="mine"))
     data = damage.file(made.SerializeToString(deterministic=True))
-    with pytest.raises(MUCH, match="the model has more than 5 nodes"):
-        opened(data, max_nodes=5)
+    if not much:
+        opened(data)
+        return
+    with pytest.raises(MUCH, match="calls of functions stand for more than 64 times the file"):
+        opened(data)
 
 
 def failed(memory: Memory, data: bytes) -> bool:
