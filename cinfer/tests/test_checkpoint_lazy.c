@@ -94,6 +94,13 @@ static void test_damage_is_found_by_whoever_looks(void) {
   remove_all();
 }
 
+/* One variable, whose value lies in a file. */
+static ci_assignment one_in_file(const int *variable, const ci_tensor *value, const ci_in_file *place,
+                                 const char *const *path) {
+  return (ci_assignment){
+      .variables = variable, .values = value, .variable_count = 1, .in_file = place, .files = path, .file_count = 1};
+}
+
 static void test_a_bool_that_is_none_is_damage(void) {
   static const uint8_t wrong[70] = {2};
   ci_state *state = new_state();
@@ -103,12 +110,7 @@ static void test_a_bool_that_is_none_is_damage(void) {
   const ci_in_file place = {0, ci_crc32c(0, wrong, sizeof wrong), 0};
   store_file("a", wrong, sizeof wrong);
   const char *path = in_folder("a");
-  const ci_assignment wanted = {.variables = &variable,
-                                .values = &value,
-                                .variable_count = 1,
-                                .in_file = &place,
-                                .files = &path,
-                                .file_count = 1};
+  const ci_assignment wanted = one_in_file(&variable, &value, &place, &path);
   CHECK(ci_state_assign(state, &wanted, &error) == CI_OK);
   CHECK(view(state, "flags", &error) == CI_DATA_LOSS && names_both(&error, "flags"));
   ci_state_close(state);
@@ -255,12 +257,7 @@ static void test_a_value_without_elements_lies_anywhere_in_a_file(void) {
   const ci_tensor value = {.dtype = CI_FLOAT, .rank = 1, .dims = {0}};
   const ci_in_file place = {0, 0, OTHER_OFFSET};
   const char *path = write_numbers();
-  const ci_assignment wanted = {.variables = &variable,
-                                .values = &value,
-                                .variable_count = 1,
-                                .in_file = &place,
-                                .files = &path,
-                                .file_count = 1};
+  const ci_assignment wanted = one_in_file(&variable, &value, &place, &path);
   ci_state *state = new_state();
   ci_error error;
   declare(state, "none", CI_FLOAT, -1, 0, 0);
@@ -278,8 +275,7 @@ static void test_texts_are_not_taken_from_files(void) {
   const ci_tensor value = {.dtype = CI_STRING};
   const ci_in_file place = {0, 0, 0};
   const char *path = write_numbers();
-  ci_assignment wanted = {.variables = &variable, .values = &value, .variable_count = 1, .in_file = &place};
-  wanted.file_count = 1;
+  ci_assignment wanted = one_in_file(&variable, &value, &place, NULL);
   CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT);
   wanted.files = &path;
   CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'text'"));
@@ -298,12 +294,7 @@ static void test_packed_numbers_are_not_taken_from_files(void) {
   const ci_tensor value = {.dtype = CI_INT4, .rank = 1, .dims = {2}};
   const ci_in_file place = {0, 0, 0};
   const char *path = write_numbers();
-  const ci_assignment wanted = {.variables = &variable,
-                                .values = &value,
-                                .variable_count = 1,
-                                .in_file = &place,
-                                .files = &path,
-                                .file_count = 1};
+  const ci_assignment wanted = one_in_file(&variable, &value, &place, &path);
   CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'packed'"));
   ci_state_close(state);
   remove_all();
