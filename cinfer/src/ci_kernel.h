@@ -48,6 +48,11 @@ struct ci_kernel {
    * many bytes. largest: the work of a step that can be joined. */
   size_t (*join)(ci_kernel *k, const ci_kernel *next);
   const ci_largest *largest;
+  /* Set in prepare, NULL at its start, by an operator that offers no memory: fits what prepare left to another length
+   * of the first axis of all inputs in `row_inputs` (bit i: input i) and of out[0], which it sets. Nothing else of any
+   * input has changed, and there were and are two rows or more. What is not CI_OK has to be prepared again. */
+  ci_status (*refit)(ci_kernel *k);
+  uint32_t row_inputs;
   bool *one_nan; /* of k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
 };

@@ -253,6 +253,7 @@ void ci_step_reset(ci_step *step) {
   step->k.scratch_bytes = 0;
   step->k.join = NULL;
   step->k.largest = NULL;
+  step->k.refit = NULL;
   for (int o = 0; o < step->k.n_out; o++) step->alias[o] = CI_NONE;
 }
 
@@ -304,6 +305,11 @@ ci_status ci_step_prepare(ci_step *step) {
   CI_TRY(compile_check_held(step));
   CI_TRY(compile_check_types(step));
   CI_TRY(ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
+  return compile_check_scratch(step);
+}
+
+ci_status ci_step_refit(ci_step *step) {
+  CI_TRY(step->k.refit(&step->k));
   return compile_check_scratch(step);
 }
 

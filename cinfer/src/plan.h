@@ -35,6 +35,12 @@ typedef struct ci_place {
   int32_t output;     /* output.c: the number of the one output that lies in it; negative: of none, or of several */
 } ci_place;
 
+typedef enum ci_change { /* of a value, while a plan is made to fit other shapes; each is more than the one before */
+                         CI_UNCHANGED,
+                         CI_ROWS_CHANGED, /* the length of the first axis alone, from two or more to two or more */
+                         CI_CHANGED       /* its shape, or the number that is known */
+} ci_change;
+
 typedef struct ci_cell { /* a value of the plan */
   ci_value value;        /* first: kernels see only this. rank -1: the shape is not known before the run */
   int32_t root;          /* the cell whose bytes these are; itself if no other */
@@ -43,7 +49,7 @@ typedef struct ci_cell { /* a value of the plan */
   int32_t made, last_read; /* positions; of a root, last_read counts for all with its bytes */
   int32_t result;        /* the carried formal input that takes it at the end of an iteration, or CI_NONE */
   bool taken;            /* another value is written over it */
-  bool changed;          /* refit.c: its shape, or the number that is known */
+  ci_change changed;     /* refit.c */
 } ci_cell;
 
 typedef struct ci_plan ci_plan;
@@ -181,6 +187,7 @@ ci_status ci_plan_assign(ci_kernel *k);
 ci_status ci_plan_slot(ci_kernel *k); /* finds attribute `variable` in the state: step->slot */
 void ci_step_reset(ci_step *step);
 ci_status ci_step_prepare(ci_step *step); /* calls the kernel's prepare */
+ci_status ci_step_refit(ci_step *step);   /* its refit */
 ci_status ci_step_compute(ci_step *step); /* calls the kernel's run */
 
 /* ---- layout.c ---- */

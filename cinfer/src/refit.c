@@ -23,15 +23,19 @@ static ci_place *refit_place(ci_plan *plan, const ci_cell *cell) {
 static void refit_forget(ci_plan *plan) {
   for (int32_t i = 0; i < plan->cell_count; i++) {
     ci_cell *cell = &plan->cells[i];
-    cell->changed = false;
+    cell->changed = CI_UNCHANGED;
     if (plan->cells[cell->root].place != CI_NONE && refit_place(plan, cell)->home != CI_HOME_FIXED)
       cell->value.data = NULL;
   }
 }
 
-static bool refit_same_shape(const ci_value *a, const ci_value *b) {
-  return a->dtype == b->dtype && a->rank == b->rank && a->bytes == b->bytes &&
-         memcmp(a->dims, b->dims, (size_t)(a->rank > 0 ? a->rank : 0) * sizeof a->dims[0]) == 0;
+static ci_change refit_change(const ci_value *was, const ci_value *now) {
+  if (was->dtype != now->dtype || was->rank != now->rank) return CI_CHANGED;
+  for (int d = 1; d < now->rank; d++) {
+    if (was->dims[d] != now->dims[d]) return CI_CHANGED;
+  }
+  if (now->rank < 1 || was->dims[0] == now->dims[0]) return was->bytes == now->bytes ? CI_UNCHANGED : CI_CHANGED;
+  return was->dims[0] > 1 && now->dims[0] > 1 ? CI_ROWS_CHANGED : CI_CHANGED;
 }
 
 static bool refit_inputs(ci_plan *plan, const ci_tensor *inputs) {
@@ -42,7 +46,7 @@ static bool refit_inputs(ci_plan *plan, const ci_tensor *inputs) {
     shape.data = cell; /* as compile.c: nothing reads it */
     if (ci_value_of_tensor(&shape, &cell->value, NULL) != CI_OK) return false;
     cell->value.data = NULL;
-    cell->changed = !refit_same_shape(&was, &cell->value);
+    cell->changed = refit_change(&was, &cell->value);
     plan->inputs[i] = inputs[i];
     plan->inputs[i].data = NULL;
   }
@@ -81,7 +85,7 @@ static bool refit_folded(ci_compiler *c, ci_step *step, const ci_value *was) {
       value->data = ci_pool_alloc(&plan->pool, place->block_bytes);
       plan->lost += held;
     }
-    ci_cell_of(value)->changed = true;
+    ci_cell_of(value)->changed = CI_CHANGED;
     if (value->data == NULL) return false;
   }
   return ci_compile_fold_into(c, step);
@@ -90,17 +94,33 @@ static bool refit_folded(ci_compiler *c, ci_step *step, const ci_value *was) {
 static bool refit_output(ci_compiler *c, ci_step *step, int o, const ci_value *was) {
   ci_plan *plan = c->plan;
   ci_cell *cell = ci_cell_of(step->k.out[o]);
-  cell->changed = !refit_same_shape(was, &cell->value);
+  cell->changed = refit_change(was, &cell->value);
   if (was->dtype != cell->value.dtype) return false;
   if (step->alias[o] != CI_NONE) { /* a number that is known may have changed where the shape has not */
     cell->value.data = plan->cells[cell->root].value.data;
-    cell->changed = cell->changed || plan->cells[cell->root].changed;
+    if (cell->changed < plan->cells[cell->root].changed) cell->changed = plan->cells[cell->root].changed;
     return true;
   }
   ci_place *place = &plan->places.at[cell->place];
-  if (place->home != CI_HOME_ARENA) return !cell->changed;
+  if (place->home != CI_HOME_ARENA) return cell->changed == CI_UNCHANGED;
   place->bytes = cell->value.bytes;
   return place->same_as == CI_NONE || refit_offered(c, (int32_t)(cell - plan->cells), place->same_as);
+}
+
+/* Whether the kernel itself fitted what it has: all its rows are more or fewer than they were, and nothing else. */
+static bool refit_rows(ci_step *step) {
+  int64_t rows = -1;
+  if (step->k.refit == NULL || step->widens) return false;
+  for (int i = 0; i < step->k.n_in; i++) {
+    const ci_cell *cell = step->k.in[i] == NULL ? NULL : ci_cell_of(step->k.in[i]);
+    const bool with_rows = (step->k.row_inputs >> i & 1) != 0; /* the operator has no more inputs than bits */
+    if (cell == NULL) continue;
+    if (cell->changed != (with_rows ? CI_ROWS_CHANGED : CI_UNCHANGED)) return false;
+    if (!with_rows) continue;
+    if (rows >= 0 && cell->value.dims[0] != rows) return false;
+    rows = cell->value.dims[0];
+  }
+  return ci_step_refit(step) == CI_OK;
 }
 
 static bool refit_step(ci_compiler *c, ci_step *step) {
@@ -116,7 +136,7 @@ static bool refit_step(ci_compiler *c, ci_step *step) {
     step->k.out[o]->data = NULL;
   }
   c->offers.count = 0;
-  if (ci_step_prepare(step) != CI_OK) return false;
+  if (!refit_rows(step) && ci_step_prepare(step) != CI_OK) return false;
   if (held < step->private_bytes) plan->lost += held;
   if (more < step->more_bytes) plan->lost += more;
   for (int o = 0; o < outs; o++) {
@@ -134,7 +154,7 @@ static bool refit_step(ci_compiler *c, ci_step *step) {
 
 static bool refit_is_touched(const ci_step *step) {
   for (int i = 0; i < step->k.n_in; i++) {
-    if (step->k.in[i] != NULL && ci_cell_of(step->k.in[i])->changed) return true;
+    if (step->k.in[i] != NULL && ci_cell_of(step->k.in[i])->changed != CI_UNCHANGED) return true;
   }
   return false;
 }

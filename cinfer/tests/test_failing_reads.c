@@ -98,6 +98,35 @@ static found restore_whole(void) { return restore_by(CI_VERIFY_FULL, false); }
 static found restore_lazily(void) { return restore_by(CI_VERIFY_LAZY, false); }
 static found restore_newest(void) { return restore_by(CI_VERIFY_FULL, true); }
 
+static const float in_file[2] = {3, 4};
+enum { IN_FILE_OFFSET = 2 }; /* where no float can be mapped */
+
+static const char *values_path(void) {
+  static char path[128];
+  snprintf(path, sizeof path, "%s/m.values", folder);
+  return path;
+}
+
+static found assign_from_file(void) {
+  ci_state *state = state_with_values();
+  const uint32_t before = digest_state(state);
+  const int variable = 0;
+  const ci_tensor value = {.dtype = CI_FLOAT, .rank = 1, .dims = {2}};
+  const ci_in_file place = {0, ci_crc32c(0, in_file, sizeof in_file), IN_FILE_OFFSET};
+  const char *path = values_path();
+  const ci_assignment wanted = {.variables = &variable,
+                                .values = &value,
+                                .variable_count = 1,
+                                .in_file = &place,
+                                .files = &path,
+                                .file_count = 1};
+  const ci_status status = ci_state_assign(state, &wanted, &error);
+  const found f = {status, digest_state(state)};
+  CHECK((f.digest == before) == (status != CI_OK));
+  ci_state_close(state);
+  return f;
+}
+
 /* ---- how it fails ---- */
 
 static int entries_of(const char *path) {
@@ -173,6 +202,14 @@ static void store_model(void) {
   if (file != NULL) fclose(file);
 }
 
+static void store_values(void) {
+  FILE *file = fopen(values_path(), "wb");
+  CHECK(file != NULL && fseek(file, IN_FILE_OFFSET, SEEK_SET) == 0);
+  if (file == NULL) return;
+  CHECK(fwrite(in_file, sizeof in_file, 1, file) == 1);
+  fclose(file);
+}
+
 /* Two checkpoints with data files of one variable each, texts among them, and a blob. */
 static void store_checkpoints(void) {
   const ci_string texts[2] = {{"two", 3}, {"words", 5}};
@@ -225,6 +262,7 @@ int main(void) {
               {"a model that cannot be mapped", open_unmapped, 20},
               {"a checkpoint", restore_whole, 100},
               {"a checkpoint that stays in its files", restore_lazily, 100},
+              {"values in a file", assign_from_file, 15},
               {"the newest checkpoint", restore_newest, 100},
               {"the newest of all files", restore_newest, 100}}; /* without the list, which is removed before */
   const size_t count = sizeof rows / sizeof *rows;
@@ -233,6 +271,7 @@ int main(void) {
   if (mkdtemp(folder) == NULL) return 2;
   snprintf(model_path, sizeof model_path, "%s/model.gio", folder);
   store_model();
+  store_values();
   store_checkpoints();
   for (size_t i = 0; i < count; i++) {
     snprintf(path, sizeof path, "%s/checkpoint", folder);

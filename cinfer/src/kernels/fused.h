@@ -16,6 +16,10 @@ typedef struct ci_fused ci_fused;
  * program lives until the next prepare. */
 CI_LOCAL ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const ci_fused **program);
 
+/* Adds to the kernel's row_inputs those of the program that have a row for each of the result's; false: the program has
+ * to be prepared again for other numbers of rows. */
+CI_LOCAL bool ci_fused_by_rows(ci_kernel *k, const ci_fused *program, int first_extra);
+
 typedef struct ci_clamp { /* y = y + added, then y = min(high, max(low, y)) + 0, as Relu and Clip do it */
   const ci_value *added; /* of the result's shape, or NULL */
   bool clamps;

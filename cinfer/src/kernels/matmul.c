@@ -233,34 +233,61 @@ static void matmul_share(const ci_kernel *k, struct matmul *p) {
   p->grain = each > 0 ? MATMUL_PART_WORK / depth / each + 1 : 1;
 }
 
+/* What follows from the number of rows: copies, threads. */
+static void matmul_plan_rows(ci_kernel *k, struct matmul *p) {
+  const ci_matmul *rule = &p->product;
+  const size_t threads = (size_t)(k->threads > 1 ? k->threads : 1);
+  matmul_share(k, p);
+  p->a_bytes = ci_round_up(ci_matmul_a_bytes(rule, p->m, p->a_row, p->a_col), 64);
+  p->room_bytes = ci_matmul_room_bytes(rule, p->m, p->a_row, p->a_col);
+  p->each_bytes = p->a_bytes + p->b_bytes + p->room_bytes;
+  p->direct = p->batches == 1 && k->threads <= 1 && p->each_bytes == 0 && p->m * rule->n <= MATMUL_TILE;
+  p->whole.m = p->m;
+  k->scratch_bytes = p->by_matrices ? p->each_bytes * threads : p->each_bytes + p->room_bytes * (threads - 1);
+}
+
+/* The first axis of a is rows of one matrix, in which those of more axes lie as one, and of the result. */
+static ci_status matmul_refit(ci_kernel *k) {
+  struct matmul *p = k->private_memory;
+  int64_t dims[CI_MAX_RANK];
+  memcpy(dims, k->out[0]->dims, sizeof dims);
+  dims[0] = k->in[0]->dims[0];
+  CI_TRY(k_out(k, 0, k->out[0]->dtype, k->out[0]->rank, dims));
+  p->m = k->out[0]->count / p->product.n;
+  matmul_plan_rows(k, p);
+  return CI_OK;
+}
+
+static void matmul_may_refit(ci_kernel *k, const struct matmul *p, const ci_value *c) {
+  const ci_value *a = k->in[0], *b = k->in[1];
+  const bool turned = p->a_col != 1 || a->dims[a->rank - 1] != p->product.k;
+  if (p->batches != 1 || p->batch_rank != 0 || a->rank < 2 || b->rank != 2 || turned) return;
+  k->refit = matmul_refit;
+  k->row_inputs = 1;
+  if (c != NULL && c->rank == 2 && c->dims[0] == p->m) k->row_inputs |= 1 << 2;
+}
+
 /* What follows from the sizes: the rule, copies, threads. */
 static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth) {
   ci_matmul_rule(&p->product, k->in[0]->dtype, n, depth);
   p->item = ci_dtype_size(k->in[0]->dtype);
   p->scales = p->adds_c || p->alpha != 1.0;
-  matmul_share(k, p);
   if (p->batches == 0) return; /* the other sizes may be anything */
   const ci_matmul *rule = &p->product;
   const size_t in_order = ci_matmul_b_bytes(rule, p->b_row, p->b_col), panels = ci_matmul_panel_bytes(rule, k->isa);
-  const size_t threads = (size_t)(k->threads > 1 ? k->threads : 1);
   const bool one = k->in[1]->rank <= 2; /* one b for all matrices */
   p->b_packed = one ? ci_matmul_constant(rule, k, 1, (ci_operand){NULL, p->b_row, p->b_col}) : NULL;
   p->b_panels = panels > 0 && (p->b_packed != NULL || in_order > 0);
-  p->a_bytes = ci_round_up(ci_matmul_a_bytes(rule, p->m, p->a_row, p->a_col), 64);
   p->b_bytes = p->b_packed != NULL ? 0 : ci_round_up(p->b_panels ? panels : in_order, 64);
-  p->room_bytes = ci_matmul_room_bytes(rule, p->m, p->a_row, p->a_col);
-  p->each_bytes = p->a_bytes + p->b_bytes + p->room_bytes;
-  p->direct = p->batches == 1 && k->threads <= 1 && p->each_bytes == 0 && p->m * n <= MATMUL_TILE;
   p->whole = (ci_matmul_part){.a = {NULL, p->a_row, p->a_col},
                               .b = {NULL, p->b_row, p->b_col},
                               .panels = p->b_panels,
                               .c_row = (ptrdiff_t)n,
-                              .m = p->m,
                               .n = n,
                               .k = depth};
   if (p->b_packed != NULL && p->b_panels) p->whole.b = (ci_operand){NULL, k->isa->linear->panel, 1};
   if (p->b_packed != NULL && !p->b_panels) p->whole.b = (ci_operand){NULL, 1, (ptrdiff_t)depth};
-  k->scratch_bytes = p->by_matrices ? p->each_bytes * threads : p->each_bytes + p->room_bytes * (threads - 1);
+  matmul_plan_rows(k, p);
 }
 
 /* Batch strides of one operand, aligned at the right with the output's batch axes. */
@@ -321,6 +348,7 @@ ci_status prepare_matmul(ci_kernel *k) {
   p->b_row = (ptrdiff_t)n;
   p->b_col = 1;
   matmul_plan(k, p, n, columns);
+  matmul_may_refit(k, p, NULL);
   return CI_OK;
 }
 
@@ -367,7 +395,8 @@ ci_status prepare_gemm(ci_kernel *k) {
   p->m = a->dims[a_turned ? 1 : 0];
   p->alpha = alpha;
   p->beta = beta;
-  if (k->n_in > 2 && k->in[2] != NULL) CI_TRY(matmul_gemm_c(k, p, n));
+  const ci_value *c = k->n_in > 2 ? k->in[2] : NULL;
+  if (c != NULL) CI_TRY(matmul_gemm_c(k, p, n));
   const int64_t dims[2] = {p->m, n};
   CI_TRY(k_out(k, 0, a->dtype, 2, dims));
   p->batches = k->out[0]->count == 0 ? 0 : 1;
@@ -376,6 +405,7 @@ ci_status prepare_gemm(ci_kernel *k) {
   p->b_row = b_turned ? 1 : (ptrdiff_t)n;
   p->b_col = b_turned ? (ptrdiff_t)columns : 1;
   matmul_plan(k, p, n, columns);
+  matmul_may_refit(k, p, c);
   return CI_OK;
 }
 
@@ -384,7 +414,9 @@ ci_status prepare_gemm(ci_kernel *k) {
 static ci_status matmul_fused(ci_kernel *k, const char *op, ci_status (*prepare)(ci_kernel *k), int first_extra) {
   CI_TRY(k_prepare_as(k, (ci_span){op, strlen(op)}, "nodes", prepare));
   struct matmul *p = k->private_memory;
-  return ci_fused_prepare(k, first_extra, p->product.n, &p->epilogue);
+  CI_TRY(ci_fused_prepare(k, first_extra, p->product.n, &p->epilogue));
+  if (!ci_fused_by_rows(k, p->epilogue, first_extra)) k->refit = NULL;
+  return CI_OK;
 }
 
 ci_status prepare_fused_matmul(ci_kernel *k) { return matmul_fused(k, "MatMul", prepare_matmul, 2); }

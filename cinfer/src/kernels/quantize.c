@@ -452,6 +452,7 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int
     wide_b.dims[b_axis] = b->dims[b_axis];
   }
   CI_TRY(quant_matmul(k, &wide_a, &wide_b, &wide, prepare_matmul));
+  k->refit = NULL; /* it would take k's own inputs for the wide ones */
   if (!quant_room_of(k, q, wide.count, keeps, &room) || !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
     return k_no_memory(k);
   }
