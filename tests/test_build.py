@@ -152,6 +152,13 @@ def test_shared_library_is_small_and_exports_only_its_own_names(
     assert declared == set(names)
 
 
+def test_static_library_shares_no_name_with_the_program_but_its_own(prefix: Path) -> None:
+    (archive,) = prefix.rglob("libcinfer.a")
+    listed = run("nm", "-g", "--defined-only", archive).splitlines()
+    names = [line.split()[2] for line in listed if len(line.split()) == 3]
+    assert len(names) > 400 and all(name.startswith("ci_") for name in names), names
+
+
 def test_only_one_part_asks_for_memory_by_itself(prefix: Path) -> None:
     sys.path.insert(0, str(ROOT / "tools"))
     from failures import asking
@@ -180,6 +187,20 @@ def test_find_package_and_pkg_config_find_what_cmake_installed(
     if shutil.which("pkg-config") is not None:
         found = run("pkg-config", f"--with-path={config.parent}", "--cflags", "--libs", config)
         assert str(prefix) in found and "-lcinfer" in found
+
+
+@pytest.mark.parametrize("shared", ["ON", "OFF"])
+def test_a_project_that_takes_the_sources_links_to_the_same_name(
+    shared: str, tmp_path: Path
+) -> None:
+    (tmp_path / "app.c").write_text(PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(user LANGUAGES C)\n"
+        f'add_subdirectory("{CINFER}" cinfer)\nadd_executable(app app.c)\n'
+        "target_link_libraries(app PRIVATE cinfer::cinfer)\n"
+    )
+    made = tmp_path / "build"
+    run(tool("cmake"), "-S", tmp_path, "-B", made, f"-DBUILD_SHARED_LIBS={shared}")
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

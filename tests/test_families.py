@@ -280,4 +280,4 @@ def test_one_file_has_the_families_that_it_is_told(tmp_path: Path) -> None:
     assert said.splitlines()[0] == "opened"
     assert "TopK" in said and "add selection to CINFER_FAMILIES" in said
     names = subprocess.run([tool("nm"), app], capture_output=True, text=True, check=True).stdout
-    assert "run_matmul" in names and "run_recurrent" not in names and "conv_rows" not in names
+    assert "ci_run_matmul" in names and "ci_run_recurrent" not in names and "conv_rows" not in names

@@ -92,13 +92,13 @@ RECURSIONS = [
     Recursion(
         frozenset(
             "ci_half_prepare ci_plan_frame_compile ci_step_prepare compile_frame compile_node "
-            "if_branch loop_prepare prepare_if prepare_loop prepare_scan".split()
+            "if_branch loop_prepare ci_prepare_if ci_prepare_loop ci_prepare_scan".split()
         ),
         MOST_DEPTH + 1,
         "bodies inside each other: max_depth of the load",
     ),
     Recursion(
-        frozenset("ci_frame_run run_if run_loop run_scan".split()),
+        frozenset("ci_frame_run ci_run_if ci_run_loop ci_run_scan".split()),
         MOST_DEPTH + 1,
         "bodies inside each other: max_depth of the load",
     ),

@@ -7,7 +7,8 @@
  *  - A fallible call returns ci_status, 0 is success; details go to the caller's ci_error, which may be NULL.
  *  - Names and infos that are returned belong to the handle they were asked of and live as long as it does.
  *    Only the three handles are closed; closing accepts NULL and any order (a session keeps what it needs).
- *  - Structs that may grow begin with `size`: fill them with their ..._defaults(). Enums only gain values.
+ *  - Structs that may grow begin with `size`: fill them with their ..._defaults(); options without a size are refused.
+ *    Enums only gain values.
  */
 #ifndef CINFER_H
 #define CINFER_H

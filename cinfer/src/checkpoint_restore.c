@@ -379,7 +379,7 @@ static void restore_set_origin(const restore_job *job, bool newest) {
 static ci_status restore_base(ci_state *state, const ci_folder *folder, const char *base, bool newest,
                               const ci_restore_options *given, ci_restored *restored, ci_error *error) {
   ci_restore_options options = ci_restore_defaults();
-  if (given) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  CI_TRY(ci_take_options(&options, sizeof options, given, "ci_restore_defaults", error));
   restore_job job = {.state = state, .allocator = ci_state_allocator(state), .folder = folder, .base = base};
   job.partial = options.partial;
   job.verify = options.verify;
@@ -419,13 +419,19 @@ ci_status ci_restore(ci_state *state, const char *prefix, int64_t *step, ci_erro
   return CI_OK;
 }
 
+/* That there is no checkpoint is no error. */
+static ci_status restore_nothing(ci_error *error) {
+  if (error) *error = (ci_error){.status = CI_OK};
+  return CI_OK;
+}
+
 /* One that is deleted while it is read has a newer one. */
 static ci_status restore_newest(ci_state *state, const ci_folder *folder, const ci_restore_options *options,
                                 ci_restored *restored, ci_error *error) {
   char base[CI_NAME_BYTES], index[CI_NAME_BYTES + 8];
   for (;;) {
     ci_status status = ci_checkpoints_latest(folder, base, error);
-    if (status == CI_NOT_FOUND) return CI_OK;
+    if (status == CI_NOT_FOUND) return restore_nothing(error);
     CI_TRY(status);
     status = restore_base(state, folder, base, true, options, restored, error);
     snprintf(index, sizeof index, "%s.index", base);
@@ -450,7 +456,7 @@ ci_status ci_restore_latest(ci_state *state, const char *path, const ci_restore_
   ci_status status = inside.failed ? restore_no_memory(error)
                                    : ci_folder_open(inside.allocator, (char *)inside.data, &folder, &base, error);
   ci_out_free(&inside);
-  if (status == CI_NOT_FOUND) return CI_OK;
+  if (status == CI_NOT_FOUND) return restore_nothing(error);
   CI_TRY(status);
   status = restore_newest(state, &folder, options, restored, error);
   ci_folder_close(&folder);

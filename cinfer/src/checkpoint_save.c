@@ -409,7 +409,7 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
   ci_save_options options = ci_save_defaults();
   if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "a save needs a state and a prefix");
   CI_TRY(ci_state_idle(state, error)); /* half a step is no checkpoint */
-  if (given) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  CI_TRY(ci_take_options(&options, sizeof options, given, "ci_save_defaults", error));
   save_job job = {.state = state, .allocator = ci_state_allocator(state), .options = &options};
   job.meta_data = meta;
   job.meta_bytes = meta_bytes;

@@ -108,6 +108,8 @@ bool ci_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
 
 /* Fills error (if not NULL) and returns status. */
 ci_status ci_fail(ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
+/* Copies what the caller's options have, which begin with their size, over the defaults; given may be NULL. */
+ci_status ci_take_options(void *options, size_t size, const void *given, const char *defaults, ci_error *error);
 ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_list arguments);
 /* Puts ? in the place of what is no UTF-8 and of what a terminal would obey; `lines`: ends of lines and tabs stay. */
 void ci_printable(char *text, bool lines);

@@ -1,8 +1,8 @@
 /* ci_kernel.h - what a kernel sees: values, attributes, errors, memory.
  *
  * An operator is one row of ops.def and two functions. `prepare` reads attributes and input shapes, checks everything
- * that can be checked, sets the type and shape of every output, keeps what `run` needs in k_private memory and asks for
- * scratch. `run` computes. prepare is called again whenever a shape changes; run many times after one prepare.
+ * that can be checked, sets the type and shape of every output, keeps what `run` needs in ci_k_private memory and asks
+ * for scratch. `run` computes. prepare is called again whenever a shape changes; run many times after one prepare.
  * Numbers that come as data (indices, labels) are checked in run.
  */
 #ifndef CI_KERNEL_H
@@ -37,12 +37,12 @@ struct ci_kernel {
   int n_in, n_out;      /* as in the node; trailing absent optional inputs are counted or not as written */
   ci_value **in;        /* in[i] is NULL when absent */
   ci_value **out;       /* out[i] is never NULL */
-  void *private_memory; /* what k_private gave in prepare */
-  void *private_more;   /* what k_private_more gave */
+  void *private_memory; /* what ci_k_private gave in prepare */
+  void *private_more;   /* what ci_k_private_more gave */
   void *scratch;        /* in run: scratch_bytes bytes, 64-aligned; never NULL, so that parts of none have a place */
   size_t scratch_bytes; /* set in prepare; 0 at its start */
   const struct ci_isa *isa; /* vector functions for this machine (isa.h) */
-  int threads;          /* how many k_parallel may use */
+  int threads;          /* how many ci_k_parallel may use */
   /* Set in prepare, NULL at its start. The plan calls join if the next step alone reads out[0], as its in[0]; if it is
    * not 0, run does that step's work, too, with its scratch, and writes its out[0] instead, which gets memory for so
    * many bytes. largest: the work of a step that can be joined. */
@@ -53,53 +53,53 @@ struct ci_kernel {
    * input has changed, and there were and are two rows or more. What is not CI_OK has to be prepared again. */
   ci_status (*refit)(ci_kernel *k);
   uint32_t row_inputs;
-  bool *one_nan; /* of k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
+  bool *one_nan; /* of ci_k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
 };
 
 /* Attributes. A missing one gives the default; one of another kind is an error that names it. Strings and lists are
  * borrowed from the model. */
-ci_status k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value);
-ci_status k_attr_f(ci_kernel *k, const char *name, double fallback, double *value); /* float or double */
-ci_status k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value); /* bytes, not terminated */
-ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count); /* missing: count -1 */
-ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count);
-ci_status k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count);
-ci_status k_attr_tensor(ci_kernel *k, const char *name, ci_value *value); /* missing: rank -1 */
-bool k_span_is(ci_span span, const char *text);
-bool k_has(const ci_kernel *k, const char *name); /* an attribute */
-int k_version(const ci_kernel *k); /* the operator's version that the node was written for */
+ci_status ci_k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value);
+ci_status ci_k_attr_f(ci_kernel *k, const char *name, double fallback, double *value); /* float or double */
+ci_status ci_k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value); /* bytes, not terminated */
+ci_status ci_k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count); /* missing: count -1 */
+ci_status ci_k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count);
+ci_status ci_k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count);
+ci_status ci_k_attr_tensor(ci_kernel *k, const char *name, ci_value *value); /* missing: rank -1 */
+bool ci_k_span_is(ci_span span, const char *text);
+bool ci_k_has(const ci_kernel *k, const char *name); /* an attribute */
+int ci_k_version(const ci_kernel *k); /* the operator's version that the node was written for */
 
 /* Sets the type and shape of an output and computes count and bytes; too large or a negative dimension is an error. */
-ci_status k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dims);
-ci_status k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of);
+ci_status ci_k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dims);
+ci_status ci_k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of);
 /* Makes an output a sequence of so many bytes, or nothing. */
-ci_status k_out_sequence(ci_kernel *k, int i, size_t bytes);
-ci_status k_out_nothing(ci_kernel *k, int i);
-/* In prepare, after k_out: output o is the bytes of input i (Reshape, Identity). run then has nothing to do. Whether it
- * is depends on types and attributes alone. */
-void k_alias(ci_kernel *k, int o, int i);
+ci_status ci_k_out_sequence(ci_kernel *k, int i, size_t bytes);
+ci_status ci_k_out_nothing(ci_kernel *k, int i);
+/* In prepare, after ci_k_out: output o is the bytes of input i (Reshape, Identity). run then has nothing to do. Whether
+ * it is depends on types and attributes alone. */
+void ci_k_alias(ci_kernel *k, int o, int i);
 /* In prepare: output o may overwrite input i if nobody reads that later. Element e of the output may then depend on
  * no element of input i but e. Sizes must be equal. Several candidates may be offered, the first that fits is taken. */
-void k_in_place(ci_kernel *k, int o, int i);
+void ci_k_in_place(ci_kernel *k, int o, int i);
 /* The same for an operator that reads other inputs at other places than it writes: not if one of them is the same
  * memory, as in ScatterND(x, indices, x). */
-void k_in_place_alone(ci_kernel *k, int o, int i);
-/* In prepare: zeroed memory that lives until the next prepare. NULL: out of memory, return k_no_memory(k). */
-void *k_private(ci_kernel *k, size_t bytes);
-void *k_private_more(ci_kernel *k, size_t bytes); /* a second one, for what is done to the results (fused.h) */
+void ci_k_in_place_alone(ci_kernel *k, int o, int i);
+/* In prepare: zeroed memory that lives until the next prepare. NULL: out of memory, return ci_k_no_memory(k). */
+void *ci_k_private(ci_kernel *k, size_t bytes);
+void *ci_k_private_more(ci_kernel *k, size_t bytes); /* a second one, for what is done to the results (fused.h) */
 /* In prepare: input i as integers (int32 or int64 data, rank 0 or 1), at most `most`. CI_PENDING when the numbers are
  * not known before the run: return that, and prepare is called again when they are. */
 #define CI_PENDING (-1)
-ci_status k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count);
-bool k_known(const ci_kernel *k, int i); /* whether in[i]->data may be read in prepare */
+ci_status ci_k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count);
+bool ci_k_known(const ci_kernel *k, int i); /* whether in[i]->data may be read in prepare */
 
 /* Runs fn over [0, n) in parts of at least `grain`, on up to k->threads threads. Parts split outputs, never a
  * reduction, so results do not depend on their number. */
-void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
+void ci_k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
 /* The same where a part writes its share of out[0] and nothing else, so that elements / n of them go with each number:
  * a result that leaves the library gets its one NaN while it is in the cache. */
-void k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
+void ci_k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
 
 /* The same: the run has seen to the NaN of out[0] itself. */
 CI_INLINE void k_wrote_one_nan(ci_kernel *k) {
@@ -107,23 +107,23 @@ CI_INLINE void k_wrote_one_nan(ci_kernel *k) {
 }
 
 /* Errors: the message is completed to "Op 'node' (train.py:88 in f): ...". Returns `status`. */
-ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
-ci_status k_no_memory(ci_kernel *k);
+ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
+ci_status ci_k_no_memory(ci_kernel *k);
 /* "float32[8,3,?]" for messages; the text is in `buffer`. */
-const char *k_describe(const ci_value *v, char *buffer, size_t size);
+const char *ci_k_describe(const ci_value *v, char *buffer, size_t size);
 
-/* Random generators of the state: k_draw reserves `blocks` Philox blocks and gives key and first counter. */
-ci_status k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *key, uint64_t *counter);
+/* Random generators of the state: ci_k_draw reserves `blocks` Philox blocks and gives key and first counter. */
+ci_status ci_k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *key, uint64_t *counter);
 
 /* Shape helpers shared by kernels (shape.c). */
-ci_status k_axis(ci_kernel *k, int64_t axis, int rank, int *out); /* -rank <= axis < rank, else an error */
-ci_status k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims); /* numpy's rule */
+ci_status ci_k_axis(ci_kernel *k, int64_t axis, int rank, int *out); /* -rank <= axis < rank, else an error */
+ci_status ci_k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims); /* numpy's rule */
 /* The same for an operator that was fused into this one: an error is said to be that node's (empty name: k's own). */
-ci_status k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
-                         int64_t *dims);
+ci_status ci_k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
+                            int64_t *dims);
 /* Calls another operator's prepare for this node; its errors are said to be those of the node that attribute `names`
  * has first. */
-ci_status k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k));
+ci_status ci_k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k));
 int64_t ci_product(const int64_t *dims, int begin, int end);
 
 /* The table of operators. */

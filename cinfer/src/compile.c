@@ -61,7 +61,7 @@ bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t posit
 ci_status ci_plan_fix(ci_kernel *k, int o, void *data) {
   ci_cell *cell = ci_cell_of(k->out[o]);
   int32_t place = ci_plan_place(k->node->plan, CI_HOME_FIXED, 0);
-  if (place == CI_NONE) return k_no_memory(k);
+  if (place == CI_NONE) return ci_k_no_memory(k);
   ci_plan_own(k->node->plan, cell, place);
   cell->value.data = data;
   return CI_OK;
@@ -80,10 +80,10 @@ static ci_status compile_position(ci_compiler *c, ci_step *step, int32_t *positi
 
 ci_status ci_plan_slot(ci_kernel *k) {
   ci_span name;
-  CI_TRY(k_attr_s(k, "variable", NULL, &name));
+  CI_TRY(ci_k_attr_s(k, "variable", NULL, &name));
   k->node->slot = ci_state_find(k->node->plan->state, name);
   if (k->node->slot >= 0) return CI_OK;
-  return k_fail(k, CI_NOT_FOUND, "the state has no variable '%.*s'", CI_SPAN_ARG(name));
+  return ci_k_fail(k, CI_NOT_FOUND, "the state has no variable '%.*s'", CI_SPAN_ARG(name));
 }
 
 static bool compile_is_static(const ci_slot *slot) {
@@ -112,12 +112,12 @@ static ci_status compile_note_read(ci_plan *plan, const ci_step *step, const ci_
 /* The shape that the variable has here, or CI_PENDING. */
 static ci_status compile_read_shape(ci_kernel *k, const ci_slot *slot, const ci_slot_plan *known) {
   ci_plan *plan = k->node->plan;
-  if (compile_is_static(slot)) return k_out(k, 0, slot->dtype, slot->rank, slot->dims);
+  if (compile_is_static(slot)) return ci_k_out(k, 0, slot->dtype, slot->rank, slot->dims);
   if (known->in_body || (known->before && !known->shape_known)) return CI_PENDING;
-  if (known->before) return k_out(k, 0, slot->dtype, known->rank, known->dims);
+  if (known->before) return ci_k_out(k, 0, slot->dtype, known->rank, known->dims);
   if (!slot->initialized) return CI_PENDING;
-  if (compile_watch(plan, k->node->slot, slot) != CI_OK) return k_no_memory(k);
-  return k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
+  if (compile_watch(plan, k->node->slot, slot) != CI_OK) return ci_k_no_memory(k);
+  return ci_k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
 }
 
 ci_status ci_plan_read(ci_kernel *k) {
@@ -126,13 +126,13 @@ ci_status ci_plan_read(ci_kernel *k) {
   const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
   if (plan->compiler == NULL) {
     if (!slot->initialized) return ci_fail_uninitialized(plan, k->node->node, slot, plan->error);
-    return k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
+    return ci_k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
   }
   ci_slot_plan *known = &plan->compiler->slots[k->node->slot];
-  if (compile_note_read(plan, k->node, known) != CI_OK) return k_no_memory(k);
+  if (compile_note_read(plan, k->node, known) != CI_OK) return ci_k_no_memory(k);
   CI_TRY(compile_read_shape(k, slot, known));
   int32_t place = ci_plan_place(plan, CI_HOME_VARIABLE, k->out[0]->bytes);
-  if (place == CI_NONE) return k_no_memory(k);
+  if (place == CI_NONE) return ci_k_no_memory(k);
   plan->places.at[place].slot = k->node->slot;
   ci_plan_own(plan, ci_cell_of(k->out[0]), place);
   return CI_OK;
@@ -148,10 +148,10 @@ ci_status ci_plan_assign(ci_kernel *k) {
     ci_value rule = {.dtype = slot->dtype, .rank = slot->rank};
     char found[160], expected[160];
     memcpy(rule.dims, slot->dims, sizeof rule.dims);
-    return k_fail(k, CI_INVALID_ARGUMENT, "variable '%s' is %s and cannot be given %s", slot->name,
-                  k_describe(&rule, expected, sizeof expected), k_describe(value, found, sizeof found));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "variable '%s' is %s and cannot be given %s", slot->name,
+                     ci_k_describe(&rule, expected, sizeof expected), ci_k_describe(value, found, sizeof found));
   }
-  return k_out_like(k, 0, value->dtype, value);
+  return ci_k_out_like(k, 0, value->dtype, value);
 }
 
 /* What an Assign means for the readers behind it. */
@@ -184,7 +184,7 @@ static ci_status compile_check_kernels(const ci_compiler *c) {
 static void compile_find_assigns(ci_compiler *c) {
   for (size_t n = 0; n < c->model->nodes.count; n++) {
     const ci_node *node = &c->model->nodes.at[n];
-    if (!c->need[n] || node->kernel->run != run_assign) continue;
+    if (!c->need[n] || node->kernel->run != ci_run_assign) continue;
     const ci_attr *name = ci_find_attr(c->model, node, "variable");
     int32_t slot = name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S
                        ? -1
@@ -261,8 +261,8 @@ static ci_status compile_check_held(ci_step *step) {
   if ((step->node->kernel->flags & CI_OP_HOLDS) != 0) return CI_OK;
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL || !ci_holds(step->k.in[i]->dtype)) continue;
-    return k_fail(&step->k, CI_INVALID_ARGUMENT, "input %d is %s, expected a tensor", i,
-                  step->k.in[i]->dtype == CI_SEQUENCE ? "a sequence" : "nothing");
+    return ci_k_fail(&step->k, CI_INVALID_ARGUMENT, "input %d is %s, expected a tensor", i,
+                     step->k.in[i]->dtype == CI_SEQUENCE ? "a sequence" : "nothing");
   }
   return CI_OK;
 }
@@ -280,10 +280,10 @@ static ci_status compile_check_types(ci_step *step) {
       case CI_UINT16:
       case CI_UINT32:
       case CI_UINT64:
-        return k_fail(&step->k, CI_UNIMPLEMENTED,
-                      "input %d has type %s, with which this cinfer does not compute: add types to CINFER_FAMILIES "
-                      "(CMake) or CI_FAMILIES (one file)",
-                      i, ci_dtype_name(step->k.in[i]->dtype));
+        return ci_k_fail(&step->k, CI_UNIMPLEMENTED,
+                         "input %d has type %s, with which this cinfer does not compute: add types to CINFER_FAMILIES "
+                         "(CMake) or CI_FAMILIES (one file)",
+                         i, ci_dtype_name(step->k.in[i]->dtype));
       default: break;
     }
   }
@@ -295,8 +295,8 @@ static ci_status compile_check_scratch(ci_step *step) {
   const uint64_t wanted = step->plan->session->limits.max_memory, most = PTRDIFF_MAX / 4;
   const uint64_t limit = wanted < most ? wanted : most;
   if (step->k.scratch_bytes <= limit) return CI_OK;
-  return k_fail(&step->k, CI_RESOURCE_EXHAUSTED, "scratch memory of %zu bytes exceeds the session's limit of %llu",
-                step->k.scratch_bytes, (unsigned long long)limit);
+  return ci_k_fail(&step->k, CI_RESOURCE_EXHAUSTED, "scratch memory of %zu bytes exceeds the session's limit of %llu",
+                   step->k.scratch_bytes, (unsigned long long)limit);
 }
 
 ci_status ci_step_prepare(ci_step *step) {
@@ -333,7 +333,7 @@ static ci_status compile_prepare(ci_compiler *c, ci_step *step) {
   const bool root = step->node->graph == 0;
   if (!compile_shapes_known(step)) {
     step->dynamic = true;
-    const ci_status found = step->node->kernel->run == run_assign ? ci_plan_slot(&step->k) : CI_OK;
+    const ci_status found = step->node->kernel->run == ci_run_assign ? ci_plan_slot(&step->k) : CI_OK;
     return root ? found : CI_OK;
   }
   size_t offers = c->offers.count;
@@ -389,7 +389,7 @@ static ci_status compile_outputs(ci_compiler *c, ci_step *step) {
 static bool compile_can_fold(const ci_step *step) {
   const ci_op *op = step->node->kernel;
   size_t bytes = 0;
-  if (step->dynamic || (op->flags & (CI_OP_STATEFUL | CI_OP_CONTROL)) != 0 || op->run == run_nothing) return false;
+  if (step->dynamic || (op->flags & (CI_OP_STATEFUL | CI_OP_CONTROL)) != 0 || op->run == ci_run_nothing) return false;
   if (step->k.n_out == 0 || step->k.scratch_bytes > COMPILE_FOLD_BYTES) return false;
   for (int i = 0; i < step->k.n_in && (op->flags & CI_OP_SHAPE_ONLY) == 0; i++) {
     if (step->k.in[i] != NULL && step->k.in[i]->data == NULL) return false;
@@ -436,13 +436,13 @@ static bool compile_fold(ci_compiler *c, ci_step *step) {
 static bool compile_is_idle(ci_compiler *c, const ci_step *step) {
   const ci_op *op = step->node->kernel;
   if (step->dynamic) return false;
-  if (op->run == run_nothing) return true;
-  return op->run == run_variable && !c->slots[step->slot].assigned;
+  if (op->run == ci_run_nothing) return true;
+  return op->run == ci_run_variable && !c->slots[step->slot].assigned;
 }
 
 static ci_status compile_bound_read(ci_compiler *c, const ci_step *step) {
   ci_plan *plan = c->plan;
-  if (step->node->kernel->run != run_variable) return CI_OK;
+  if (step->node->kernel->run != ci_run_variable) return CI_OK;
   if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return compile_memory(c);
   plan->bound_reads.at[plan->bound_reads.count++] = compile_index(plan, ci_cell_of(step->k.out[0]));
   return CI_OK;
@@ -473,7 +473,7 @@ static ci_status compile_node(ci_compiler *c, ci_frame *frame, const ci_node *no
   if (compile_is_control(step)) CI_TRY(compile_position(c, step, &step->end));
   if (compile_fold(c, step)) return CI_OK;
   CI_TRY(compile_outputs(c, step));
-  if (node->kernel->run == run_assign) CI_TRY(compile_note_assign(c, step));
+  if (node->kernel->run == ci_run_assign) CI_TRY(compile_note_assign(c, step));
   if (compile_is_idle(c, step)) return compile_bound_read(c, step);
   compile_reads(c, step);
   if (step->dynamic) step->run = ci_step_dynamic;
@@ -522,7 +522,7 @@ ci_status ci_plan_frame(ci_kernel *k, int body, const char *name) {
   ci_compiler *c = k->node->plan->compiler;
   const ci_attr *attr = ci_find_attr(c->model, k->node->node, name);
   if (attr == NULL || attr->kind != CI_PB_ATTRIBUTEVALUE_G) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing or no graph", name);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing or no graph", name);
   }
   ci_frame *frame = ci_pool_alloc(&c->plan->pool, sizeof *frame);
   if (frame == NULL) return compile_memory(c);

@@ -62,8 +62,8 @@ ci_status ci_custom_take(ci_model *model, const ci_operator *const *operators, i
                                      .min_out = (int8_t)given->min_outputs,
                                      .max_out = (int8_t)given->max_outputs,
                                      .flags = given->stateful != 0 ? CI_OP_STATEFUL : 0u,
-                                     .prepare = prepare_custom,
-                                     .run = run_custom},
+                                     .prepare = ci_prepare_custom,
+                                     .run = ci_run_custom},
                                     given};
     model->custom_count = i + 1;
   }

@@ -54,6 +54,19 @@ ci_status ci_fail(ci_error *error, ci_status status, const char *format, ...) {
   return status;
 }
 
+/* A size that holds no more than itself is that of a struct that nobody filled: its limits would not count. */
+ci_status ci_take_options(void *options, size_t size, const void *given, const char *defaults, ci_error *error) {
+  size_t given_size;
+  if (given == NULL) return CI_OK;
+  memcpy(&given_size, given, sizeof given_size);
+  if (given_size <= sizeof given_size) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "the options' size is %zu: begin with those that %s() gives", given_size,
+                   defaults);
+  }
+  memcpy(options, given, given_size < size ? given_size : size);
+  return CI_OK;
+}
+
 /* ---- element types ---- */
 
 /* The 4- and 2-bit types take a byte an element in memory, the code in its low bits; files pack them. */

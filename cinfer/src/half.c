@@ -40,14 +40,14 @@ static ci_status half_make(ci_step *step) {
   if (step->node->kernel->max_in > 0 && room < (size_t)step->node->kernel->max_in)
     room = (size_t)step->node->kernel->max_in;
   ci_half *h = ci_pool_alloc(pool, sizeof *h);
-  if (h == NULL) return k_no_memory(&step->k);
+  if (h == NULL) return ci_k_no_memory(&step->k);
   *h = (ci_half){.in = step->k.in,
                  .out = step->k.out,
                  .wide_in = ci_pool_alloc(pool, room * sizeof *h->wide_in),
                  .wide_out = ci_pool_alloc(pool, outs * sizeof *h->wide_out),
                  .ins = ci_pool_alloc(pool, ins * sizeof *h->ins),
                  .outs = ci_pool_alloc(pool, outs * sizeof *h->outs)};
-  if (h->wide_in == NULL || h->wide_out == NULL || h->ins == NULL || h->outs == NULL) return k_no_memory(&step->k);
+  if (h->wide_in == NULL || h->wide_out == NULL || h->ins == NULL || h->outs == NULL) return ci_k_no_memory(&step->k);
   for (size_t i = 0; i < room; i++) h->wide_in[i] = NULL;
   step->half = h;
   return CI_OK;
@@ -68,7 +68,7 @@ static ci_status half_input(ci_step *step, int i) {
   shadow->wide = *real;
   shadow->wide.dtype = CI_FLOAT;
   shadow->wide.data = NULL;
-  if (!ci_mul_size(real->bytes, 2, &shadow->wide.bytes)) return k_no_memory(&step->k);
+  if (!ci_mul_size(real->bytes, 2, &shadow->wide.bytes)) return ci_k_no_memory(&step->k);
   if (real->data == NULL || real->count > HALF_KNOWN) return CI_OK;
   half_widen(step->k.isa, real, shadow->known);
   shadow->wide.data = shadow->known;
@@ -94,10 +94,10 @@ static ci_status half_outputs(ci_step *step) {
     const int32_t declared = h->out[o]->dtype;
     shadow->is_wide = shadow->wide.dtype == CI_FLOAT && declared != CI_FLOAT;
     const int32_t dtype = !shadow->is_wide ? shadow->wide.dtype : half_is(declared) ? declared : h->dtype;
-    CI_TRY(k_out_like(k, o, dtype, &shadow->wide));
+    CI_TRY(ci_k_out_like(k, o, dtype, &shadow->wide));
     fits = fits && (!shadow->is_wide || half_reserve(shadow, &total));
   }
-  if (!fits) return k_no_memory(k);
+  if (!fits) return ci_k_no_memory(k);
   k->scratch_bytes = total;
   return CI_OK;
 }
@@ -133,7 +133,7 @@ ci_status ci_half_prepare(ci_step *step) {
   if (status != CI_OK) return half_failed(step, status);
   if (k->n_out == 1 && step->alias[0] != CI_NONE) { /* the same bytes in every type: nothing is computed */
     step->widens = false;
-    return k_out_like(k, 0, k->in[step->alias[0]]->dtype, h->wide_out[0]);
+    return ci_k_out_like(k, 0, k->in[step->alias[0]]->dtype, h->wide_out[0]);
   }
   return half_outputs(step);
 }

@@ -16,7 +16,7 @@ static const ci_model *kernel_model(const ci_kernel *k) { return k->node->plan->
 
 /* ---- errors ---- */
 
-ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
+ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   ci_vfail_node(kernel_model(k), kernel_node(k), k->node->as, k->node->plan->error, status, format, arguments);
@@ -24,22 +24,22 @@ ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
   return status;
 }
 
-ci_status k_no_memory(ci_kernel *k) { return k_fail(k, CI_RESOURCE_EXHAUSTED, "no memory"); }
+ci_status ci_k_no_memory(ci_kernel *k) { return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "no memory"); }
 
-ci_status k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
-                         int64_t *dims) {
+ci_status ci_k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
+                            int64_t *dims) {
   const ci_as as = {op, name};
   const ci_as *before = k->node->as;
   k->node->as = &as;
-  const ci_status status = k_broadcast(k, v, n, rank, dims);
+  const ci_status status = ci_k_broadcast(k, v, n, rank, dims);
   k->node->as = before;
   return status;
 }
 
-ci_status k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k)) {
+ci_status ci_k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k)) {
   const ci_span *name;
   int count;
-  CI_TRY(k_attr_strings(k, names, &name, &count));
+  CI_TRY(ci_k_attr_strings(k, names, &name, &count));
   const ci_as as = {op, count > 0 ? name[0] : (ci_span){NULL, 0}};
   const ci_as *before = k->node->as;
   k->node->as = &as;
@@ -50,23 +50,23 @@ ci_status k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*
 
 /* ---- attributes ---- */
 
-bool k_span_is(ci_span span, const char *text) {
+bool ci_k_span_is(ci_span span, const char *text) {
   return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0; /* text is not empty */
 }
 
-int k_version(const ci_kernel *k) { return (int)ci_node_read(kernel_model(k), kernel_node(k)).version; }
+int ci_k_version(const ci_kernel *k) { return (int)ci_node_read(kernel_model(k), kernel_node(k)).version; }
 
 static const ci_attr *kernel_attr(const ci_kernel *k, const char *name) {
   return ci_find_attr(kernel_model(k), kernel_node(k), name);
 }
 
-bool k_has(const ci_kernel *k, const char *name) { return kernel_attr(k, name) != NULL; }
+bool ci_k_has(const ci_kernel *k, const char *name) { return kernel_attr(k, name) != NULL; }
 
 static ci_status kernel_wrong_kind(ci_kernel *k, const char *name, const char *wanted) {
-  return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is no %s", name, wanted);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is no %s", name, wanted);
 }
 
-ci_status k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {
+ci_status ci_k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {
   const ci_attr *attr = kernel_attr(k, name);
   *value = fallback;
   if (attr == NULL) return CI_OK;
@@ -75,7 +75,7 @@ ci_status k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *va
   return CI_OK;
 }
 
-ci_status k_attr_f(ci_kernel *k, const char *name, double fallback, double *value) {
+ci_status ci_k_attr_f(ci_kernel *k, const char *name, double fallback, double *value) {
   const ci_attr *attr = kernel_attr(k, name);
   *value = fallback;
   if (attr == NULL) return CI_OK;
@@ -86,7 +86,7 @@ ci_status k_attr_f(ci_kernel *k, const char *name, double fallback, double *valu
   return CI_OK;
 }
 
-ci_status k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value) {
+ci_status ci_k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value) {
   const ci_attr *attr = kernel_attr(k, name);
   *value = fallback == NULL ? (ci_span){NULL, 0} : (ci_span){fallback, strlen(fallback)};
   if (attr == NULL) return CI_OK;
@@ -95,7 +95,7 @@ ci_status k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span
   return CI_OK;
 }
 
-ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count) {
+ci_status ci_k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count) {
   const ci_attr *attr = kernel_attr(k, name);
   *values = NULL;
   *count = -1;
@@ -108,7 +108,7 @@ ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, in
   return CI_OK;
 }
 
-ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count) {
+ci_status ci_k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count) {
   const ci_attr *attr = kernel_attr(k, name);
   *values = NULL;
   *count = -1;
@@ -122,7 +122,7 @@ ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, in
   return CI_OK;
 }
 
-ci_status k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count) {
+ci_status ci_k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count) {
   const ci_attr *attr = kernel_attr(k, name);
   *values = NULL;
   *count = -1;
@@ -135,7 +135,7 @@ ci_status k_attr_strings(ci_kernel *k, const char *name, const ci_span **values,
   return CI_OK;
 }
 
-ci_status k_attr_tensor(ci_kernel *k, const char *name, ci_value *value) {
+ci_status ci_k_attr_tensor(ci_kernel *k, const char *name, ci_value *value) {
   const ci_attr *attr = kernel_attr(k, name);
   *value = (ci_value){.rank = -1};
   if (attr == NULL) return CI_OK;
@@ -144,34 +144,34 @@ ci_status k_attr_tensor(ci_kernel *k, const char *name, ci_value *value) {
   }
   const ci_constant *constant = &kernel_model(k)->constants.at[attr->as.constant];
   ci_status status = ci_session_constant(k->node->plan->session, attr->as.constant, NULL);
-  if (status != CI_OK) return k_fail(k, status, "the bytes of attribute %s in the model file are damaged", name);
+  if (status != CI_OK) return ci_k_fail(k, status, "the bytes of attribute %s in the model file are damaged", name);
   *value = ci_constant_value(constant);
   return CI_OK;
 }
 
 /* ---- outputs ---- */
 
-ci_status k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dims) {
+ci_status ci_k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dims) {
   size_t item = ci_dtype_size(dtype), bytes = item;
   ci_value *out = k->out[i];
-  if (item == 0) return k_fail(k, CI_UNIMPLEMENTED, "elements of type %s", ci_dtype_name(dtype));
+  if (item == 0) return ci_k_fail(k, CI_UNIMPLEMENTED, "elements of type %s", ci_dtype_name(dtype));
   if (rank < 0 || rank > CI_MAX_RANK) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "output %d has rank %d, the limit is %d", i, rank, CI_MAX_RANK);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "output %d has rank %d, the limit is %d", i, rank, CI_MAX_RANK);
   }
   bool empty = false;
   for (int d = 0; d < rank; d++) {
-    if (dims[d] < 0) return k_fail(k, CI_INVALID_ARGUMENT, "output %d has dimension %lld", i, (long long)dims[d]);
+    if (dims[d] < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "output %d has dimension %lld", i, (long long)dims[d]);
     if (dims[d] == 0) empty = true;
   }
   for (int d = 0; d < rank && !empty; d++) {
     if ((uint64_t)dims[d] > SIZE_MAX || !ci_mul_size(bytes, (uint64_t)dims[d], &bytes) || bytes > PTRDIFF_MAX) {
-      return k_fail(k, CI_RESOURCE_EXHAUSTED, "output %d is larger than this machine can hold", i);
+      return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "output %d is larger than this machine can hold", i);
     }
   }
   if (empty) bytes = 0;
   if (bytes > k->node->plan->session->limits.max_memory) {
-    return k_fail(k, CI_RESOURCE_EXHAUSTED, "output %d of %zu bytes exceeds the session's limit of %llu", i, bytes,
-                  (unsigned long long)k->node->plan->session->limits.max_memory);
+    return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "output %d of %zu bytes exceeds the session's limit of %llu", i, bytes,
+                     (unsigned long long)k->node->plan->session->limits.max_memory);
   }
   out->dtype = dtype;
   out->rank = rank;
@@ -183,23 +183,23 @@ ci_status k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dim
 
 static ci_status kernel_out_held(ci_kernel *k, int i, int32_t dtype, size_t bytes) {
   if (bytes > k->node->plan->session->limits.max_memory) {
-    return k_fail(k, CI_RESOURCE_EXHAUSTED, "output %d of %zu bytes exceeds the session's limit of %llu", i, bytes,
-                  (unsigned long long)k->node->plan->session->limits.max_memory);
+    return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "output %d of %zu bytes exceeds the session's limit of %llu", i, bytes,
+                     (unsigned long long)k->node->plan->session->limits.max_memory);
   }
   *k->out[i] = (ci_value){.dtype = dtype, .rank = 1, .dims = {(int64_t)bytes}, .bytes = bytes, .count = (int64_t)bytes};
   return CI_OK;
 }
 
-ci_status k_out_sequence(ci_kernel *k, int i, size_t bytes) { return kernel_out_held(k, i, CI_SEQUENCE, bytes); }
+ci_status ci_k_out_sequence(ci_kernel *k, int i, size_t bytes) { return kernel_out_held(k, i, CI_SEQUENCE, bytes); }
 
-ci_status k_out_nothing(ci_kernel *k, int i) { return kernel_out_held(k, i, CI_NOTHING, 0); }
+ci_status ci_k_out_nothing(ci_kernel *k, int i) { return kernel_out_held(k, i, CI_NOTHING, 0); }
 
-ci_status k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of) {
+ci_status ci_k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of) {
   if (ci_holds(dtype) && dtype == shape_of->dtype) return kernel_out_held(k, i, dtype, shape_of->bytes);
-  return k_out(k, i, dtype, shape_of->rank, shape_of->dims);
+  return ci_k_out(k, i, dtype, shape_of->rank, shape_of->dims);
 }
 
-void k_alias(ci_kernel *k, int o, int i) { k->node->alias[o] = i; }
+void ci_k_alias(ci_kernel *k, int o, int i) { k->node->alias[o] = i; }
 
 static void kernel_offer(ci_kernel *k, int o, int i, bool alone) {
   /* An offer that cannot be kept for want of memory is only an optimisation less. */
@@ -207,9 +207,9 @@ static void kernel_offer(ci_kernel *k, int o, int i, bool alone) {
     (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin, alone);
 }
 
-void k_in_place(ci_kernel *k, int o, int i) { kernel_offer(k, o, i, false); }
+void ci_k_in_place(ci_kernel *k, int o, int i) { kernel_offer(k, o, i, false); }
 
-void k_in_place_alone(ci_kernel *k, int o, int i) {
+void ci_k_in_place_alone(ci_kernel *k, int o, int i) {
   if (k->node->dynamic || k->node->widens) return;
   for (int j = 0; j < k->n_in; j++) {
     if (j != i && k->in[j] != NULL && ci_cell_of(k->in[j])->root == ci_cell_of(k->in[i])->root) return;
@@ -237,28 +237,28 @@ static void *kernel_memory(ci_kernel *k, size_t bytes, void **memory, size_t *he
   return *memory;
 }
 
-void *k_private(ci_kernel *k, size_t bytes) {
+void *ci_k_private(ci_kernel *k, size_t bytes) {
   return kernel_memory(k, bytes, &k->private_memory, &k->node->private_bytes, &k->node->private_pooled);
 }
 
-void *k_private_more(ci_kernel *k, size_t bytes) {
+void *ci_k_private_more(ci_kernel *k, size_t bytes) {
   return kernel_memory(k, bytes, &k->private_more, &k->node->more_bytes, &k->node->more_pooled);
 }
 
 /* ---- what is known ---- */
 
-bool k_known(const ci_kernel *k, int i) { return i < k->n_in && k->in[i] != NULL && k->in[i]->data != NULL; }
+bool ci_k_known(const ci_kernel *k, int i) { return i < k->n_in && k->in[i] != NULL && k->in[i]->data != NULL; }
 
-ci_status k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count) {
+ci_status ci_k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count) {
   const ci_value *v = k->in[i];
   *count = 0;
   if (v->dtype != CI_INT32 && v->dtype != CI_INT64) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected int32 or int64", i, ci_dtype_name(v->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected int32 or int64", i, ci_dtype_name(v->dtype));
   }
   if (v->rank > 1 || v->count > most) {
     char text[160];
-    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a list of at most %d numbers", i,
-                  k_describe(v, text, sizeof text), most);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a list of at most %d numbers", i,
+                     ci_k_describe(v, text, sizeof text), most);
   }
   if (v->data == NULL) return CI_PENDING;
   *count = (int)v->count;
@@ -276,7 +276,7 @@ ci_status k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *coun
 
 /* ---- parallel parts ---- */
 
-void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
+void ci_k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
   if (n <= 0) return;
   int64_t most = grain > 0 ? n / grain : n;
   int64_t parts = most < k->threads ? most : k->threads;
@@ -315,23 +315,23 @@ static void kernel_rows_part(void *argument, int64_t begin, int64_t end, int thr
   }
 }
 
-void k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
+void ci_k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
   if (k->one_nan == NULL || n <= 0 || k->out[0]->bytes == 0) {
-    k_parallel(k, n, grain, fn, argument);
+    ci_k_parallel(k, n, grain, fn, argument);
     return;
   }
   kernel_rows rows = {k, fn, argument, n};
-  k_parallel(k, n, grain, kernel_rows_part, &rows);
+  ci_k_parallel(k, n, grain, kernel_rows_part, &rows);
   *k->one_nan = true;
 }
 
 /* ---- random numbers ---- */
 
-ci_status k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *key, uint64_t *counter) {
+ci_status ci_k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *key, uint64_t *counter) {
   ci_state *state = k->node->plan->state;
   int index = ci_state_find_random(state, generator);
   if (index < 0) {
-    return k_fail(k, CI_NOT_FOUND, "the model has no random generator '%.*s'", CI_SPAN_ARG(generator));
+    return ci_k_fail(k, CI_NOT_FOUND, "the model has no random generator '%.*s'", CI_SPAN_ARG(generator));
   }
   ci_random *random = ci_state_random(state, index);
   ci_random_start(state, random);

@@ -26,7 +26,7 @@ static void layout_chain(ci_plan *plan) {
 
 /* A variable's reader shows the state's buffer unless somebody assigns the variable while the value is wanted. */
 static void layout_reader(ci_plan *plan, ci_step *step, int32_t assigned) {
-  if (step->node->kernel->run != run_variable || step->dynamic || step->k.n_out == 0) return;
+  if (step->node->kernel->run != ci_run_variable || step->dynamic || step->k.n_out == 0) return;
   const ci_cell *cell = ci_cell_of(step->k.out[0]);
   step->copies = assigned > 0 && assigned < cell->last_read;
   if (step->copies) plan->places.at[cell->place].home = CI_HOME_ARENA;
@@ -79,7 +79,7 @@ static void layout_joined(ci_plan *plan) {
     plan->places.at[wanted->place].bytes = bytes;
     wanted->made = step->begin;
     if (next->scratch != CI_NONE) plan->places.at[next->scratch].first = step->begin;
-    next->run = run_nothing;
+    next->run = ci_run_nothing;
     step->joins = next;
     next->joined = true;
   }
@@ -138,7 +138,7 @@ static ci_status layout_assigned(ci_compiler *c) {
   if (c->assigns.count > 0 && !layout_offered(c)) return layout_memory(c);
   for (size_t a = 0; a < plan->root.steps.count; a++) {
     ci_step *assign = plan->root.steps.at[a];
-    if (assign->node->kernel->run != run_assign) {
+    if (assign->node->kernel->run != ci_run_assign) {
       maker = assign;
       continue;
     }

@@ -400,7 +400,7 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
   ci_options options = ci_defaults();
   if (model == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the model: model is NULL");
   *model = NULL;
-  if (given != NULL) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  CI_TRY(ci_take_options(&options, sizeof options, given, "ci_defaults", error));
   if (options.abi != CI_ABI) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "the program was compiled for ABI %u of cinfer, this library has %d",
                    (unsigned)options.abi, CI_ABI);

@@ -45,7 +45,7 @@ static ci_constant *pack_constant(const ci_kernel *k, int i) {
   return &plan->session->model->constants.at[place->constant];
 }
 
-bool k_is_constant(const ci_kernel *k, int i) { return pack_constant(k, i) != NULL; }
+bool ci_k_is_constant(const ci_kernel *k, int i) { return pack_constant(k, i) != NULL; }
 
 /* ---- memory ---- */
 
@@ -109,7 +109,7 @@ static void *pack_take(ci_model *model, size_t bytes) {
   return memory;
 }
 
-void k_pack_forget(const ci_kernel *k, const void *part, size_t bytes) {
+void ci_k_pack_forget(const ci_kernel *k, const void *part, size_t bytes) {
   ci_file_forget(&k->node->plan->model->file, part, bytes);
 }
 
@@ -129,8 +129,8 @@ static struct ci_packed *pack_make(ci_model *model, const struct ci_packed *key)
 
 /* ---- constants ---- */
 
-const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
-                     const void *argument) {
+const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
+                        const void *argument) {
   ci_constant *constant = pack_constant(k, i);
   if (constant == NULL) return NULL;
   ci_model *model = k->node->plan->session->model;

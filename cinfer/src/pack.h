@@ -18,14 +18,14 @@ typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument
 /* In prepare: input i in another order, in memory of the model, which `fill` writes at the first call for this
  * constant, shape, layout, parameter and size. NULL: the input is no constant of the model or there is no memory for
  * it, and the kernel orders the input in scratch when it runs. */
-const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
-                     const void *argument);
+const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
+                        const void *argument);
 
 /* In `fill`, of a large constant: a part of it that will not be read again. */
-void k_pack_forget(const ci_kernel *k, const void *part, size_t bytes);
+void ci_k_pack_forget(const ci_kernel *k, const void *part, size_t bytes);
 
 /* Whether input i is a constant of the model. */
-bool k_is_constant(const ci_kernel *k, int i);
+bool ci_k_is_constant(const ci_kernel *k, int i);
 
 void ci_packs_free(struct ci_model *model);
 #endif

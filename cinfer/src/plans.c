@@ -124,8 +124,8 @@ ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, 
   for (int32_t d = 0; d < binding->rank; d++) wanted.dims[d] = binding->dims[d];
   memcpy(found.dims, input->dims, sizeof found.dims);
   return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' is %s, expected %s", binding->key,
-                 signature->name, k_describe(&found, given, sizeof given),
-                 k_describe(&wanted, expected, sizeof expected));
+                 signature->name, ci_k_describe(&found, given, sizeof given),
+                 ci_k_describe(&wanted, expected, sizeof expected));
 }
 
 /* The oldest plan of the signature that may be fitted to other shapes, if there are as many as are kept of such: few of

@@ -81,7 +81,7 @@ static bool refit_folded(ci_compiler *c, ci_step *step, const ci_value *was) {
     value->data = was[o].data;
     place->block_bytes = held;
     if (value->bytes > held) {
-      place->block_bytes = value->bytes + value->bytes / 2; /* k_out has checked that there may be so many */
+      place->block_bytes = value->bytes + value->bytes / 2; /* ci_k_out has checked that there may be so many */
       value->data = ci_pool_alloc(&plan->pool, place->block_bytes);
       plan->lost += held;
     }

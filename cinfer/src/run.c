@@ -35,9 +35,9 @@ bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes) {
 
 static ci_status run_too_large(ci_kernel *k, const char *what, size_t bytes) {
   const struct ci_session *session = k->node->plan->session;
-  return k_fail(k, CI_RESOURCE_EXHAUSTED, "%s of %zu bytes, with %zu held already, exceeds the session's limit of %llu",
-                what, bytes, session->arena_bytes + session->heap_bytes,
-                (unsigned long long)session->limits.max_memory);
+  return ci_k_fail(k, CI_RESOURCE_EXHAUSTED,
+                   "%s of %zu bytes, with %zu held already, exceeds the session's limit of %llu", what, bytes,
+                   session->arena_bytes + session->heap_bytes, (unsigned long long)session->limits.max_memory);
 }
 
 ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes) {
@@ -46,7 +46,7 @@ ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes)
   if (keep == 0) ci_heap_release(plan, place);
   if (!run_fits(session, bytes)) return run_too_large(k, "a value", bytes);
   void *block = ci_alloc(&session->allocator, bytes);
-  if (block == NULL) return k_no_memory(k);
+  if (block == NULL) return ci_k_no_memory(k);
   if (keep > 0) memcpy(block, place->block, keep);
   ci_heap_release(plan, place);
   place->block = block;
@@ -107,7 +107,7 @@ static ci_status run_dynamic_kernel(ci_step *step) {
   size_t bytes = k->scratch_bytes;
   if (!run_fits(step->plan->session, bytes)) return run_too_large(k, "scratch memory", bytes);
   k->scratch = bytes == 0 ? (void *)step : ci_alloc(allocator, bytes);
-  if (k->scratch == NULL) return k_no_memory(k);
+  if (k->scratch == NULL) return ci_k_no_memory(k);
   ci_status status = ci_step_compute(step);
   if (bytes > 0) ci_release(allocator, k->scratch, bytes);
   return status;
@@ -117,7 +117,7 @@ ci_status ci_step_dynamic(ci_kernel *k) {
   ci_step *step = k->node;
   for (int o = 0; o < k->n_out; o++) k->out[o]->data = NULL;
   ci_status status = ci_step_prepare(step);
-  if (status == CI_PENDING) return k_fail(k, CI_INTERNAL, "prepare waits for numbers that are there");
+  if (status == CI_PENDING) return ci_k_fail(k, CI_INTERNAL, "prepare waits for numbers that are there");
   if (status == CI_OK) status = run_dynamic_outputs(step);
   if (status == CI_OK) status = run_dynamic_kernel(step);
   if (status == CI_OK) run_give_back(step);
@@ -153,7 +153,7 @@ ci_status ci_frame_run(ci_frame *frame) {
       observer.step(observer.user, name.data, name.length);
     }
     if (atomic_load_explicit(cancelled, memory_order_relaxed)) {
-      return k_fail(&step->k, CI_CANCELLED, "the run was cancelled");
+      return ci_k_fail(&step->k, CI_CANCELLED, "the run was cancelled");
     }
   }
   return CI_OK;

@@ -168,7 +168,7 @@ ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_opt
   if (session == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the session: session is NULL");
   *session = NULL;
   if (model == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "model is NULL");
-  if (given != NULL) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  CI_TRY(ci_take_options(&options, sizeof options, given, "ci_session_defaults", error));
   ci_session *s = ci_alloc(&options.allocator, sizeof *s);
   if (s == NULL) return session_memory(error);
   s->model = model;

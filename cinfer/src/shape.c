@@ -4,7 +4,7 @@
 #include "ci_kernel.h"
 
 /* Every buffer has room for the name of a type; shapes may be cut. */
-const char *k_describe(const ci_value *v, char *buffer, size_t size) {
+const char *ci_k_describe(const ci_value *v, char *buffer, size_t size) {
   size_t used = (size_t)snprintf(buffer, size, "%s", ci_dtype_name(v->dtype));
   if (ci_holds(v->dtype)) return buffer;
   if (v->rank < 0) {
@@ -28,10 +28,10 @@ int64_t ci_product(const int64_t *dims, int begin, int end) {
   return (int64_t)product;
 }
 
-ci_status k_axis(ci_kernel *k, int64_t axis, int rank, int *out) {
+ci_status ci_k_axis(ci_kernel *k, int64_t axis, int rank, int *out) {
   if (axis < -rank || axis >= rank) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is out of range for rank %d, expected %d to %d", (long long)axis,
-                  rank, -rank, rank - 1);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is out of range for rank %d, expected %d to %d",
+                     (long long)axis, rank, -rank, rank - 1);
   }
   *out = (int)(axis < 0 ? axis + rank : axis);
   return CI_OK;
@@ -43,17 +43,17 @@ static ci_status shape_differ(ci_kernel *k, const ci_value *const *v, int n) {
     for (int a = 1; a <= v[0]->rank && a <= v[i]->rank; a++) {
       int64_t x = v[0]->dims[v[0]->rank - a], y = v[i]->dims[v[i]->rank - a];
       if (x == y || x == 1 || y == 1) continue;
-      (void)k_describe(v[0], first, sizeof first);
-      (void)k_describe(v[i], second, sizeof second);
-      return k_fail(k, CI_INVALID_ARGUMENT,
-                    "Incompatible shapes: %s vs. %s: %lld and %lld differ and neither is 1 (%s, %s)",
-                    strchr(first, '['), strchr(second, '['), (long long)x, (long long)y, first, second);
+      (void)ci_k_describe(v[0], first, sizeof first);
+      (void)ci_k_describe(v[i], second, sizeof second);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                       "Incompatible shapes: %s vs. %s: %lld and %lld differ and neither is 1 (%s, %s)",
+                       strchr(first, '['), strchr(second, '['), (long long)x, (long long)y, first, second);
     }
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "the shapes of the inputs cannot be broadcast");
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "the shapes of the inputs cannot be broadcast");
 }
 
-ci_status k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims) {
+ci_status ci_k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims) {
   *rank = 0;
   for (int i = 0; i < n; i++) {
     if (v[i]->rank > *rank) *rank = v[i]->rank;

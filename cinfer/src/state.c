@@ -80,7 +80,7 @@ ci_status ci_state_open(const ci_state_options *given, ci_state **state, ci_erro
   ci_state_options options = ci_state_defaults();
   if (state == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the state: state is NULL");
   *state = NULL;
-  if (given != NULL) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  CI_TRY(ci_take_options(&options, sizeof options, given, "ci_state_defaults", error));
   ci_state *s = ci_alloc(&options.allocator, sizeof *s);
   if (s == NULL) return state_memory(error);
   atomic_init(&s->references, 1);
@@ -187,7 +187,7 @@ static ci_status state_same_rule(const ci_slot *slot, int32_t dtype, int32_t ran
   return ci_fail(error, CI_INVALID_ARGUMENT,
                  "the state has variable '%.200s' as %s, expected %s: another model uses the "
                  "name for something else; give this one a state of its own",
-                 slot->name, k_describe(&had, a, sizeof a), k_describe(&wants, b, sizeof b));
+                 slot->name, ci_k_describe(&had, a, sizeof a), ci_k_describe(&wants, b, sizeof b));
 }
 
 static bool state_enter(const ci_state *state, ci_names *names, const ci_namer *namer, const char *name,
@@ -389,7 +389,7 @@ static ci_status state_check(const ci_slot *slot, const ci_value *value, ci_erro
   char found[160], expected[160];
   memcpy(rule.dims, slot->dims, sizeof rule.dims);
   return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%.200s' is %s and cannot be given %s", slot->name,
-                 k_describe(&rule, expected, sizeof expected), k_describe(value, found, sizeof found));
+                 ci_k_describe(&rule, expected, sizeof expected), ci_k_describe(value, found, sizeof found));
 }
 
 static bool state_same_shape(const ci_slot *slot, const ci_value *value) {

@@ -37,7 +37,8 @@ static ci_status variables_none(int index, ci_error *error) {
 
 ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *value, ci_error *error) {
   const ci_slot *slot = variables_at(state, index);
-  if (slot == NULL || value == NULL) return variables_none(index, error);
+  if (slot == NULL) return variables_none(index, error);
+  if (value == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the value: value is NULL");
   if (!slot->initialized) {
     return ci_fail(error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
   }
@@ -65,7 +66,7 @@ ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error 
 
 static ci_status variables_change(const ci_state *state, int index, const ci_tensor *tensor, ci_slot_change *change,
                                   ci_error *error) {
-  if (variables_at(state, index) == NULL || tensor == NULL) return variables_none(index, error);
+  if (variables_at(state, index) == NULL) return variables_none(index, error);
   change->slot = index;
   CI_TRY(ci_value_of_tensor(tensor, &change->value, error));
   if (tensor->bytes < change->value.bytes) {
@@ -76,7 +77,8 @@ static ci_status variables_change(const ci_state *state, int index, const ci_ten
 }
 
 ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *tensor, ci_error *error) {
-  if (variables_at(state, index) == NULL || tensor == NULL) return variables_none(index, error);
+  if (variables_at(state, index) == NULL) return variables_none(index, error);
+  if (tensor == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no value: value is NULL");
   ci_slot_change change = {0};
   CI_TRY(ci_state_idle(state, error));
   CI_TRY(variables_change(state, index, tensor, &change, error));

@@ -93,7 +93,7 @@ static void verify_node_kernel(verify_list *list, const ci_node *node) {
   char op[360];
   snprintf(op, sizeof op, " %.*s%s%.*s version %d (", CI_SPAN_ARG(text.domain), text.domain.length > 0 ? "." : "",
            CI_SPAN_ARG(text.op), (int)text.version);
-  const bool ours = text.domain.length == 0 || k_span_is(text.domain, "graphio");
+  const bool ours = text.domain.length == 0 || ci_k_span_is(text.domain, "graphio");
   verify_missing(list, node, op, ours ? ci_left_out(text.op) : NULL);
 }
 
@@ -103,7 +103,7 @@ static void verify_steps(verify_list *list, const ci_model *model, const ci_node
   if (ops == NULL || ops->kind != CI_PB_ATTRIBUTEVALUE_STRINGS || strncmp(node->kernel->name, "Fused", 5) != 0) return;
   for (uint32_t i = 0; i < ops->count; i++) {
     const ci_span step = model->strings.at[ops->as.first + i];
-    const char *family = ci_left_out(k_span_is(step, "GeluTanh") ? (ci_span){"Gelu", 4} : step);
+    const char *family = ci_left_out(ci_k_span_is(step, "GeluTanh") ? (ci_span){"Gelu", 4} : step);
     if (family == NULL) continue;
     char op[360];
     snprintf(op, sizeof op, " %.*s in %s (", CI_SPAN_ARG(step), node->kernel->name);

@@ -1,7 +1,7 @@
 /* kernel_harness.h - runs one kernel without a model: attributes from a table, memory from malloc, parts in sequence.
  *
- * Parts are given thread numbers in turn, and every part of a k_parallel runs on its own slice, so what threads share
- * by mistake shows without starting any.
+ * Parts are given thread numbers in turn, and every part of a ci_k_parallel runs on its own slice, so what threads
+ * share by mistake shows without starting any.
  */
 #ifndef CI_KERNEL_HARNESS_H
 #define CI_KERNEL_HARNESS_H
@@ -127,10 +127,10 @@ static const harness_attr *harness_find(const char *name) {
 
 /* ---- the part of ci_kernel.h that kernels of this test use ---- */
 
-void k_pack_forget(const ci_kernel *k, const void *part, size_t bytes) { (void)k, (void)part, (void)bytes; }
+void ci_k_pack_forget(const ci_kernel *k, const void *part, size_t bytes) { (void)k, (void)part, (void)bytes; }
 
-const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
-                     const void *argument) {
+const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
+                        const void *argument) {
   harness *h = harness_current;
   (void)layout, (void)parameter;
   if ((h->constants >> i & 1) == 0) return NULL;
@@ -142,26 +142,26 @@ const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, s
   return h->packed[i];
 }
 
-ci_status k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {
+ci_status ci_k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {
   const harness_attr *a = harness_find(name);
   (void)k;
   *value = a == NULL ? fallback : a->i;
   return CI_OK;
 }
-ci_status k_attr_f(ci_kernel *k, const char *name, double fallback, double *value) {
+ci_status ci_k_attr_f(ci_kernel *k, const char *name, double fallback, double *value) {
   const harness_attr *a = harness_find(name);
   (void)k;
   *value = a == NULL ? fallback : a->f;
   return CI_OK;
 }
-ci_status k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value) {
+ci_status ci_k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value) {
   const harness_attr *a = harness_find(name);
   (void)k;
   value->data = a == NULL ? fallback : a->s;
   value->length = strlen(value->data);
   return CI_OK;
 }
-ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count) {
+ci_status ci_k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count) {
   const harness_attr *a = harness_find(name);
   (void)k;
   *values = a == NULL ? NULL : a->ints;
@@ -169,52 +169,52 @@ ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, in
   return CI_OK;
 }
 /* No test of a single kernel gives it a program (fused.h). */
-ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count) {
+ci_status ci_k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count) {
   (void)k, (void)name;
   *values = NULL;
   *count = -1;
   return CI_OK;
 }
-ci_status k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count) {
+ci_status ci_k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count) {
   (void)k, (void)name;
   *values = NULL;
   *count = -1;
   return CI_OK;
 }
-ci_status k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k)) {
+ci_status ci_k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k)) {
   (void)op, (void)names;
   return prepare(k);
 }
-ci_status k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
-                         int64_t *dims) {
+ci_status ci_k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
+                            int64_t *dims) {
   (void)op, (void)name;
-  return k_broadcast(k, v, n, rank, dims);
+  return ci_k_broadcast(k, v, n, rank, dims);
 }
-void *k_private_more(ci_kernel *k, size_t bytes) {
+void *ci_k_private_more(ci_kernel *k, size_t bytes) {
   free(k->private_more);
   return k->private_more = calloc(1, bytes);
 }
 
-bool k_span_is(ci_span span, const char *text) {
+bool ci_k_span_is(ci_span span, const char *text) {
   return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0;
 }
-int k_version(const ci_kernel *k) {
+int ci_k_version(const ci_kernel *k) {
   (void)k;
   return 18;
 }
-ci_status k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dims) {
+ci_status ci_k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dims) {
   harness_dims(k->out[i], dtype, rank, dims);
   return CI_OK;
 }
-ci_status k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of) {
-  return k_out(k, i, dtype, shape_of->rank, shape_of->dims);
+ci_status ci_k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of) {
+  return ci_k_out(k, i, dtype, shape_of->rank, shape_of->dims);
 }
-void k_in_place(ci_kernel *k, int o, int i) { (void)k, (void)o, (void)i; }
-void *k_private(ci_kernel *k, size_t bytes) {
+void ci_k_in_place(ci_kernel *k, int o, int i) { (void)k, (void)o, (void)i; }
+void *ci_k_private(ci_kernel *k, size_t bytes) {
   k->private_memory = calloc(1, bytes);
   return k->private_memory;
 }
-ci_status k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count) {
+ci_status ci_k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count) {
   const ci_value *v = k->in[i];
   *count = (int)v->count;
   for (int j = 0; j < v->count && j < most; j++) {
@@ -222,16 +222,16 @@ ci_status k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *coun
   }
   return CI_OK;
 }
-bool k_known(const ci_kernel *k, int i) { return k->in[i]->data != NULL; }
-void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
+bool ci_k_known(const ci_kernel *k, int i) { return k->in[i]->data != NULL; }
+void ci_k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
   (void)grain;
   const int64_t parts = k->threads < n ? k->threads : n;
   for (int64_t i = 0; i < parts; i++) fn(argument, n * i / parts, n * (i + 1) / parts, (int)i);
 }
-void k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
-  k_parallel(k, n, grain, fn, argument);
+void ci_k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
+  ci_k_parallel(k, n, grain, fn, argument);
 }
-ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
+ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   (void)k;
@@ -239,17 +239,17 @@ ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
   va_end(arguments);
   return status;
 }
-ci_status k_no_memory(ci_kernel *k) { return k_fail(k, CI_RESOURCE_EXHAUSTED, "out of memory"); }
-const char *k_describe(const ci_value *v, char *buffer, size_t size) {
+ci_status ci_k_no_memory(ci_kernel *k) { return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "out of memory"); }
+const char *ci_k_describe(const ci_value *v, char *buffer, size_t size) {
   snprintf(buffer, size, "%s rank %d", ci_dtype_name(v->dtype), (int)v->rank);
   return buffer;
 }
-ci_status k_axis(ci_kernel *k, int64_t axis, int rank, int *out) {
-  if (axis < -rank || axis >= rank) return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld", (long long)axis);
+ci_status ci_k_axis(ci_kernel *k, int64_t axis, int rank, int *out) {
+  if (axis < -rank || axis >= rank) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %lld", (long long)axis);
   *out = (int)(axis < 0 ? axis + rank : axis);
   return CI_OK;
 }
-ci_status k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims) {
+ci_status ci_k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims) {
   *rank = 0;
   for (int i = 0; i < n; i++) *rank = v[i]->rank > *rank ? v[i]->rank : *rank;
   for (int d = 0; d < *rank; d++) {
@@ -257,7 +257,7 @@ ci_status k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, 
     for (int i = 0; i < n; i++) {
       const int axis = d - (*rank - v[i]->rank);
       if (axis < 0 || v[i]->dims[axis] == 1) continue;
-      if (dims[d] != 1 && dims[d] != v[i]->dims[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "shapes");
+      if (dims[d] != 1 && dims[d] != v[i]->dims[axis]) return ci_k_fail(k, CI_INVALID_ARGUMENT, "shapes");
       dims[d] = v[i]->dims[axis];
     }
   }

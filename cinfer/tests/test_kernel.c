@@ -25,7 +25,7 @@ static ci_session *open_session(ci_model **model) {
 static ci_kernel *find_product(ci_session *session) {
   const ci_plan *plan = session->plans.at[0];
   for (size_t i = 0; i < plan->all_steps.count; i++)
-    if (plan->all_steps.at[i]->node->kernel->run == run_matmul) return &plan->all_steps.at[i]->k;
+    if (plan->all_steps.at[i]->node->kernel->run == ci_run_matmul) return &plan->all_steps.at[i]->k;
   return NULL;
 }
 
@@ -48,10 +48,10 @@ static void test_outputs_have_limits(ci_kernel *k) {
       {CI_FLOAT, 2, {INT64_MAX, INT64_MAX}, CI_RESOURCE_EXHAUSTED},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    CHECK(k_out(k, 0, rows[i].dtype, rows[i].rank, rows[i].dims) == rows[i].status);
-  CHECK(k_out_sequence(k, 0, LIMIT + 1) == CI_RESOURCE_EXHAUSTED && k_out_sequence(k, 0, LIMIT) == CI_OK);
-  CHECK(k_out_like(k, 0, CI_SEQUENCE, k->in[0]) == CI_UNIMPLEMENTED); /* of a tensor's shape */
-  CHECK(k_out(k, 0, CI_FLOAT, 2, rows[0].dims) == CI_OK);
+    CHECK(ci_k_out(k, 0, rows[i].dtype, rows[i].rank, rows[i].dims) == rows[i].status);
+  CHECK(ci_k_out_sequence(k, 0, LIMIT + 1) == CI_RESOURCE_EXHAUSTED && ci_k_out_sequence(k, 0, LIMIT) == CI_OK);
+  CHECK(ci_k_out_like(k, 0, CI_SEQUENCE, k->in[0]) == CI_UNIMPLEMENTED); /* of a tensor's shape */
+  CHECK(ci_k_out(k, 0, CI_FLOAT, 2, rows[0].dims) == CI_OK);
 }
 
 static bool is_zero(const char *memory, size_t bytes) {
@@ -64,22 +64,22 @@ static bool is_zero(const char *memory, size_t bytes) {
 static void test_private_memory(ci_kernel *k) {
   static const size_t sizes[] = {100, 50, 300, MORE, 10};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-    char *one = k_private(k, sizes[i]), *other = k_private_more(k, sizes[i]);
+    char *one = ci_k_private(k, sizes[i]), *other = ci_k_private_more(k, sizes[i]);
     CHECK(one != NULL && other != NULL && one != other && is_zero(one, sizes[i]) && is_zero(other, sizes[i]));
     memset(one, 1, sizes[i]);
     memset(other, 1, sizes[i]);
   }
-  CHECK(k_private(k, LIMIT + 1) == NULL);
-  CHECK(k_private(k, 100) != NULL);
+  CHECK(ci_k_private(k, LIMIT + 1) == NULL);
+  CHECK(ci_k_private(k, 100) != NULL);
 }
 
 static void test_inputs_that_are_not_there_are_not_known(ci_kernel *k) {
   ci_value *weights = k->in[1];
-  CHECK(k_version(k) == 1 && k_has(k, "alpha") == false);
-  CHECK(!k_known(k, 0) && k_known(k, 1) && !k_known(k, 2) && !k_known(k, 17));
-  CHECK(!k_is_constant(k, 0) && k_is_constant(k, 1) && !k_is_constant(k, 2));
+  CHECK(ci_k_version(k) == 1 && ci_k_has(k, "alpha") == false);
+  CHECK(!ci_k_known(k, 0) && ci_k_known(k, 1) && !ci_k_known(k, 2) && !ci_k_known(k, 17));
+  CHECK(!ci_k_is_constant(k, 0) && ci_k_is_constant(k, 1) && !ci_k_is_constant(k, 2));
   k->in[1] = NULL;
-  CHECK(!k_known(k, 1) && !k_is_constant(k, 1));
+  CHECK(!ci_k_known(k, 1) && !ci_k_is_constant(k, 1));
   k->in[1] = weights;
 }
 
@@ -103,11 +103,11 @@ static void test_parts_cover_everything(ci_kernel *k) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     count plain = {0, 0}, by_rows = {0, 0};
     bool one_nan = false;
-    k_parallel(k, rows[i].n, rows[i].grain, count_part, &plain);
+    ci_k_parallel(k, rows[i].n, rows[i].grain, count_part, &plain);
     CHECK(plain.calls == rows[i].calls && plain.elements == (rows[i].n < 0 ? 0 : rows[i].n));
     k->one_nan = &one_nan;
-    CHECK(k_out(k, 0, CI_FLOAT, 1, (const int64_t[]){0}) == CI_OK); /* nothing that could be a NaN */
-    k_parallel_rows(k, rows[i].n, rows[i].grain, count_part, &by_rows);
+    CHECK(ci_k_out(k, 0, CI_FLOAT, 1, (const int64_t[]){0}) == CI_OK); /* nothing that could be a NaN */
+    ci_k_parallel_rows(k, rows[i].n, rows[i].grain, count_part, &by_rows);
     CHECK(by_rows.elements == plain.elements && !one_nan);
     k->one_nan = NULL;
   }
@@ -115,10 +115,10 @@ static void test_parts_cover_everything(ci_kernel *k) {
   bool one_nan = false;
   k->out[0]->data = y;
   k->one_nan = &one_nan;
-  CHECK(k_out(k, 0, CI_FLOAT, 2, (const int64_t[]){2, 3}) == CI_OK);
-  k_parallel_rows(k, 0, 1, count_part, &all);
+  CHECK(ci_k_out(k, 0, CI_FLOAT, 2, (const int64_t[]){2, 3}) == CI_OK);
+  ci_k_parallel_rows(k, 0, 1, count_part, &all);
   CHECK(all.calls == 0 && !one_nan);
-  k_parallel_rows(k, 2, 1, count_part, &all);
+  ci_k_parallel_rows(k, 2, 1, count_part, &all);
   CHECK(all.elements == 2 && one_nan);
   k->one_nan = NULL;
 }

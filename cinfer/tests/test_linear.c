@@ -169,7 +169,7 @@ static void test_matmul(const struct ci_isa *isa, int threads, int64_t M, int64_
     define_product(a + i * M * K, (ptrdiff_t)K, 1, b + (batched ? i % 3 : 0) * K * N, (ptrdiff_t)N, 1,
                    wanted + i * M * N, (ptrdiff_t)N, M, N, K);
   }
-  if (harness_run(&h, 1, prepare_matmul, run_matmul) != CI_OK) {
+  if (harness_run(&h, 1, ci_prepare_matmul, ci_run_matmul) != CI_OK) {
     printf("MatMul: %s\n", h.error.message);
     failures++;
   } else {
@@ -200,7 +200,7 @@ static void test_gemm(const struct ci_isa *isa, int threads, int64_t M, int64_t 
     const float added = c[form & 4 ? i : i % N], scaled = alpha == 1.0f ? wanted[i] : alpha * wanted[i];
     wanted[i] = beta == 1.0f ? scaled + added : fmaf(beta, added, scaled);
   }
-  if (harness_run(&h, 1, prepare_gemm, run_matmul) != CI_OK) {
+  if (harness_run(&h, 1, ci_prepare_gemm, ci_run_matmul) != CI_OK) {
     printf("Gemm: %s\n", h.error.message);
     failures++;
   } else {
@@ -311,19 +311,19 @@ static void test_conv(const struct ci_isa *isa, int threads, const struct conv_c
   conv_attributes(&h, t);
   harness_input(&h, CI_FLOAT, 4, x_dims, x);
   harness_input(&h, CI_FLOAT, 4, w_dims, w);
-  conv_check(&h, "Conv2D", prepare_conv2d, run_conv2d, y, ys);
+  conv_check(&h, "Conv2D", ci_prepare_conv2d, ci_run_conv2d, y, ys);
   harness_start(&h, isa, threads);
   conv_attributes(&h, t);
   harness_input(&h, CI_INT64, 1, &four, x_dims);
   harness_input(&h, CI_FLOAT, 4, w_dims, w);
   harness_input(&h, CI_FLOAT, 4, y_dims, dy);
-  conv_check(&h, "Conv2DGradInput", prepare_conv2d_grad_input, run_conv2d_grad_input, dx, xs);
+  conv_check(&h, "Conv2DGradInput", ci_prepare_conv2d_grad_input, ci_run_conv2d_grad_input, dx, xs);
   harness_start(&h, isa, threads);
   conv_attributes(&h, t);
   harness_input(&h, CI_FLOAT, 4, x_dims, x);
   harness_input(&h, CI_INT64, 1, &four, w_dims);
   harness_input(&h, CI_FLOAT, 4, y_dims, dy);
-  conv_check(&h, "Conv2DGradFilter", prepare_conv2d_grad_filter, run_conv2d_grad_filter, dw, ws);
+  conv_check(&h, "Conv2DGradFilter", ci_prepare_conv2d_grad_filter, ci_run_conv2d_grad_filter, dw, ws);
   free(x), free(w), free(dy), free(y), free(dx), free(dw);
 }
 
@@ -393,11 +393,11 @@ static void test_pool(const struct ci_isa *isa, int threads, const struct conv_c
     }
     if (which >= 2) harness_input(&h, CI_FLOAT, 4, y_dims, dy);
     switch (which) {
-      case 0: conv_check(&h, "MaxPool2D", prepare_max_pool2d, run_max_pool2d, most, ys); break;
-      case 1: conv_check(&h, "AveragePool2D", prepare_average_pool2d, run_average_pool2d, mean, ys); break;
-      case 2: conv_check(&h, "MaxPool2DGrad", prepare_max_pool2d_grad, run_max_pool2d_grad, dx_most, xs); break;
+      case 0: conv_check(&h, "MaxPool2D", ci_prepare_max_pool2d, ci_run_max_pool2d, most, ys); break;
+      case 1: conv_check(&h, "AveragePool2D", ci_prepare_average_pool2d, ci_run_average_pool2d, mean, ys); break;
+      case 2: conv_check(&h, "MaxPool2DGrad", ci_prepare_max_pool2d_grad, ci_run_max_pool2d_grad, dx_most, xs); break;
       default:
-        conv_check(&h, "AveragePool2DGrad", prepare_average_pool2d_grad, run_average_pool2d_grad, dx_mean, xs);
+        conv_check(&h, "AveragePool2DGrad", ci_prepare_average_pool2d_grad, ci_run_average_pool2d_grad, dx_mean, xs);
         break;
     }
   }

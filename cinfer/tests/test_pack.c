@@ -54,7 +54,7 @@ static ci_kernel *find_product(ci_session *session) {
   const ci_plan *plan = session->plans.at[session->plans.latest];
   for (size_t i = 0; i < plan->all_steps.count; i++) {
     ci_step *step = plan->all_steps.at[i];
-    if (step->node->kernel->run == run_matmul) return &step->k;
+    if (step->node->kernel->run == ci_run_matmul) return &step->k;
   }
   return NULL;
 }
@@ -74,7 +74,7 @@ static bool is_backwards(const float *packed, const ci_value *value, float facto
 
 static const void *pack(ci_kernel *k, int input, uint32_t parameter) {
   const float factor = (float)(parameter + 1);
-  return k_packed(k, input, 1000, parameter, k->in[input]->bytes, fill_backwards, &factor);
+  return ci_k_packed(k, input, 1000, parameter, k->in[input]->bytes, fill_backwards, &factor);
 }
 
 typedef struct worker {
@@ -174,7 +174,9 @@ static void fill_nothing(void *to, const ci_value *value, const void *argument) 
   (void)to, (void)value, (void)argument;
 }
 
-static const void *pack_bytes(ci_kernel *k, size_t bytes) { return k_packed(k, W, 1000, 0, bytes, fill_nothing, NULL); }
+static const void *pack_bytes(ci_kernel *k, size_t bytes) {
+  return ci_k_packed(k, W, 1000, 0, bytes, fill_nothing, NULL);
+}
 
 /* Of one constant, for one kernel: other sizes, or the same bytes as a tensor of another shape. */
 static void test_packs_that_differ_are_different(void) {

@@ -110,6 +110,57 @@ static void test_options_of_an_older_program(void) {
   ci_close(model);
 }
 
+/* Options that a program filled itself, without ..._defaults(): none of their limits would count. */
+static void test_options_without_a_size_are_refused(void) {
+  const ci_options model_options = {.limits = {.max_nodes = 1}};
+  const ci_session_options session_options = {.size = sizeof(size_t)};
+  const ci_state_options state_options = {.size = 3};
+  const ci_save_options save_options = {.step = 1};
+  const ci_restore_options restore_options = {.size = 0};
+  ci_error error;
+  ci_model *none = NULL, *model = open_perceptron();
+  ci_session *session = NULL;
+  ci_state *no_state = NULL, *state = NULL;
+  CHECK(ci_state_open(NULL, &state, &error) == CI_OK);
+  const ci_status statuses[] = {
+      ci_open_memory(model_perceptron, sizeof model_perceptron, &model_options, &none, &error),
+      ci_session_open(model, NULL, &session_options, &session, &error),
+      ci_state_open(&state_options, &no_state, &error),
+      ci_save_with(state, model, "no folder/save", &save_options, &error),
+      ci_restore_with(state, "./no checkpoint", &restore_options, NULL, &error),
+  };
+  for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) CHECK(statuses[i] == CI_INVALID_ARGUMENT);
+  CHECK(strstr(error.message, "size is 0: begin with those that ci_restore_defaults() gives") != NULL);
+  CHECK(none == NULL && session == NULL && no_state == NULL);
+  ci_state_close(state);
+  ci_close(model);
+}
+
+static void test_a_value_needs_a_place(void) {
+  const ci_info info = {.name = "v", .dtype = CI_FLOAT};
+  ci_error error;
+  ci_state *state = NULL;
+  int index = -1;
+  CHECK(ci_state_open(NULL, &state, &error) == CI_OK);
+  CHECK(ci_variable_declare(state, &info, &index, &error) == CI_OK);
+  CHECK(ci_variable_view(state, index, NULL, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "NULL") != NULL);
+  CHECK(ci_variable_set(state, index, NULL, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "NULL") != NULL);
+  CHECK(ci_variable_view(state, index + 1, NULL, &error) == CI_OUT_OF_RANGE);
+  CHECK(ci_variable_set(state, index + 1, NULL, &error) == CI_OUT_OF_RANGE);
+  ci_state_close(state);
+}
+
+/* That a folder is not there is no error, and none is told. */
+static void test_no_folder_has_no_checkpoint(void) {
+  ci_error error = {.status = CI_INTERNAL, .message = "old"};
+  ci_restored restored = {.size = sizeof restored};
+  ci_state *state = NULL;
+  CHECK(ci_state_open(NULL, &state, NULL) == CI_OK);
+  CHECK(ci_restore_latest(state, "there is no such folder", NULL, &restored, &error) == CI_OK);
+  CHECK(restored.name[0] == '\0' && restored.step == -1 && error.message[0] == '\0' && error.status == CI_OK);
+  ci_state_close(state);
+}
+
 static void test_a_depth_beyond_the_stack_is_not_granted(void) {
   ci_model *model = NULL;
   ci_options options = ci_defaults();
@@ -263,6 +314,9 @@ int main(void) {
   test_no_model_has_nothing();
   test_models_that_cannot_be_opened();
   test_options_of_an_older_program();
+  test_options_without_a_size_are_refused();
+  test_a_value_needs_a_place();
+  test_no_folder_has_no_checkpoint();
   test_a_depth_beyond_the_stack_is_not_granted();
   test_the_library_says_what_it_is();
   test_statuses_have_the_names_of_tensorflow();

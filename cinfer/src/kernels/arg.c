@@ -190,12 +190,12 @@ static void arg_rows_part(void *argument, int64_t begin, int64_t end, int thread
 
 static ci_status arg_prepare(ci_kernel *k, int kind, int64_t axis_wanted, int64_t select, int *axis) {
   const ci_value *x = k->in[0];
-  CI_TRY(k_axis(k, axis_wanted, x->rank, axis));
-  arg_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_axis(k, axis_wanted, x->rank, axis));
+  arg_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   const int slot = CI_SLOT(x->dtype);
   p->fn = slot < CI_SLOTS ? arg_table[slot][kind] : NULL;
-  if (p->fn == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
+  if (p->fn == NULL) return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
   p->outer = ci_product(x->dims, 0, *axis);
   p->n = x->dims[*axis];
   p->inner = ci_product(x->dims, *axis + 1, x->rank);
@@ -212,42 +212,42 @@ static ci_status arg_prepare_best(ci_kernel *k, int kind) {
   const ci_value *x = k->in[0];
   int64_t axis_wanted, keep, last, dims[CI_MAX_RANK];
   int axis, rank = 0;
-  CI_TRY(k_attr_i(k, "axis", 0, &axis_wanted));
-  CI_TRY(k_attr_i(k, "keepdims", 1, &keep));
-  CI_TRY(k_attr_i(k, "select_last_index", 0, &last));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &axis_wanted));
+  CI_TRY(ci_k_attr_i(k, "keepdims", 1, &keep));
+  CI_TRY(ci_k_attr_i(k, "select_last_index", 0, &last));
   CI_TRY(arg_prepare(k, kind, axis_wanted, last != 0 ? ARG_LAST : 0, &axis));
   for (int i = 0; i < x->rank; i++) {
     if (i != axis) dims[rank++] = x->dims[i];
     else if (keep != 0) dims[rank++] = 1;
   }
-  CI_TRY(k_out(k, 0, CI_INT64, rank, dims));
+  CI_TRY(ci_k_out(k, 0, CI_INT64, rank, dims));
   arg_plan *p = k->private_memory;
   p->out = (size_t)p->inner * sizeof(int64_t);
   p->rows = p->inner == 1 && (x->dtype == CI_FLOAT || ci_move_integer(x->dtype) >= 0);
   p->least = kind == ARG_IS_MIN;
   if (p->n > 0 || k->out[0]->count == 0) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "axis %d of the input has size 0: there is nothing to choose from", axis);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %d of the input has size 0: there is nothing to choose from", axis);
 }
 
-ci_status prepare_arg_max(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_MAX); }
-ci_status prepare_arg_min(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_MIN); }
+ci_status ci_prepare_arg_max(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_MAX); }
+ci_status ci_prepare_arg_min(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_MIN); }
 
 static ci_status arg_prepare_scan(ci_kernel *k, int kind) {
   int64_t axis_wanted, exclusive, reverse;
   int count, axis;
-  CI_TRY(k_known_ints(k, 1, &axis_wanted, 1, &count));
-  if (count != 1) return k_fail(k, CI_INVALID_ARGUMENT, "axis must be one number");
-  CI_TRY(k_attr_i(k, "exclusive", 0, &exclusive));
-  CI_TRY(k_attr_i(k, "reverse", 0, &reverse));
+  CI_TRY(ci_k_known_ints(k, 1, &axis_wanted, 1, &count));
+  if (count != 1) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis must be one number");
+  CI_TRY(ci_k_attr_i(k, "exclusive", 0, &exclusive));
+  CI_TRY(ci_k_attr_i(k, "reverse", 0, &reverse));
   const int64_t select = (exclusive != 0 ? ARG_EXCLUSIVE : 0) | (reverse != 0 ? ARG_REVERSE : 0);
   CI_TRY(arg_prepare(k, kind, axis_wanted, select, &axis));
   arg_plan *p = k->private_memory;
   p->out = p->in;
-  return k_out_like(k, 0, k->in[0]->dtype, k->in[0]);
+  return ci_k_out_like(k, 0, k->in[0]->dtype, k->in[0]);
 }
 
-ci_status prepare_cum_sum(ci_kernel *k) { return arg_prepare_scan(k, ARG_IS_SUM); }
-ci_status prepare_cum_prod(ci_kernel *k) { return arg_prepare_scan(k, ARG_IS_PRODUCT); }
+ci_status ci_prepare_cum_sum(ci_kernel *k) { return arg_prepare_scan(k, ARG_IS_SUM); }
+ci_status ci_prepare_cum_prod(ci_kernel *k) { return arg_prepare_scan(k, ARG_IS_PRODUCT); }
 
 static void arg_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
@@ -259,8 +259,8 @@ static void arg_part(void *argument, int64_t begin, int64_t end, int thread) {
   }
 }
 
-ci_status run_along_axis(ci_kernel *k) {
+ci_status ci_run_along_axis(ci_kernel *k) {
   const arg_plan *p = k->private_memory;
-  if (k->in[0]->count > 0) k_parallel(k, p->outer, p->grain, p->rows ? arg_rows_part : arg_part, k);
+  if (k->in[0]->count > 0) ci_k_parallel(k, p->outer, p->grain, p->rows ? arg_rows_part : arg_part, k);
   return CI_OK;
 }

@@ -8,8 +8,8 @@
 /* ---- the same bytes under another shape ---- */
 
 static ci_status array_view(ci_kernel *k, int rank, const int64_t *dims) {
-  CI_TRY(k_out(k, 0, k->in[0]->dtype, rank, dims));
-  k_alias(k, 0, 0);
+  CI_TRY(ci_k_out(k, 0, k->in[0]->dtype, rank, dims));
+  ci_k_alias(k, 0, 0);
   return CI_OK;
 }
 
@@ -23,18 +23,18 @@ static int64_t array_count(const int64_t *dims, int rank, int free_axis) {
   return count;
 }
 
-ci_status prepare_reshape(ci_kernel *k) {
+ci_status ci_prepare_reshape(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t dims[CI_MAX_RANK], allow_zero = 0;
   int rank = 0, free_axis = -1;
   char text[128];
-  CI_TRY(k_attr_i(k, "allowzero", 0, &allow_zero));
-  CI_TRY(k_known_ints(k, 1, dims, CI_MAX_RANK, &rank));
+  CI_TRY(ci_k_attr_i(k, "allowzero", 0, &allow_zero));
+  CI_TRY(ci_k_known_ints(k, 1, dims, CI_MAX_RANK, &rank));
   for (int i = 0; i < rank; i++) {
     if (dims[i] == 0 && !allow_zero) {
       if (i >= x->rank) {
-        return k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is 0, which copies an axis that %s does not have", i,
-                      k_describe(x, text, sizeof text));
+        return ci_k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is 0, which copies an axis that %s does not have", i,
+                         ci_k_describe(x, text, sizeof text));
       }
       dims[i] = x->dims[i];
     }
@@ -43,50 +43,51 @@ ci_status prepare_reshape(ci_kernel *k) {
       continue;
     }
     if (dims[i] < 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is %lld, expected 0 or more, or one -1", i, (long long)dims[i]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is %lld, expected 0 or more, or one -1", i,
+                       (long long)dims[i]);
     }
   }
   const int64_t known = array_count(dims, rank, free_axis);
   if (free_axis >= 0 && known > 0 && x->count % known == 0) {
     dims[free_axis] = x->count / known;
   } else if (free_axis >= 0 || known != x->count) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld elements, the new shape %s %lld",
-                  k_describe(x, text, sizeof text), (long long)x->count,
-                  free_axis >= 0       ? "a multiple of"
-                  : known == INT64_MAX ? "at least"
-                                       : "has",
-                  (long long)known);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld elements, the new shape %s %lld",
+                     ci_k_describe(x, text, sizeof text), (long long)x->count,
+                     free_axis >= 0       ? "a multiple of"
+                     : known == INT64_MAX ? "at least"
+                                          : "has",
+                     (long long)known);
   }
   return array_view(k, rank, dims);
 }
 
-ci_status prepare_flatten(ci_kernel *k) {
+ci_status ci_prepare_flatten(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted = 1, dims[2];
   int axis = x->rank;
-  CI_TRY(k_attr_i(k, "axis", 1, &wanted));
-  if (wanted != x->rank && (x->rank > 0 || wanted != 1)) CI_TRY(k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", 1, &wanted));
+  if (wanted != x->rank && (x->rank > 0 || wanted != 1)) CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
   dims[0] = ci_product(x->dims, 0, axis);
   dims[1] = ci_product(x->dims, axis, x->rank);
   return array_view(k, 2, dims);
 }
 
-ci_status prepare_squeeze(ci_kernel *k) {
+ci_status ci_prepare_squeeze(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t axes[CI_MAX_RANK], dims[CI_MAX_RANK];
   bool gone[CI_MAX_RANK] = {false};
   int count = 0, rank = 0;
   if (k->n_in > 1 && k->in[1] != NULL) {
-    CI_TRY(k_known_ints(k, 1, axes, CI_MAX_RANK, &count));
+    CI_TRY(ci_k_known_ints(k, 1, axes, CI_MAX_RANK, &count));
     for (int i = 0; i < count; i++) {
       int axis = 0;
       char text[128];
-      CI_TRY(k_axis(k, axes[i], x->rank, &axis));
+      CI_TRY(ci_k_axis(k, axes[i], x->rank, &axis));
       if (x->dims[axis] != 1) {
-        return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld of %s is not 1 and cannot be squeezed", (long long)axes[i],
-                      k_describe(x, text, sizeof text));
+        return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %lld of %s is not 1 and cannot be squeezed", (long long)axes[i],
+                         ci_k_describe(x, text, sizeof text));
       }
-      if (gone[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axes[i]);
+      if (gone[axis]) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axes[i]);
       gone[axis] = true;
     }
   } else {
@@ -98,20 +99,21 @@ ci_status prepare_squeeze(ci_kernel *k) {
   return array_view(k, rank, dims);
 }
 
-ci_status prepare_unsqueeze(ci_kernel *k) {
+ci_status ci_prepare_unsqueeze(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t axes[CI_MAX_RANK], dims[CI_MAX_RANK];
   bool fresh[CI_MAX_RANK] = {false};
   int count = 0;
-  CI_TRY(k_known_ints(k, 1, axes, CI_MAX_RANK, &count));
+  CI_TRY(ci_k_known_ints(k, 1, axes, CI_MAX_RANK, &count));
   const int rank = x->rank + count;
   if (rank > CI_MAX_RANK) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible", rank, CI_MAX_RANK);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible", rank,
+                     CI_MAX_RANK);
   }
   for (int i = 0; i < count; i++) {
     int axis = 0;
-    CI_TRY(k_axis(k, axes[i], rank, &axis));
-    if (fresh[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axes[i]);
+    CI_TRY(ci_k_axis(k, axes[i], rank, &axis));
+    if (fresh[axis]) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axes[i]);
     fresh[axis] = true;
   }
   for (int i = 0, next = 0; i < rank; i++) dims[i] = fresh[i] ? 1 : x->dims[next++];
@@ -130,27 +132,27 @@ static void array_shape_range(const ci_value *x, int64_t start, int64_t end, int
   *last = (int)end;
 }
 
-ci_status prepare_shape(ci_kernel *k) {
+ci_status ci_prepare_shape(ci_kernel *k) {
   int64_t start = 0, end = CI_MAX_RANK;
-  int *range = k_private(k, 2 * sizeof *range);
-  if (range == NULL) return k_no_memory(k);
-  CI_TRY(k_attr_i(k, "start", 0, &start));
-  CI_TRY(k_attr_i(k, "end", CI_MAX_RANK, &end));
+  int *range = ci_k_private(k, 2 * sizeof *range);
+  if (range == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_k_attr_i(k, "start", 0, &start));
+  CI_TRY(ci_k_attr_i(k, "end", CI_MAX_RANK, &end));
   array_shape_range(k->in[0], start, end, &range[0], &range[1]);
   const int64_t length = range[1] - range[0];
-  return k_out(k, 0, CI_INT64, 1, &length);
+  return ci_k_out(k, 0, CI_INT64, 1, &length);
 }
 
-ci_status run_shape(ci_kernel *k) {
+ci_status ci_run_shape(ci_kernel *k) {
   const int *range = k->private_memory;
   int64_t *y = k->out[0]->data;
   for (int i = range[0]; i < range[1]; i++) *y++ = k->in[0]->dims[i];
   return CI_OK;
 }
 
-ci_status prepare_size(ci_kernel *k) { return k_out(k, 0, CI_INT64, 0, NULL); }
+ci_status ci_prepare_size(ci_kernel *k) { return ci_k_out(k, 0, CI_INT64, 0, NULL); }
 
-ci_status run_size(ci_kernel *k) {
+ci_status ci_run_size(ci_kernel *k) {
   *(int64_t *)k->out[0]->data = k->in[0]->count;
   return CI_OK;
 }
@@ -158,17 +160,17 @@ ci_status run_size(ci_kernel *k) {
 /* ---- one strided copy ---- */
 
 static ci_copy *array_copy(ci_kernel *k, size_t item) {
-  ci_copy *copy = k_private(k, sizeof *copy);
+  ci_copy *copy = ci_k_private(k, sizeof *copy);
   if (copy != NULL) ci_copy_start(copy, k->isa, item);
   return copy;
 }
 
-ci_status run_strided_copy(ci_kernel *k) {
+ci_status ci_run_strided_copy(ci_kernel *k) {
   ci_copy_result(k, k->private_memory, k->in[0]->data);
   return CI_OK;
 }
 
-ci_status prepare_transpose(ci_kernel *k) {
+ci_status ci_prepare_transpose(ci_kernel *k) {
   const ci_value *x = k->in[0];
   const int64_t *perm = NULL;
   int count = -1, from[CI_MAX_RANK];
@@ -176,47 +178,47 @@ ci_status prepare_transpose(ci_kernel *k) {
   int64_t dims[CI_MAX_RANK];
   ptrdiff_t in[CI_MAX_RANK], out[CI_MAX_RANK];
   const size_t item = ci_dtype_size(x->dtype);
-  CI_TRY(k_attr_ints(k, "perm", &perm, &count));
+  CI_TRY(ci_k_attr_ints(k, "perm", &perm, &count));
   if (count >= 0 && count != x->rank) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "perm has %d numbers, x has rank %d", count, x->rank);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "perm has %d numbers, x has rank %d", count, x->rank);
   }
   for (int i = 0; i < x->rank; i++) {
     const int64_t axis = count < 0 ? x->rank - 1 - i : perm[i];
     if (axis < 0 || axis >= x->rank || used[axis]) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "perm[%d] is %lld: perm must name each of the axes 0 to %d once", i,
-                    (long long)axis, x->rank - 1);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "perm[%d] is %lld: perm must name each of the axes 0 to %d once", i,
+                       (long long)axis, x->rank - 1);
     }
     used[axis] = true;
     from[i] = (int)axis;
     dims[i] = x->dims[axis];
   }
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   ci_copy *copy = array_copy(k, item);
-  if (copy == NULL) return k_no_memory(k);
+  if (copy == NULL) return ci_k_no_memory(k);
   ci_copy_strides(x->dims, x->rank, in);
   ci_copy_strides(dims, x->rank, out);
   for (int i = 0; i < x->rank; i++) ci_copy_axis(copy, dims[i], in[from[i]], out[i]);
   return CI_OK;
 }
 
-ci_status prepare_expand(ci_kernel *k) {
+ci_status ci_prepare_expand(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted[CI_MAX_RANK], dims[CI_MAX_RANK];
   int count = 0, rank = 0;
   const size_t item = ci_dtype_size(x->dtype);
-  CI_TRY(k_known_ints(k, 1, wanted, CI_MAX_RANK, &count));
+  CI_TRY(ci_k_known_ints(k, 1, wanted, CI_MAX_RANK, &count));
   ci_value target = {.dtype = x->dtype, .rank = count};
   for (int i = 0; i < count; i++) {
     if (wanted[i] < 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is %lld, expected 0 or more", i, (long long)wanted[i]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is %lld, expected 0 or more", i, (long long)wanted[i]);
     }
     target.dims[i] = wanted[i];
   }
   const ci_value *both[2] = {x, &target};
-  CI_TRY(k_broadcast(k, both, 2, &rank, dims));
-  CI_TRY(k_out(k, 0, x->dtype, rank, dims));
+  CI_TRY(ci_k_broadcast(k, both, 2, &rank, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, rank, dims));
   ci_copy *copy = array_copy(k, item);
-  if (copy == NULL) return k_no_memory(k);
+  if (copy == NULL) return ci_k_no_memory(k);
   ptrdiff_t in[CI_MAX_RANK], out[CI_MAX_RANK];
   ci_copy_strides(x->dims, x->rank, in);
   ci_copy_strides(dims, rank, out);
@@ -235,25 +237,25 @@ typedef struct array_tile { /* axes from the innermost outwards, without those t
   size_t block; /* bytes that lie together in both tensors */
 } array_tile;
 
-ci_status prepare_tile(ci_kernel *k) {
+ci_status ci_prepare_tile(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t repeats[CI_MAX_RANK], dims[CI_MAX_RANK];
   int count = 0;
   const size_t item = ci_dtype_size(x->dtype);
-  CI_TRY(k_known_ints(k, 1, repeats, CI_MAX_RANK, &count));
+  CI_TRY(ci_k_known_ints(k, 1, repeats, CI_MAX_RANK, &count));
   if (count != x->rank) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "repeats has %d numbers, x has rank %d", count, x->rank);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "repeats has %d numbers, x has rank %d", count, x->rank);
   }
   for (int i = 0; i < count; i++) {
     if (repeats[i] < 0 || (x->dims[i] > 0 && repeats[i] > INT64_MAX / x->dims[i])) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "repeats[%d] is %lld, expected 0 or more and a result that fits memory", i,
-                    (long long)repeats[i]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "repeats[%d] is %lld, expected 0 or more and a result that fits memory",
+                       i, (long long)repeats[i]);
     }
     dims[i] = x->dims[i] * repeats[i];
   }
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
-  array_tile *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
+  array_tile *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->block = item;
   for (int i = x->rank - 1; i >= 0 && k->out[0]->count > 0; i--) {
     if (p->rank == 0 && repeats[i] == 1) {
@@ -296,7 +298,7 @@ static char *array_tile_axis(const array_tile *p, int axis, char *to, const char
   return end;
 }
 
-ci_status run_tile(ci_kernel *k) {
+ci_status ci_run_tile(ci_kernel *k) {
   const array_tile *p = k->private_memory;
   const char *from = k->in[0]->data;
   if (k->out[0]->count > 0) (void)array_tile_axis(p, p->rank - 1, k->out[0]->data, &from);
@@ -310,14 +312,15 @@ struct array_lines {
   int axis;
 };
 
-ci_status prepare_concat(ci_kernel *k) {
+ci_status ci_prepare_concat(ci_kernel *k) {
   const ci_value *first = k->in[0];
   int64_t wanted = 0, dims[CI_MAX_RANK];
   int axis = 0;
   const size_t item = ci_dtype_size(first->dtype);
-  CI_TRY(k_attr_i(k, "axis", 0, &wanted));
-  if (first->rank == 0) return k_fail(k, CI_INVALID_ARGUMENT, "scalars cannot be concatenated; Unsqueeze them first");
-  CI_TRY(k_axis(k, wanted, first->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  if (first->rank == 0)
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "scalars cannot be concatenated; Unsqueeze them first");
+  CI_TRY(ci_k_axis(k, wanted, first->rank, &axis));
   memcpy(dims, first->dims, (size_t)first->rank * sizeof *dims);
   for (int i = 1; i < k->n_in; i++) {
     const ci_value *v = k->in[i];
@@ -325,21 +328,21 @@ ci_status prepare_concat(ci_kernel *k) {
     for (int d = 0; same && d < v->rank; d++) same = d == axis || v->dims[d] == first->dims[d];
     if (!same || dims[axis] > INT64_MAX - v->dims[axis]) {
       char left[128], right[128];
-      return k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s and input %d is %s: only axis %d may differ",
-                    k_describe(first, left, sizeof left), i, k_describe(v, right, sizeof right), axis);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s and input %d is %s: only axis %d may differ",
+                       ci_k_describe(first, left, sizeof left), i, ci_k_describe(v, right, sizeof right), axis);
     }
     dims[axis] += v->dims[axis];
   }
-  struct array_lines *lines = k_private(k, sizeof *lines);
-  if (lines == NULL) return k_no_memory(k);
-  CI_TRY(k_out(k, 0, first->dtype, first->rank, dims));
+  struct array_lines *lines = ci_k_private(k, sizeof *lines);
+  if (lines == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, first->dtype, first->rank, dims));
   lines->axis = axis;
   lines->outer = k->out[0]->count == 0 ? 0 : (size_t)ci_product(dims, 0, axis);
   lines->inner = k->out[0]->count == 0 ? 0 : (size_t)ci_product(dims, axis + 1, first->rank) * item;
   return CI_OK;
 }
 
-ci_status run_concat(ci_kernel *k) {
+ci_status ci_run_concat(ci_kernel *k) {
   const struct array_lines *lines = k->private_memory;
   const size_t line = lines->inner * (size_t)k->out[0]->dims[lines->axis];
   char *to = k->out[0]->data;
@@ -359,46 +362,47 @@ static ci_status array_split_sizes(ci_kernel *k, int64_t size, int64_t *sizes) {
   if (k->n_in > 1 && k->in[1] != NULL) {
     int count = 0;
     int64_t sum = 0;
-    CI_TRY(k_known_ints(k, 1, sizes, n, &count));
+    CI_TRY(ci_k_known_ints(k, 1, sizes, n, &count));
     for (int i = 0; i < count; i++) {
       if (sizes[i] < 0 || sizes[i] > size - sum) {
-        return k_fail(k, CI_INVALID_ARGUMENT, "split[%d] is %lld: the parts must be 0 or more and sum to %lld", i,
-                      (long long)sizes[i], (long long)size);
+        return ci_k_fail(k, CI_INVALID_ARGUMENT, "split[%d] is %lld: the parts must be 0 or more and sum to %lld", i,
+                         (long long)sizes[i], (long long)size);
       }
       sum += sizes[i];
     }
     if (count == n && sum == size) return CI_OK;
-    return k_fail(k, CI_INVALID_ARGUMENT, "split has %d parts of together %lld, expected %d of together %lld", count,
-                  (long long)sum, n, (long long)size);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "split has %d parts of together %lld, expected %d of together %lld", count,
+                     (long long)sum, n, (long long)size);
   }
   const int64_t part = size / n + (size % n != 0);
-  if (size % n != 0 && (k_version(k) < 18 || part * (n - 1) > size)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "an axis of %lld cannot be split into %d equal parts; give split",
-                  (long long)size, n);
+  if (size % n != 0 && (ci_k_version(k) < 18 || part * (n - 1) > size)) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "an axis of %lld cannot be split into %d equal parts; give split",
+                     (long long)size, n);
   }
   for (int i = 0; i < n; i++) sizes[i] = i < n - 1 ? part : size - part * (n - 1);
   return CI_OK;
 }
 
-ci_status prepare_split(ci_kernel *k) {
+ci_status ci_prepare_split(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted = 0, dims[CI_MAX_RANK], parts = k->n_out;
   int axis = 0;
   const size_t item = ci_dtype_size(x->dtype);
-  CI_TRY(k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(k_axis(k, wanted, x->rank, &axis));
-  CI_TRY(k_attr_i(k, "num_outputs", k->n_out, &parts));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "num_outputs", k->n_out, &parts));
   if (parts != k->n_out) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "num_outputs is %lld, the node has %d outputs", (long long)parts, k->n_out);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "num_outputs is %lld, the node has %d outputs", (long long)parts,
+                     k->n_out);
   }
-  struct array_lines *lines = k_private(k, sizeof *lines + (size_t)k->n_out * sizeof(int64_t));
-  if (lines == NULL) return k_no_memory(k);
+  struct array_lines *lines = ci_k_private(k, sizeof *lines + (size_t)k->n_out * sizeof(int64_t));
+  if (lines == NULL) return ci_k_no_memory(k);
   int64_t *sizes = (int64_t *)(void *)(lines + 1);
   CI_TRY(array_split_sizes(k, x->dims[axis], sizes));
   memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
   for (int i = 0; i < k->n_out; i++) {
     dims[axis] = sizes[i];
-    CI_TRY(k_out(k, i, x->dtype, x->rank, dims));
+    CI_TRY(ci_k_out(k, i, x->dtype, x->rank, dims));
   }
   lines->axis = axis;
   lines->outer = x->count == 0 ? 0 : (size_t)ci_product(x->dims, 0, axis);
@@ -406,7 +410,7 @@ ci_status prepare_split(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status run_split(ci_kernel *k) {
+ci_status ci_run_split(ci_kernel *k) {
   const struct array_lines *lines = k->private_memory;
   const char *from = k->in[0]->data;
   if (lines->outer == 0) return CI_OK;

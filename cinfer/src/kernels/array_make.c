@@ -12,27 +12,27 @@ struct array_make_fill {
   const void *value;
 };
 
-ci_status prepare_constant_of_shape(ci_kernel *k) {
+ci_status ci_prepare_constant_of_shape(ci_kernel *k) {
   static const float zero = 0.0f;
   int64_t dims[CI_MAX_RANK];
   int rank = 0;
   ci_value value;
-  CI_TRY(k_known_ints(k, 0, dims, CI_MAX_RANK, &rank));
-  CI_TRY(k_attr_tensor(k, "value", &value));
+  CI_TRY(ci_k_known_ints(k, 0, dims, CI_MAX_RANK, &rank));
+  CI_TRY(ci_k_attr_tensor(k, "value", &value));
   if (value.rank >= 0 && value.count != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute value has %lld elements, expected 1", (long long)value.count);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute value has %lld elements, expected 1", (long long)value.count);
   }
   const int32_t dtype = value.rank < 0 ? CI_FLOAT : value.dtype;
-  CI_TRY(k_out(k, 0, dtype, rank, dims));
-  struct array_make_fill *fill = k_private(k, sizeof *fill);
-  if (fill == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, dtype, rank, dims));
+  struct array_make_fill *fill = ci_k_private(k, sizeof *fill);
+  if (fill == NULL) return ci_k_no_memory(k);
   fill->value = value.rank < 0 ? (const void *)&zero : value.data;
   ci_copy_start(&fill->copy, k->isa, ci_dtype_size(dtype));
   ci_copy_axis(&fill->copy, k->out[0]->count, 0, 1);
   return CI_OK;
 }
 
-ci_status run_constant_of_shape(ci_kernel *k) {
+ci_status ci_run_constant_of_shape(ci_kernel *k) {
   const struct array_make_fill *fill = k->private_memory;
   ci_copy_result(k, &fill->copy, fill->value);
   return CI_OK;
@@ -51,17 +51,17 @@ static int64_t array_make_int_count(int64_t start, int64_t limit, int64_t delta)
   return 0;
 }
 
-ci_status prepare_range(ci_kernel *k) {
+ci_status ci_prepare_range(ci_kernel *k) {
   const ci_value *start = k->in[0];
   int64_t count = 0;
   for (int i = 0; i < 3; i++) {
     if (k->in[i]->count != 1 || k->in[i]->rank > 1 || k->in[i]->dtype != start->dtype) {
       char text[128];
-      return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected one %s like start", i,
-                    k_describe(k->in[i], text, sizeof text), ci_dtype_name(start->dtype));
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected one %s like start", i,
+                       ci_k_describe(k->in[i], text, sizeof text), ci_dtype_name(start->dtype));
     }
   }
-  if (!k_known(k, 0) || !k_known(k, 1) || !k_known(k, 2)) return CI_PENDING;
+  if (!ci_k_known(k, 0) || !ci_k_known(k, 1) || !ci_k_known(k, 2)) return CI_PENDING;
   if (start->dtype == CI_FLOAT || start->dtype == CI_DOUBLE) {
     double v[3];
     for (int i = 0; i < 3; i++) {
@@ -69,22 +69,22 @@ ci_status prepare_range(ci_kernel *k) {
     }
     const double exact = ci_ceil((v[1] - v[0]) / v[2]);
     if (v[2] == 0.0 || !(exact < 9e15)) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "from %g to %g by %g has no end", v[0], v[1], v[2]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "from %g to %g by %g has no end", v[0], v[1], v[2]);
     }
     count = exact > 0 ? (int64_t)exact : 0;
   } else if (ci_is_integer(start->dtype)) {
     int64_t v[3];
     for (int i = 0; i < 3; i++) v[i] = ci_read_integer(k->in[i], 0);
-    if (v[2] == 0) return k_fail(k, CI_INVALID_ARGUMENT, "delta is 0; it is positive or negative");
+    if (v[2] == 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "delta is 0; it is positive or negative");
     if (start->dtype != CI_UINT64) {
       count = array_make_int_count(v[0], v[1], v[2]);
     } else if ((uint64_t)v[1] > (uint64_t)v[0]) {
       count = array_make_steps((uint64_t)v[1] - (uint64_t)v[0], (uint64_t)v[2]);
     }
   } else {
-    return k_fail(k, CI_UNIMPLEMENTED, "ranges of %s", ci_dtype_name(start->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "ranges of %s", ci_dtype_name(start->dtype));
   }
-  return k_out(k, 0, start->dtype, 1, &count);
+  return ci_k_out(k, 0, start->dtype, 1, &count);
 }
 
 #define ARRAY_MAKE_RANGE(T, W)                                                                \
@@ -97,7 +97,7 @@ ci_status prepare_range(ci_kernel *k) {
     }                                                                                         \
   }
 
-ci_status run_range(ci_kernel *k) {
+ci_status ci_run_range(ci_kernel *k) {
   const int64_t n = k->out[0]->count;
   switch (k->out[0]->dtype) {
     case CI_FLOAT: ARRAY_MAKE_RANGE(float, float) break;
@@ -121,25 +121,26 @@ struct array_make_one_hot {
   ci_copy fill;
 };
 
-ci_status prepare_one_hot(ci_kernel *k) {
+ci_status ci_prepare_one_hot(ci_kernel *k) {
   const ci_value *indices = k->in[0], *depth_value = k->in[1], *values = k->in[2];
   int64_t wanted = -1, depth = 0, dims[CI_MAX_RANK];
   int axis = 0;
   char text[128];
-  CI_TRY(k_attr_i(k, "axis", -1, &wanted));
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &wanted));
   const bool floating = indices->dtype == CI_FLOAT || indices->dtype == CI_DOUBLE;
   if (!floating && !ci_is_integer(indices->dtype)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected numbers", k_describe(indices, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected numbers",
+                     ci_k_describe(indices, text, sizeof text));
   }
   if (values->count != 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "values is %s, expected two elements: off and on",
-                  k_describe(values, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "values is %s, expected two elements: off and on",
+                     ci_k_describe(values, text, sizeof text));
   }
   if (depth_value->count != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected one number",
-                  k_describe(depth_value, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected one number",
+                     ci_k_describe(depth_value, text, sizeof text));
   }
-  if (!k_known(k, 1)) return CI_PENDING;
+  if (!ci_k_known(k, 1)) return CI_PENDING;
   if (ci_is_integer(depth_value->dtype)) {
     depth = ci_read_integer(depth_value, 0);
     if (depth >= (int64_t)9e15) depth = -1;
@@ -148,18 +149,19 @@ ci_status prepare_one_hot(ci_kernel *k) {
         depth_value->dtype == CI_FLOAT ? (double)*(const float *)depth_value->data : *(const double *)depth_value->data;
     depth = number > -1 && number < 9e15 ? (int64_t)number : -1;
   } else {
-    return k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected a number", k_describe(depth_value, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected a number",
+                     ci_k_describe(depth_value, text, sizeof text));
   }
-  if (depth < 0) return k_fail(k, CI_INVALID_ARGUMENT, "depth is negative or not a number");
+  if (depth < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "depth is negative or not a number");
   if (indices->rank + 1 > CI_MAX_RANK) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible", indices->rank + 1,
-                  CI_MAX_RANK);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible", indices->rank + 1,
+                     CI_MAX_RANK);
   }
-  CI_TRY(k_axis(k, wanted, indices->rank + 1, &axis));
+  CI_TRY(ci_k_axis(k, wanted, indices->rank + 1, &axis));
   for (int i = 0; i <= indices->rank; i++) dims[i] = i == axis ? depth : indices->dims[i < axis ? i : i - 1];
-  CI_TRY(k_out(k, 0, values->dtype, indices->rank + 1, dims));
-  struct array_make_one_hot *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, values->dtype, indices->rank + 1, dims));
+  struct array_make_one_hot *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->outer = ci_product(indices->dims, 0, axis);
   p->inner = ci_product(indices->dims, axis, indices->rank);
   p->depth = depth;
@@ -184,7 +186,7 @@ static int64_t array_make_index(const ci_value *indices, int64_t i, int64_t dept
   return index < 0 ? index + depth : index;
 }
 
-ci_status run_one_hot(ci_kernel *k) {
+ci_status ci_run_one_hot(ci_kernel *k) {
   const struct array_make_one_hot *p = k->private_memory;
   const char *values = k->in[2]->data;
   char *y = k->out[0]->data;

@@ -30,12 +30,12 @@ static ci_status array_part_list(ci_kernel *k, int input, const char *name, int 
     *count = -1;
     return CI_OK;
   }
-  CI_TRY(k_known_ints(k, input, values, CI_MAX_RANK, count));
+  CI_TRY(ci_k_known_ints(k, input, values, CI_MAX_RANK, count));
   if (wanted < 0 || *count == wanted) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s has %d numbers, starts has %d", name, *count, wanted);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %d numbers, starts has %d", name, *count, wanted);
 }
 
-ci_status prepare_slice(ci_kernel *k) {
+ci_status ci_prepare_slice(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t starts[CI_MAX_RANK], ends[CI_MAX_RANK], axes[CI_MAX_RANK], steps[CI_MAX_RANK], dims[CI_MAX_RANK];
   int64_t first[CI_MAX_RANK] = {0}, by[CI_MAX_RANK];
@@ -53,17 +53,17 @@ ci_status prepare_slice(ci_kernel *k) {
   for (int i = 0; i < count; i++) {
     int axis = 0;
     const int64_t step = steps_count < 0 ? 1 : steps[i];
-    CI_TRY(k_axis(k, axes_count < 0 ? i : axes[i], x->rank, &axis));
-    if (step == 0) return k_fail(k, CI_INVALID_ARGUMENT, "steps[%d] is 0; a step is positive or negative", i);
-    if (used[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axis %d is given twice", axis);
+    CI_TRY(ci_k_axis(k, axes_count < 0 ? i : axes[i], x->rank, &axis));
+    if (step == 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "steps[%d] is 0; a step is positive or negative", i);
+    if (used[axis]) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %d is given twice", axis);
     used[axis] = true;
     first[axis] = starts[i];
     dims[axis] = array_part_clamp(x->dims[axis], &first[axis], ends[i], step);
     by[axis] = dims[axis] > 1 ? step : 1;
   }
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
-  struct array_part_move *move = k_private(k, sizeof *move);
-  if (move == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
+  struct array_part_move *move = ci_k_private(k, sizeof *move);
+  if (move == NULL) return ci_k_no_memory(k);
   if (k->out[0]->count == 0) return CI_OK;
   ptrdiff_t in[CI_MAX_RANK], out[CI_MAX_RANK];
   ci_copy_strides(x->dims, x->rank, in);
@@ -76,7 +76,7 @@ ci_status prepare_slice(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status run_slice(ci_kernel *k) {
+ci_status ci_run_slice(ci_kernel *k) {
   const struct array_part_move *move = k->private_memory;
   if (k->out[0]->count == 0) return CI_OK;
   ci_copy_result(k, &move->copy, (const char *)k->in[0]->data + move->from * (ptrdiff_t)move->copy.item);
@@ -100,15 +100,15 @@ struct array_part_pad {
 static ci_status array_part_mode_of(ci_kernel *k, enum array_part_mode *mode) {
   static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
   ci_span text;
-  CI_TRY(k_attr_s(k, "mode", "constant", &text));
+  CI_TRY(ci_k_attr_s(k, "mode", "constant", &text));
   for (int i = 0; i < 4; i++) {
-    if (k_span_is(text, names[i])) {
+    if (ci_k_span_is(text, names[i])) {
       *mode = (enum array_part_mode)i;
       return CI_OK;
     }
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected constant, reflect, edge or wrap",
-                (int)(text.length < 32 ? text.length : 32), text.data);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected constant, reflect, edge or wrap",
+                   (int)(text.length < 32 ? text.length : 32), text.data);
 }
 
 /* before[axis] and after[axis] from the input pads, which covers `axes` (all by default). */
@@ -117,24 +117,24 @@ static ci_status array_part_pads(ci_kernel *k, int64_t *before, int64_t *after) 
   int64_t pads[2 * CI_MAX_RANK], axes[CI_MAX_RANK];
   bool used[CI_MAX_RANK] = {false};
   int count = 0, given = -1;
-  CI_TRY(k_known_ints(k, 1, pads, 2 * CI_MAX_RANK, &count));
-  if (k->n_in > 3 && k->in[3] != NULL) CI_TRY(k_known_ints(k, 3, axes, CI_MAX_RANK, &given));
+  CI_TRY(ci_k_known_ints(k, 1, pads, 2 * CI_MAX_RANK, &count));
+  if (k->n_in > 3 && k->in[3] != NULL) CI_TRY(ci_k_known_ints(k, 3, axes, CI_MAX_RANK, &given));
   const int half = given < 0 ? rank : given;
   if (count != 2 * half) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "pads has %d numbers, expected %d: one before and one after for each of %d axes", count, 2 * half,
-                  half);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "pads has %d numbers, expected %d: one before and one after for each of %d axes", count, 2 * half,
+                     half);
   }
   for (int i = 0; i < half; i++) {
     int axis = i;
-    if (given >= 0) CI_TRY(k_axis(k, axes[i], rank, &axis));
-    if (used[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axis %d is given twice", axis);
+    if (given >= 0) CI_TRY(ci_k_axis(k, axes[i], rank, &axis));
+    if (used[axis]) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %d is given twice", axis);
     used[axis] = true;
     for (int side = 0; side < 2; side++) {
       const int64_t pad = pads[i + side * half];
       if (pad < -ARRAY_PART_MOST || pad > ARRAY_PART_MOST) {
-        return k_fail(k, CI_INVALID_ARGUMENT, "pads[%d] is %lld, expected -2^40 to 2^40", i + side * half,
-                      (long long)pad);
+        return ci_k_fail(k, CI_INVALID_ARGUMENT, "pads[%d] is %lld, expected -2^40 to 2^40", i + side * half,
+                         (long long)pad);
       }
       (side == 0 ? before : after)[axis] = pad;
     }
@@ -167,7 +167,7 @@ static ci_status array_part_tables(ci_kernel *k, struct array_part_pad *p, const
     const int64_t first = before[axis] < 0 ? -before[axis] : 0;
     const int64_t left = x->dims[axis] - first + (after[axis] < 0 ? after[axis] : 0);
     if (left <= 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "axis %d has no elements to pad it with", axis);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %d has no elements to pad it with", axis);
     }
     p->source[axis] = next;
     p->first = before[axis] > 0 ? before[axis] : 0;
@@ -202,7 +202,7 @@ static void array_part_inner(const ci_kernel *k, const int64_t *before, size_t i
   }
 }
 
-ci_status prepare_pad(ci_kernel *k) {
+ci_status ci_prepare_pad(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t before[CI_MAX_RANK] = {0}, after[CI_MAX_RANK] = {0}, dims[CI_MAX_RANK];
   enum array_part_mode mode = ARRAY_CONSTANT;
@@ -211,21 +211,21 @@ ci_status prepare_pad(ci_kernel *k) {
   CI_TRY(array_part_pads(k, before, after));
   for (int i = 0; i < x->rank; i++) {
     if (x->dims[i] > INT64_MAX / 2 || x->dims[i] + before[i] + after[i] < 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "pads %lld and %lld crop more than axis %d has (%lld)",
-                    (long long)before[i], (long long)after[i], i, (long long)x->dims[i]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "pads %lld and %lld crop more than axis %d has (%lld)",
+                       (long long)before[i], (long long)after[i], i, (long long)x->dims[i]);
     }
     dims[i] = x->dims[i] + before[i] + after[i];
   }
   if (k->n_in > 2 && k->in[2] != NULL && (k->in[2]->dtype != x->dtype || k->in[2]->count != 1)) {
     char text[128];
-    return k_fail(k, CI_INVALID_ARGUMENT, "the padding value is %s, expected one %s",
-                  k_describe(k->in[2], text, sizeof text), ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the padding value is %s, expected one %s",
+                     ci_k_describe(k->in[2], text, sizeof text), ci_dtype_name(x->dtype));
   }
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   const bool empty = k->out[0]->count == 0;
   const size_t tables = mode == ARRAY_CONSTANT || empty ? 0 : array_part_table_bytes(k->out[0]);
-  struct array_part_pad *p = k_private(k, sizeof *p + tables);
-  if (p == NULL) return k_no_memory(k);
+  struct array_part_pad *p = ci_k_private(k, sizeof *p + tables);
+  if (p == NULL) return ci_k_no_memory(k);
   p->mode = mode;
   if (empty) return CI_OK;
   if (mode != ARRAY_CONSTANT) return array_part_tables(k, p, before, after, item);
@@ -257,7 +257,7 @@ static void array_part_mapped(const ci_kernel *k, const struct array_part_pad *p
   }
 }
 
-ci_status run_pad(ci_kernel *k) {
+ci_status ci_run_pad(ci_kernel *k) {
   const struct array_part_pad *p = k->private_memory;
   static const uint64_t nothing[2] = {0, 0};
   if (k->out[0]->count == 0) return CI_OK;

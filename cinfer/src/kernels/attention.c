@@ -219,7 +219,7 @@ static attn_view attn_see(const ci_value *x, int64_t heads) {
   return v;
 }
 
-ci_status run_attention(ci_kernel *k) {
+ci_status ci_run_attention(ci_kernel *k) {
   const attn_plan *p = k->private_memory;
   const ci_value *lengths = attn_in(k, ATTN_LENGTHS);
   attn_job job = {.k = k, .keys = k->in[ATTN_K]->data, .values = k->in[ATTN_V]->data};
@@ -227,8 +227,8 @@ ci_status run_attention(ci_kernel *k) {
   for (int64_t b = 0; lengths != NULL && b < lengths->count; b++) {
     const int64_t length = ((const int64_t *)lengths->data)[b];
     if (length >= 0 && length <= p->k.length) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "nonpad_kv_seqlen %lld of %lld is outside [0, %lld]", (long long)length,
-                  (long long)b, (long long)p->k.length);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "nonpad_kv_seqlen %lld of %lld is outside [0, %lld]", (long long)length,
+                     (long long)b, (long long)p->k.length);
   }
   for (int i = 0; i < 2; i++) {
     const ci_value *x = k->in[ATTN_K + i], *past = attn_in(k, ATTN_PAST_KEY + i);
@@ -239,7 +239,7 @@ ci_status run_attention(ci_kernel *k) {
     if (present != NULL) attn_append(p, present, past, x, &from);
     if (past != NULL) *source[i] = present;
   }
-  if (p->tasks > 0) k_parallel(k, p->tasks, p->grain, attn_part, &job);
+  if (p->tasks > 0) ci_k_parallel(k, p->tasks, p->grain, attn_part, &job);
   return CI_OK;
 }
 
@@ -248,21 +248,21 @@ ci_status run_attention(ci_kernel *k) {
 static ci_status attn_attributes(ci_kernel *k, attn_plan *p) {
   int64_t causal, mode, soft;
   double softcap;
-  CI_TRY(k_attr_i(k, "is_causal", 0, &causal));
-  CI_TRY(k_attr_i(k, "qk_matmul_output_mode", 0, &mode));
-  CI_TRY(k_attr_i(k, "softmax_precision", 0, &soft));
-  CI_TRY(k_attr_i(k, "left_window_size", -1, &p->left));
-  CI_TRY(k_attr_i(k, "right_window_size", -1, &p->right));
-  CI_TRY(k_attr_f(k, "softcap", 0.0, &softcap));
+  CI_TRY(ci_k_attr_i(k, "is_causal", 0, &causal));
+  CI_TRY(ci_k_attr_i(k, "qk_matmul_output_mode", 0, &mode));
+  CI_TRY(ci_k_attr_i(k, "softmax_precision", 0, &soft));
+  CI_TRY(ci_k_attr_i(k, "left_window_size", -1, &p->left));
+  CI_TRY(ci_k_attr_i(k, "right_window_size", -1, &p->right));
+  CI_TRY(ci_k_attr_f(k, "softcap", 0.0, &softcap));
   if (mode < 0 || mode > 3) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "qk_matmul_output_mode is %lld, expected 0 to 3", (long long)mode);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "qk_matmul_output_mode is %lld, expected 0 to 3", (long long)mode);
   }
   if (soft != 0 && soft != CI_FLOAT && soft != CI_FLOAT16 && soft != CI_DOUBLE && soft != CI_BFLOAT16) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "softmax_precision is %lld, expected 1, 10, 11 or 16", (long long)soft);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "softmax_precision is %lld, expected 1, 10, 11 or 16", (long long)soft);
   }
   if (p->left < -1 || p->right < -1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the window sizes are %lld and %lld, expected -1 or more", (long long)p->left,
-                  (long long)p->right);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the window sizes are %lld and %lld, expected -1 or more",
+                     (long long)p->left, (long long)p->right);
   }
   const int64_t far = (int64_t)1 << 60; /* so that sums with places stay in range */
   p->left = attn_least(p->left, far);
@@ -283,11 +283,11 @@ static ci_status attn_views(ci_kernel *k, attn_plan *p) {
   attn_view *view[3] = {&p->q, &p->k, &p->v};
   int64_t heads[3];
   char found[3][160];
-  CI_TRY(k_attr_i(k, "q_num_heads", 0, &heads[0]));
-  CI_TRY(k_attr_i(k, "kv_num_heads", 0, &heads[1]));
+  CI_TRY(ci_k_attr_i(k, "q_num_heads", 0, &heads[0]));
+  CI_TRY(ci_k_attr_i(k, "kv_num_heads", 0, &heads[1]));
   heads[2] = heads[1];
   const bool flat = x[0]->rank == 3;
-  bool fits = flat ? heads[0] > 0 && heads[1] > 0 : !k_has(k, "q_num_heads") && !k_has(k, "kv_num_heads");
+  bool fits = flat ? heads[0] > 0 && heads[1] > 0 : !ci_k_has(k, "q_num_heads") && !ci_k_has(k, "kv_num_heads");
   for (int i = 0; i < 3; i++) {
     if (x[i]->rank != (flat ? 3 : 4) || (fits && flat && x[i]->dims[2] % heads[i] != 0)) fits = false;
     if (fits) *view[i] = attn_see(x[i], heads[i]);
@@ -297,11 +297,12 @@ static ci_status attn_views(ci_kernel *k, attn_plan *p) {
            p->q.size == p->k.size && p->k.heads > 0 && p->q.heads % p->k.heads == 0;
   }
   if (fits) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT,
-                "q, k, v are %s, %s, %s, expected (n, heads, q, size), (n, kv, k, size), (n, kv, k, v size) where kv "
-                "divides heads, or rank 3 with q_num_heads and kv_num_heads",
-                k_describe(x[0], found[0], sizeof found[0]), k_describe(x[1], found[1], sizeof found[1]),
-                k_describe(x[2], found[2], sizeof found[2]));
+  return ci_k_fail(
+      k, CI_INVALID_ARGUMENT,
+      "q, k, v are %s, %s, %s, expected (n, heads, q, size), (n, kv, k, size), (n, kv, k, v size) where kv "
+      "divides heads, or rank 3 with q_num_heads and kv_num_heads",
+      ci_k_describe(x[0], found[0], sizeof found[0]), ci_k_describe(x[1], found[1], sizeof found[1]),
+      ci_k_describe(x[2], found[2], sizeof found[2]));
 }
 
 /* The past: k and v become views of past and present together. */
@@ -310,7 +311,7 @@ static ci_status attn_past(ci_kernel *k, attn_plan *p) {
   attn_view *view[2] = {&p->k, &p->v};
   char found[160];
   if ((past[0] == NULL) != (past[1] == NULL)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "past_key and past_value must be given together");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "past_key and past_value must be given together");
   }
   for (int i = 0; i < 2 && past[0] != NULL; i++) {
     const ci_value *x = past[i];
@@ -319,16 +320,16 @@ static ci_status attn_past(ci_kernel *k, attn_plan *p) {
                       x->dims[3] == v->size && x->dims[2] == past[0]->dims[2] && x->dims[2] <= INT64_MAX / 4 &&
                       v->length <= INT64_MAX / 4;
     if (!fits) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s[%lld,%lld,past,%lld]",
-                    i == 0 ? "past_key" : "past_value", k_describe(x, found, sizeof found), ci_dtype_name(p->dtype),
-                    (long long)v->n, (long long)v->heads, (long long)v->size);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s[%lld,%lld,past,%lld]",
+                       i == 0 ? "past_key" : "past_value", ci_k_describe(x, found, sizeof found),
+                       ci_dtype_name(p->dtype), (long long)v->n, (long long)v->heads, (long long)v->size);
     }
   }
   p->past = past[0] != NULL ? past[0]->dims[2] : 0;
   for (int i = 0; i < 2; i++) {
     const int64_t dims[4] = {view[i]->n, view[i]->heads, view[i]->length + p->past, view[i]->size};
     const bool some = k->in[ATTN_K + i]->count > 0 || (past[0] != NULL && past[i]->count > 0);
-    if (1 + i < k->n_out) CI_TRY(k_out(k, 1 + i, p->dtype, 4, dims));
+    if (1 + i < k->n_out) CI_TRY(ci_k_out(k, 1 + i, p->dtype, 4, dims));
     if (past[0] == NULL) continue;
     *view[i] = (attn_view){dims[0], dims[1], dims[2], dims[3], {0, 0, 0}};
     if (some) *view[i] = attn_dense(dims[0], dims[1], dims[2], dims[3]);
@@ -343,8 +344,8 @@ static ci_status attn_mask(ci_kernel *k, attn_plan *p) {
   p->mask_keys = p->k.length;
   if (lengths != NULL && (lengths->dtype != CI_INT64 || lengths->rank != 1 || lengths->dims[0] != p->q.n ||
                           attn_in(k, ATTN_PAST_KEY) != NULL)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "nonpad_kv_seqlen is %s, expected int64[%lld] and no past_key",
-                  k_describe(lengths, found, sizeof found), (long long)p->q.n);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "nonpad_kv_seqlen is %s, expected int64[%lld] and no past_key",
+                     ci_k_describe(lengths, found, sizeof found), (long long)p->q.n);
   }
   if (mask == NULL) return CI_OK;
   bool fits = mask->rank >= 1 && mask->rank <= 4 && (mask->dtype == CI_BOOL || mask->dtype == p->dtype);
@@ -358,9 +359,10 @@ static ci_status attn_mask(ci_kernel *k, attn_plan *p) {
   }
   p->mask_bool = mask->dtype == CI_BOOL;
   if (fits) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "attn_mask is %s, expected bool or %s, broadcasting to [%lld,%lld,%lld,%lld]",
-                k_describe(mask, found, sizeof found), ci_dtype_name(p->dtype), (long long)full[0], (long long)full[1],
-                (long long)full[2], (long long)p->k.length);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                   "attn_mask is %s, expected bool or %s, broadcasting to [%lld,%lld,%lld,%lld]",
+                   ci_k_describe(mask, found, sizeof found), ci_dtype_name(p->dtype), (long long)full[0],
+                   (long long)full[1], (long long)full[2], (long long)p->k.length);
 }
 
 /* Adds room for rows * columns elements to *total and says where. */
@@ -392,15 +394,16 @@ static ci_status attn_layout(ci_kernel *k, attn_plan *p) {
   for (int i = 0; i < 2 && fits; i++) {
     const attn_view *v = i == 0 ? &p->k : &p->v;
     const bool copied = p->past > 0 || attn_in(k, ATTN_PAST_KEY) != NULL;
-    if (v->n > 0 && v->heads > INT64_MAX / v->n) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
+    if (v->n > 0 && v->heads > INT64_MAX / v->n) return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
     int64_t rows = v->n * v->heads;
     if (v->size == 0 || v->length == 0 || !copied || 1 + i < k->n_out) rows = 0;
-    if (rows > 0 && v->length > INT64_MAX / rows) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
+    if (rows > 0 && v->length > INT64_MAX / rows)
+      return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
     fits = attn_room(&total, &p->present_at[i], rows * v->length, v->size, p->item);
   }
   fits = fits && ci_mul_size((uint64_t)p->q.n, (uint64_t)p->q.heads, &heads) &&
          ci_mul_size(heads, (uint64_t)p->blocks, &tasks) && tasks < SIZE_MAX / 4;
-  if (!fits) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
+  if (!fits) return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
   k->scratch_bytes = total;
   const bool nothing = k->out[0]->count == 0 && (k->n_out < 4 || k->out[3]->count == 0);
   p->tasks = nothing ? 0 : (int64_t)tasks;
@@ -409,26 +412,26 @@ static ci_status attn_layout(ci_kernel *k, attn_plan *p) {
   return CI_OK;
 }
 
-ci_status prepare_attention(ci_kernel *k) {
+ci_status ci_prepare_attention(ci_kernel *k) {
   double scale;
-  attn_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  attn_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_same_floats(k, 3));
   CI_TRY(attn_attributes(k, p));
   CI_TRY(attn_views(k, p));
   CI_TRY(attn_past(k, p));
   CI_TRY(attn_mask(k, p));
   p->group = p->q.heads / p->k.heads;
-  CI_TRY(k_attr_f(k, "scale", 1.0 / sqrt((double)(p->q.size > 0 ? p->q.size : 1)), &scale));
+  CI_TRY(ci_k_attr_f(k, "scale", 1.0 / sqrt((double)(p->q.size > 0 ? p->q.size : 1)), &scale));
   p->scale = ci_number_of(p->dtype, scale);
   const bool flat = k->in[ATTN_Q]->rank == 3;
   const int64_t n = p->q.n, heads = p->q.heads, length = p->q.length, size = p->v.size, keys = p->k.length;
-  if (size > 0 && heads > INT64_MAX / size) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
+  if (size > 0 && heads > INT64_MAX / size) return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
   const int64_t dims[4] = {n, heads, length, size}, flat_dims[3] = {n, length, heads * size};
-  CI_TRY(k_out(k, 0, p->dtype, flat ? 3 : 4, flat ? flat_dims : dims));
+  CI_TRY(ci_k_out(k, 0, p->dtype, flat ? 3 : 4, flat ? flat_dims : dims));
   if (k->n_out > 3) {
     const int64_t all[4] = {n, heads, length, keys};
-    CI_TRY(k_out(k, 3, p->dtype, 4, all));
+    CI_TRY(ci_k_out(k, 3, p->dtype, 4, all));
   }
   p->y = attn_see(k->out[0], heads > 0 ? heads : 1);
   return attn_layout(k, p);

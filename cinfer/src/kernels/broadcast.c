@@ -86,8 +86,8 @@ void ci_broadcast_run(ci_kernel *k, const ci_broadcast *b, ci_broadcast_fn fn, c
   struct broadcast_job job = {.b = b, .fn = fn, .context = context, .y = y};
   for (int i = 0; i < b->inputs; i++) job.x[i] = x[i];
   if (b->one_nan || y != k->out[0]->data || b->count != k->out[0]->count) {
-    k_parallel(k, outer, b->grain, broadcast_part, &job);
+    ci_k_parallel(k, outer, b->grain, broadcast_part, &job);
   } else {
-    k_parallel_rows(k, outer, b->grain, broadcast_part, &job);
+    ci_k_parallel_rows(k, outer, b->grain, broadcast_part, &job);
   }
 }

@@ -17,7 +17,7 @@ typedef struct ci_broadcast {
 /* n neighbouring elements; inputs whose innermost step is 0 stand still. */
 typedef void (*ci_broadcast_fn)(const void *context, void *y, const void *const *x, int64_t n);
 
-/* out has its shape already (k_broadcast); inputs must be compatible with it. */
+/* out has its shape already (ci_k_broadcast); inputs must be compatible with it. */
 CI_LOCAL void ci_broadcast_plan(ci_broadcast *b, const ci_value *out, const ci_value *const *in, int inputs);
 /* Whether input i stands still in every innermost run. */
 CI_LOCAL bool ci_broadcast_still(const ci_broadcast *b, int i);

@@ -94,12 +94,12 @@ bool ci_bytes_plan(ci_kernel *k, const ci_nd *g, int64_t groups, int w, ci_bytes
       !bytes_add(&p->bytes, &p->weights, p->groups * outputs + CI_BYTES_ROWS, p->steps, CI_BYTES_DEPTH, 1))
     return false;
   p->image += tail;
-  p->step = k_private_more(k, (size_t)p->steps * sizeof *p->step);
+  p->step = ci_k_private_more(k, (size_t)p->steps * sizeof *p->step);
   if (p->step == NULL) return false;
   bytes_steps(p, g);
   if (groups < BYTES_PACKED) {
     const size_t packed = (size_t)(p->groups * outputs * p->steps * CI_BYTES_DEPTH);
-    p->packed = k_packed(k, w, CI_PACK_CONV, BYTES_PACKED | (uint32_t)groups, packed, bytes_pack, p);
+    p->packed = ci_k_packed(k, w, CI_PACK_CONV, BYTES_PACKED | (uint32_t)groups, packed, bytes_pack, p);
   }
   return true;
 }
@@ -270,6 +270,6 @@ void ci_bytes_forward(const ci_bytes_job *job) {
                          .x_zero = zero};
     bytes_image(job, (uint8_t *)job->scratch, i * p->ic, zero);
     if (by_columns) bytes_product(&group, ones, CI_BYTES_ROWS, group.sums);
-    k_parallel(job->k, blocks, 1, bytes_blocks, &group);
+    ci_k_parallel(job->k, blocks, 1, bytes_blocks, &group);
   }
 }

@@ -63,11 +63,11 @@ const ci_bytes_matmul *ci_bytes_matmul_plan(ci_kernel *k, int a, int b, const ci
                                             const ci_value *b_zero) {
   ci_bytes_matmul shape = {.steps = 0};
   const bool fits = bytes_matmul_shape(k, a, b, a_zero, b_zero, &shape);
-  ci_bytes_matmul *p = k_private_more(k, sizeof *p + (fits ? (size_t)shape.steps * sizeof p->step[0] : 0));
+  ci_bytes_matmul *p = ci_k_private_more(k, sizeof *p + (fits ? (size_t)shape.steps * sizeof p->step[0] : 0));
   if (p == NULL || !fits) return p;
   *p = shape;
   for (int64_t s = 0; s < p->steps; s++) p->step[s] = (ptrdiff_t)(s * p->c_row * CI_BYTES_DEPTH);
-  if (p->one_b) p->packed = k_packed(k, b, CI_PACK_CONV, MATMUL_BYTES, p->rows, bytes_matmul_pack, p);
+  if (p->one_b) p->packed = ci_k_packed(k, b, CI_PACK_CONV, MATMUL_BYTES, p->rows, bytes_matmul_pack, p);
   return p;
 }
 
@@ -183,6 +183,6 @@ void ci_bytes_matmul_run(ci_kernel *k, const ci_bytes_matmul *p, int a, int b, c
                            job.b_flip);
     }
     bytes_matmul_ones(&job);
-    k_parallel(k, blocks, 1, bytes_matmul_blocks, &job);
+    ci_k_parallel(k, blocks, 1, bytes_matmul_blocks, &job);
   }
 }

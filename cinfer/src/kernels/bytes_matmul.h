@@ -13,7 +13,7 @@ typedef struct ci_bytes_matmul {
   ptrdiff_t step[];
 } ci_bytes_matmul;
 
-/* After k_out: a plan in k_private_more; inputs a and b, zero points NULL or given. NULL: out of memory. */
+/* After ci_k_out: a plan in ci_k_private_more; inputs a and b, zero points NULL or given. NULL: out of memory. */
 const ci_bytes_matmul *ci_bytes_matmul_plan(ci_kernel *k, int a, int b, const ci_value *a_zero, const ci_value *b_zero);
 void ci_bytes_matmul_run(ci_kernel *k, const ci_bytes_matmul *p, int a, int b, const ci_value *a_zero,
                          const ci_value *b_zero, char *scratch, int32_t *y);

@@ -263,42 +263,42 @@ typedef struct cast_plan {
 
 static ci_status cast_round_mode(ci_kernel *k, int *round) {
   ci_span mode;
-  CI_TRY(k_attr_s(k, "round_mode", "up", &mode));
-  *round = k_span_is(mode, "up") ? CI_ROUND_UP : k_span_is(mode, "down") ? CI_ROUND_DOWN : CI_ROUND_NEAREST;
-  if (*round != CI_ROUND_NEAREST || k_span_is(mode, "nearest")) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "round_mode is '%.*s', expected up, down or nearest",
-                (int)(mode.length < 64 ? mode.length : 64), mode.data);
+  CI_TRY(ci_k_attr_s(k, "round_mode", "up", &mode));
+  *round = ci_k_span_is(mode, "up") ? CI_ROUND_UP : ci_k_span_is(mode, "down") ? CI_ROUND_DOWN : CI_ROUND_NEAREST;
+  if (*round != CI_ROUND_NEAREST || ci_k_span_is(mode, "nearest")) return CI_OK;
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "round_mode is '%.*s', expected up, down or nearest",
+                   (int)(mode.length < 64 ? mode.length : 64), mode.data);
 }
 
 static ci_status cast_prepare(ci_kernel *k, int64_t to) {
   const int32_t from = k->in[0]->dtype;
   int64_t saturate;
   int round;
-  CI_TRY(k_attr_i(k, "saturate", 1, &saturate));
+  CI_TRY(ci_k_attr_i(k, "saturate", 1, &saturate));
   CI_TRY(cast_round_mode(k, &round));
-  cast_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  cast_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   if (to == from) {
-    CI_TRY(k_out_like(k, 0, from, k->in[0]));
-    k_alias(k, 0, 0);
+    CI_TRY(ci_k_out_like(k, 0, from, k->in[0]));
+    ci_k_alias(k, 0, 0);
     return CI_OK;
   }
   const int32_t known = to > 0 && to <= CI_INT2 ? (int32_t)to : 0;
   if (known == 0 || !ci_caster_make(&p->caster, k->isa, from, known, saturate != 0, round)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "no cast from %s to %s (%lld)", ci_dtype_name(from),
-                  known != 0 ? ci_dtype_name(known) : "an unknown type", (long long)to);
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "no cast from %s to %s (%lld)", ci_dtype_name(from),
+                     known != 0 ? ci_dtype_name(known) : "an unknown type", (long long)to);
   }
   p->runs = true;
-  return k_out_like(k, 0, known, k->in[0]);
+  return ci_k_out_like(k, 0, known, k->in[0]);
 }
 
-ci_status prepare_cast(ci_kernel *k) {
+ci_status ci_prepare_cast(ci_kernel *k) {
   int64_t to;
-  CI_TRY(k_attr_i(k, "to", 0, &to));
+  CI_TRY(ci_k_attr_i(k, "to", 0, &to));
   return cast_prepare(k, to);
 }
 
-ci_status prepare_cast_like(ci_kernel *k) { return cast_prepare(k, k->in[1]->dtype); }
+ci_status ci_prepare_cast_like(ci_kernel *k) { return cast_prepare(k, k->in[1]->dtype); }
 
 static void cast_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
@@ -308,30 +308,30 @@ static void cast_part(void *argument, int64_t begin, int64_t end, int thread) {
                 (const char *)k->in[0]->data + (size_t)begin * p->caster.from_bytes, end - begin);
 }
 
-ci_status run_cast(ci_kernel *k) {
+ci_status ci_run_cast(ci_kernel *k) {
   const cast_plan *p = k->private_memory;
-  if (p->runs) k_parallel_rows(k, k->out[0]->count, CAST_GRAIN, cast_part, k);
+  if (p->runs) ci_k_parallel_rows(k, k->out[0]->count, CAST_GRAIN, cast_part, k);
   return CI_OK;
 }
 
 /* ---- BitCast ---- */
 
-ci_status prepare_bit_cast(ci_kernel *k) {
+ci_status ci_prepare_bit_cast(ci_kernel *k) {
   const int32_t from = k->in[0]->dtype;
   int64_t to;
-  CI_TRY(k_attr_i(k, "to", 0, &to));
+  CI_TRY(ci_k_attr_i(k, "to", 0, &to));
   const int32_t known = to > 0 && to <= CI_INT2 ? (int32_t)to : 0;
   if (known == 0 || known == CI_STRING || from == CI_STRING || ci_dtype_bits(from) != ci_dtype_bits(known)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the bits of %s cannot be read as %s (%lld): both need the same width",
-                  ci_dtype_name(from), known != 0 ? ci_dtype_name(known) : "an unknown type", (long long)to);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the bits of %s cannot be read as %s (%lld): both need the same width",
+                     ci_dtype_name(from), known != 0 ? ci_dtype_name(known) : "an unknown type", (long long)to);
   }
-  CI_TRY(k_out_like(k, 0, known, k->in[0]));
-  if (known != CI_BOOL || from == CI_BOOL) k_alias(k, 0, 0);
+  CI_TRY(ci_k_out_like(k, 0, known, k->in[0]));
+  if (known != CI_BOOL || from == CI_BOOL) ci_k_alias(k, 0, 0);
   return CI_OK;
 }
 
 /* Only bytes that become truth values are copied: these are 0 and 1 everywhere. */
-ci_status run_bit_cast(ci_kernel *k) {
+ci_status ci_run_bit_cast(ci_kernel *k) {
   const uint8_t *x = k->in[0]->data;
   bool *y = k->out[0]->data;
   if (k->out[0]->dtype != CI_BOOL || k->in[0]->dtype == CI_BOOL) return CI_OK;

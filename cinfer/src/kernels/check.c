@@ -100,40 +100,40 @@ static void check_value(check_text *t, const ci_value *v, int64_t most) {
 
 /* ---- Assert ---- */
 
-ci_status prepare_assert(ci_kernel *k) {
+ci_status ci_prepare_assert(ci_kernel *k) {
   char text[160];
   int64_t most;
-  CI_TRY(k_attr_i(k, "summarize", 3, &most));
+  CI_TRY(ci_k_attr_i(k, "summarize", 3, &most));
   if (k->in[0]->dtype == CI_BOOL && k->in[0]->count == 1) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "the condition is %s, expected one bool",
-                k_describe(k->in[0], text, sizeof text));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "the condition is %s, expected one bool",
+                   ci_k_describe(k->in[0], text, sizeof text));
 }
 
-ci_status run_assert(ci_kernel *k) {
+ci_status ci_run_assert(ci_kernel *k) {
   int64_t most;
   if (*(const uint8_t *)k->in[0]->data != 0) return CI_OK;
-  CI_TRY(k_attr_i(k, "summarize", 3, &most));
+  CI_TRY(ci_k_attr_i(k, "summarize", 3, &most));
   check_text said = {.isa = k->isa};
   for (int i = 1; i < k->n_in; i++) {
     check_word(&said, i > 1 ? " [" : "[");
     check_value(&said, k->in[i], most);
     check_word(&said, "]");
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "assertion failed: %s", said.text);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "assertion failed: %s", said.text);
 }
 
 /* ---- CheckNumerics ---- */
 
-ci_status prepare_check_numerics(ci_kernel *k) {
+ci_status ci_prepare_check_numerics(ci_kernel *k) {
   const ci_value *x = k->in[0];
   ci_span message;
-  CI_TRY(k_attr_s(k, "message", "", &message));
+  CI_TRY(ci_k_attr_s(k, "message", "", &message));
   if (x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE && x->dtype != CI_FLOAT16 && x->dtype != CI_BFLOAT16) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel; it takes floats",
-                  ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel; it takes floats",
+                     ci_dtype_name(x->dtype));
   }
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
-  k_alias(k, 0, 0);
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
+  ci_k_alias(k, 0, 0);
   return CI_OK;
 }
 
@@ -159,14 +159,14 @@ static int check_bits(const ci_value *x, int64_t i) {
   return bits < infinity ? 0 : bits == infinity ? 1 : 2;
 }
 
-ci_status run_check_numerics(ci_kernel *k) {
+ci_status ci_run_check_numerics(ci_kernel *k) {
   static const char *const names[] = {"", "Inf", "NaN", "Inf and NaN"};
   const ci_value *x = k->in[0];
   int found = 0;
   ci_span message;
   for (int64_t i = 0; i < x->count && found != 3; i++) found |= check_bits(x, i);
   if (found == 0) return CI_OK;
-  CI_TRY(k_attr_s(k, "message", "", &message));
-  return k_fail(k, CI_INVALID_ARGUMENT, "%.*s : Tensor had %s values", message.length > 400 ? 400 : (int)message.length,
-                message.data, names[found]);
+  CI_TRY(ci_k_attr_s(k, "message", "", &message));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%.*s : Tensor had %s values",
+                   message.length > 400 ? 400 : (int)message.length, message.data, names[found]);
 }

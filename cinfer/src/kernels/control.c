@@ -15,7 +15,7 @@ static bool control_same_shape(const ci_value *a, const ci_value *b) {
 static ci_status control_place(ci_kernel *k, ci_cell *cell) {
   ci_plan *plan = k->node->plan;
   int32_t place = ci_plan_place(plan, cell->value.rank < 0 ? CI_HOME_HEAP : CI_HOME_ARENA, cell->value.bytes);
-  if (place == CI_NONE) return k_no_memory(k);
+  if (place == CI_NONE) return ci_k_no_memory(k);
   ci_plan_own(plan, cell, place);
   cell->made = k->node->begin;
   return CI_OK;
@@ -34,20 +34,21 @@ static ci_status control_later(const ci_kernel *k, ci_status status) {
 
 /* An output of the shape that `status` says is known. */
 static ci_status control_joined(ci_kernel *k, int o, ci_status status, int32_t dtype, int rank, const int64_t *dims) {
-  if (status == CI_OK) status = k_out(k, o, dtype, rank, dims);
+  if (status == CI_OK) status = ci_k_out(k, o, dtype, rank, dims);
   CI_TRY(control_later(k, status));
   return status == CI_OK ? control_place(k, ci_cell_of(k->out[o])) : control_unknown(k, o, dtype);
 }
 
 static ci_status control_like(ci_kernel *k, int o, const ci_value *value) {
-  CI_TRY(k_out_like(k, o, value->dtype, value));
+  CI_TRY(ci_k_out_like(k, o, value->dtype, value));
   return control_place(k, ci_cell_of(k->out[o]));
 }
 
 static ci_status control_bool(ci_kernel *k, const ci_value *value, const char *what, bool *truth) {
   if (value->dtype != CI_BOOL || value->count != 1) {
     char text[160];
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one bool", what, k_describe(value, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one bool", what,
+                     ci_k_describe(value, text, sizeof text));
   }
   *truth = *(const uint8_t *)value->data != 0;
   return CI_OK;
@@ -61,13 +62,13 @@ static ci_status if_branch(ci_kernel *k, int body, const char *name) {
   CI_TRY(ci_plan_frame(k, body, name));
   const ci_frame *frame = k->node->bodies[body];
   if (frame->formal_count != 0 || frame->output_count != k->n_out) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s has %d inputs and %d outputs, expected none and %d", name,
-                  (int)frame->formal_count, (int)frame->output_count, k->n_out);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %d inputs and %d outputs, expected none and %d", name,
+                     (int)frame->formal_count, (int)frame->output_count, k->n_out);
   }
   return ci_plan_frame_compile(k, body);
 }
 
-ci_status prepare_if(ci_kernel *k) {
+ci_status ci_prepare_if(ci_kernel *k) {
   ci_plan *plan = k->node->plan;
   CI_TRY(if_branch(k, CONTROL_THEN, "then_branch"));
   CI_TRY(if_branch(k, CONTROL_ELSE, "else_branch"));
@@ -85,7 +86,7 @@ ci_status prepare_if(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status run_if(ci_kernel *k) {
+ci_status ci_run_if(ci_kernel *k) {
   bool yes = false;
   CI_TRY(control_bool(k, k->in[0], "the condition", &yes));
   ci_frame *frame = k->node->bodies[yes ? CONTROL_THEN : CONTROL_ELSE];
@@ -122,7 +123,7 @@ typedef struct loop_plan { /* the step's private memory, of a Scan too */
 static loop_plan *loop_make(ci_kernel *k, int head, int sliced) {
   size_t carried = (size_t)(k->n_in - head - sliced), scans = (size_t)k->n_out - carried;
   ci_pool *pool = &k->node->plan->pool;
-  loop_plan *loop = k_private(k, sizeof *loop);
+  loop_plan *loop = ci_k_private(k, sizeof *loop);
   if (loop == NULL) return NULL;
   loop->head = head;
   loop->results = head > 0 ? 1 : 0;
@@ -142,15 +143,15 @@ static ci_status loop_check(ci_kernel *k) {
   const ci_frame *frame = k->node->bodies[0];
   int values = k->n_in - LOOP_VALUES;
   if (k->n_out < values || frame->formal_count != k->n_in || frame->output_count != k->n_out + 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "%d inputs and %d outputs with a body of %d inputs and %d outputs: the body needs %d and %d", k->n_in,
-                  k->n_out, (int)frame->formal_count, (int)frame->output_count, k->n_in, k->n_out + 1);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "%d inputs and %d outputs with a body of %d inputs and %d outputs: the body needs %d and %d",
+                     k->n_in, k->n_out, (int)frame->formal_count, (int)frame->output_count, k->n_in, k->n_out + 1);
   }
   const ci_value *trips = k->in[LOOP_TRIPS];
   if (trips != NULL && (trips->dtype != CI_INT64 || (trips->rank >= 0 && trips->count != 1))) {
     char text[160];
-    return k_fail(k, CI_INVALID_ARGUMENT, "the trip count is %s, expected one int64",
-                  k_describe(trips, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the trip count is %s, expected one int64",
+                     ci_k_describe(trips, text, sizeof text));
   }
   return CI_OK;
 }
@@ -160,7 +161,7 @@ static ci_status loop_scalar(ci_kernel *k, ci_cell *cell, int32_t dtype, void *d
   ci_plan *plan = k->node->plan;
   size_t bytes = ci_dtype_size(dtype);
   int32_t place = ci_plan_place(plan, CI_HOME_OWNED, bytes);
-  if (place == CI_NONE) return k_no_memory(k);
+  if (place == CI_NONE) return ci_k_no_memory(k);
   plan->places.at[place].block = data;
   cell->value = (ci_value){.dtype = dtype, .count = 1, .bytes = bytes};
   cell->made = k->node->begin;
@@ -184,7 +185,7 @@ static ci_status loop_carried(ci_kernel *k, loop_plan *loop, int i) {
   if (formal->value.rank < 0) {
     loop->grows[i] = true;
     loop->staged[i] = ci_plan_place(plan, CI_HOME_HEAP, 0);
-    if (loop->staged[i] == CI_NONE) return k_no_memory(k);
+    if (loop->staged[i] == CI_NONE) return ci_k_no_memory(k);
     CI_TRY(control_unknown(k, i, start->dtype));
   } else {
     CI_TRY(control_like(k, i, start));
@@ -199,10 +200,10 @@ static ci_status scan_slice_shape(ci_kernel *k, const loop_plan *loop, int i, ci
   size_t bytes = ci_dtype_size(whole->dtype);
   int axis = 0;
   if (bytes == 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, which cannot be cut into steps", loop->carried + i,
-                  ci_dtype_name(whole->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, which cannot be cut into steps", loop->carried + i,
+                     ci_dtype_name(whole->dtype));
   }
-  CI_TRY(k_axis(k, loop->ways[i].axis, whole->rank, &axis));
+  CI_TRY(ci_k_axis(k, loop->ways[i].axis, whole->rank, &axis));
   *one = (ci_value){.dtype = whole->dtype, .rank = whole->rank - 1, .count = 1};
   bool fits = true, empty = false;
   for (int32_t d = 0; d < one->rank; d++) {
@@ -211,8 +212,8 @@ static ci_status scan_slice_shape(ci_kernel *k, const loop_plan *loop, int i, ci
   }
   for (int32_t d = 0; d < one->rank && !empty; d++) fits = fits && ci_mul_size(bytes, (uint64_t)one->dims[d], &bytes);
   if (!fits || bytes > k->node->plan->session->limits.max_memory) {
-    return k_fail(k, CI_RESOURCE_EXHAUSTED, "one step of input %d is larger than this session may hold",
-                  loop->carried + i);
+    return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "one step of input %d is larger than this session may hold",
+                     loop->carried + i);
   }
   one->bytes = empty ? 0 : bytes;
   one->count = (int64_t)(one->bytes / ci_dtype_size(whole->dtype));
@@ -321,7 +322,7 @@ static ci_status loop_results(ci_kernel *k, loop_plan *loop) {
       continue;
     }
     loop->staged[i] = ci_plan_place(plan, CI_HOME_ARENA, formal->value.bytes);
-    if (loop->staged[i] == CI_NONE) return k_no_memory(k);
+    if (loop->staged[i] == CI_NONE) return ci_k_no_memory(k);
     plan->places.at[loop->staged[i]].first = k->node->begin;
     plan->places.at[loop->staged[i]].last = frame->end;
   }
@@ -340,11 +341,11 @@ static ci_status loop_prepare(ci_kernel *k, loop_plan *loop) {
   return CI_OK;
 }
 
-ci_status prepare_loop(ci_kernel *k) {
+ci_status ci_prepare_loop(ci_kernel *k) {
   CI_TRY(ci_plan_frame(k, 0, "body"));
   CI_TRY(loop_check(k));
   loop_plan *loop = loop_make(k, LOOP_VALUES, 0);
-  if (loop == NULL) return k_no_memory(k);
+  if (loop == NULL) return ci_k_no_memory(k);
   CI_TRY(loop_prepare(k, loop));
   return loop_scans(k, loop);
 }
@@ -363,7 +364,7 @@ static ci_status loop_start(ci_kernel *k, loop_plan *loop, int64_t *most, bool *
   *most = INT64_MAX;
   *go = true;
   if (k->in[LOOP_TRIPS] != NULL) {
-    if (k->in[LOOP_TRIPS]->count != 1) return k_fail(k, CI_INVALID_ARGUMENT, "the trip count is not one number");
+    if (k->in[LOOP_TRIPS]->count != 1) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the trip count is not one number");
     memcpy(most, k->in[LOOP_TRIPS]->data, sizeof *most);
   }
   if (k->in[LOOP_CONDITION] != NULL) CI_TRY(control_bool(k, k->in[LOOP_CONDITION], "the condition", go));
@@ -374,20 +375,21 @@ static ci_status loop_start(ci_kernel *k, loop_plan *loop, int64_t *most, bool *
 static ci_status loop_scan_shape(ci_kernel *k, int o, const ci_value *one, int64_t steps) {
   int64_t dims[CI_MAX_RANK];
   if (one->rank >= CI_MAX_RANK) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "a scan output would have rank %d, the limit is %d", one->rank + 1,
-                  CI_MAX_RANK);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "a scan output would have rank %d, the limit is %d", one->rank + 1,
+                     CI_MAX_RANK);
   }
   dims[0] = steps;
   memcpy(dims + 1, one->dims, (size_t)one->rank * sizeof *dims);
-  return k_out(k, o, one->dtype, one->rank + 1, dims);
+  return ci_k_out(k, o, one->dtype, one->rank + 1, dims);
 }
 
 static ci_status loop_shapes_differ(ci_kernel *k, int s, const ci_value *one, int64_t step) {
   char found[160];
-  return k_fail(k, CI_INVALID_ARGUMENT,
-                "scan output %d is %s in step %lld, another shape than before: pad it to the largest, or keep it out "
-                "of the gradient with stop_gradient, for a gradient through a loop stacks the values of its body",
-                s, k_describe(one, found, sizeof found), (long long)step);
+  return ci_k_fail(
+      k, CI_INVALID_ARGUMENT,
+      "scan output %d is %s in step %lld, another shape than before: pad it to the largest, or keep it out "
+      "of the gradient with stop_gradient, for a gradient through a loop stacks the values of its body",
+      s, ci_k_describe(one, found, sizeof found), (long long)step);
 }
 
 /* Room for one step more, twice as much each time that there is none. */
@@ -463,7 +465,7 @@ static ci_status loop_iterate(ci_kernel *k, loop_plan *loop, int64_t *steps) {
   CI_TRY(loop_start(k, loop, &most, &go));
   for (*steps = 0; go && *steps < most; ++*steps) {
     if ((uint64_t)*steps >= limit) {
-      return k_fail(k, CI_RESOURCE_EXHAUSTED, "more than %llu steps, which is the limit", (unsigned long long)limit);
+      return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "more than %llu steps, which is the limit", (unsigned long long)limit);
     }
     loop->iteration = *steps;
     loop->condition = 1;
@@ -472,7 +474,7 @@ static ci_status loop_iterate(ci_kernel *k, loop_plan *loop, int64_t *steps) {
     CI_TRY(loop_scan_step(k, loop, *steps));
     CI_TRY(loop_carry(k, loop));
     ci_frame_release(frame);
-    if (ci_session_cancelled(k->node->plan)) return k_fail(k, CI_CANCELLED, "the run was cancelled");
+    if (ci_session_cancelled(k->node->plan)) return ci_k_fail(k, CI_CANCELLED, "the run was cancelled");
   }
   return CI_OK;
 }
@@ -502,7 +504,7 @@ static void loop_last_values(ci_kernel *k, const loop_plan *loop) {
   }
 }
 
-ci_status run_loop(ci_kernel *k) {
+ci_status ci_run_loop(ci_kernel *k) {
   loop_plan *loop = k->private_memory;
   int64_t steps;
   CI_TRY(loop_iterate(k, loop, &steps));
@@ -521,18 +523,18 @@ static ci_status scan_ways(ci_kernel *k, const char *axes_name, const char *dire
                            scan_way *ways) {
   const int64_t *axes, *directions;
   int axis_count, direction_count;
-  CI_TRY(k_attr_ints(k, axes_name, &axes, &axis_count));
-  CI_TRY(k_attr_ints(k, directions_name, &directions, &direction_count));
+  CI_TRY(ci_k_attr_ints(k, axes_name, &axes, &axis_count));
+  CI_TRY(ci_k_attr_ints(k, directions_name, &directions, &direction_count));
   const int wrong = axis_count >= 0 && axis_count != count ? axis_count : direction_count;
   if (wrong >= 0 && wrong != count) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s has %d values, expected %d",
-                  wrong == axis_count && axis_count != count ? axes_name : directions_name, wrong, count);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s has %d values, expected %d",
+                     wrong == axis_count && axis_count != count ? axes_name : directions_name, wrong, count);
   }
   for (int i = 0; i < count; i++) {
     const int64_t direction = direction_count < 0 ? 0 : directions[i];
     if (direction != 0 && direction != 1) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s has the value %lld, expected 0 or 1", directions_name,
-                    (long long)direction);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s has the value %lld, expected 0 or 1", directions_name,
+                       (long long)direction);
     }
     ways[i] = (scan_way){axis_count < 0 ? 0 : axes[i], direction == 1};
   }
@@ -542,16 +544,16 @@ static ci_status scan_ways(ci_kernel *k, const char *axes_name, const char *dire
 static ci_status scan_check(ci_kernel *k, int *sliced) {
   const ci_frame *frame = k->node->bodies[0];
   int64_t count;
-  CI_TRY(k_attr_i(k, "num_scan_inputs", 0, &count));
+  CI_TRY(ci_k_attr_i(k, "num_scan_inputs", 0, &count));
   if (count < 1 || count > k->n_in) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute num_scan_inputs is %lld with %d inputs", (long long)count,
-                  k->n_in);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute num_scan_inputs is %lld with %d inputs", (long long)count,
+                     k->n_in);
   }
   const int carried = k->n_in - (int)count;
   if (k->n_out < carried || frame->formal_count != k->n_in || frame->output_count != k->n_out) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "%d inputs and %d outputs, of which %d are carried, with a body of %d inputs and %d outputs", k->n_in,
-                  k->n_out, carried, (int)frame->formal_count, (int)frame->output_count);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "%d inputs and %d outputs, of which %d are carried, with a body of %d inputs and %d outputs",
+                     k->n_in, k->n_out, carried, (int)frame->formal_count, (int)frame->output_count);
   }
   *sliced = (int)count;
   return CI_OK;
@@ -564,10 +566,10 @@ static ci_status scan_steps(ci_kernel *k, const loop_plan *loop, int64_t *steps)
     const ci_value *whole = k->in[loop->carried + i];
     int axis = 0;
     if (whole->rank < 0) continue;
-    CI_TRY(k_axis(k, loop->ways[i].axis, whole->rank, &axis));
+    CI_TRY(ci_k_axis(k, loop->ways[i].axis, whole->rank, &axis));
     if (*steps >= 0 && *steps != whole->dims[axis]) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "input %d has %lld steps, another one %lld", loop->carried + i,
-                    (long long)whole->dims[axis], (long long)*steps);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d has %lld steps, another one %lld", loop->carried + i,
+                       (long long)whole->dims[axis], (long long)*steps);
     }
     *steps = whole->dims[axis];
   }
@@ -579,10 +581,10 @@ static ci_status scan_joined(ci_kernel *k, const loop_plan *loop, int s, const c
                              int64_t *dims) {
   int axis = 0;
   if (one->rank >= CI_MAX_RANK) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "a scan output would have rank %d, the limit is %d", one->rank + 1,
-                  CI_MAX_RANK);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "a scan output would have rank %d, the limit is %d", one->rank + 1,
+                     CI_MAX_RANK);
   }
-  CI_TRY(k_axis(k, loop->ways[loop->sliced + s].axis, one->rank + 1, &axis));
+  CI_TRY(ci_k_axis(k, loop->ways[loop->sliced + s].axis, one->rank + 1, &axis));
   for (int32_t d = 0; d <= one->rank; d++) dims[d] = d == axis ? steps : one->dims[d < axis ? d : d - 1];
   return CI_OK;
 }
@@ -601,13 +603,13 @@ static ci_status scan_outputs(ci_kernel *k, const loop_plan *loop) {
   return CI_OK;
 }
 
-ci_status prepare_scan(ci_kernel *k) {
+ci_status ci_prepare_scan(ci_kernel *k) {
   ci_plan *plan = k->node->plan;
   int sliced = 0;
   CI_TRY(ci_plan_frame(k, 0, "body"));
   CI_TRY(scan_check(k, &sliced));
   loop_plan *loop = loop_make(k, 0, sliced);
-  if (loop == NULL) return k_no_memory(k);
+  if (loop == NULL) return ci_k_no_memory(k);
   CI_TRY(scan_ways(k, "scan_input_axes", "scan_input_directions", sliced, loop->ways));
   CI_TRY(scan_ways(k, "scan_output_axes", "scan_output_directions", loop->scans, loop->ways + sliced));
   CI_TRY(loop_prepare(k, loop));
@@ -653,7 +655,7 @@ static ci_status scan_give(ci_kernel *k, const loop_plan *loop, int64_t step, in
     int64_t dims[CI_MAX_RANK];
     CI_TRY(scan_joined(k, loop, s, one, steps, dims));
     if (step == 0 && ci_place_of(k->node->plan, out)->home == CI_HOME_HEAP) {
-      CI_TRY(k_out(k, loop->carried + s, one->dtype, one->rank + 1, dims));
+      CI_TRY(ci_k_out(k, loop->carried + s, one->dtype, one->rank + 1, dims));
       CI_TRY(ci_heap_value(k, out));
     }
     if (one->dtype != out->dtype || one->rank + 1 != out->rank ||
@@ -671,19 +673,19 @@ static ci_status scan_nothing(ci_kernel *k, const loop_plan *loop) {
     const ci_value one = loop_scan_type(k, loop, s);
     if (ci_place_of(k->node->plan, k->out[loop->carried + s])->home != CI_HOME_HEAP) continue;
     CI_TRY(scan_joined(k, loop, s, &one, 0, dims));
-    CI_TRY(k_out(k, loop->carried + s, one.dtype, one.rank + 1, dims));
+    CI_TRY(ci_k_out(k, loop->carried + s, one.dtype, one.rank + 1, dims));
     CI_TRY(ci_heap_value(k, k->out[loop->carried + s]));
   }
   return CI_OK;
 }
 
-ci_status run_scan(ci_kernel *k) {
+ci_status ci_run_scan(ci_kernel *k) {
   loop_plan *loop = k->private_memory;
   ci_frame *frame = k->node->bodies[0];
   int64_t steps;
   CI_TRY(scan_steps(k, loop, &steps));
   if ((uint64_t)steps > k->node->plan->session->limits.max_loop_steps) {
-    return k_fail(k, CI_RESOURCE_EXHAUSTED, "%lld steps are more than the session's limit", (long long)steps);
+    return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "%lld steps are more than the session's limit", (long long)steps);
   }
   CI_TRY(loop_first_values(k, loop));
   for (int64_t step = 0; step < steps; step++) {
@@ -692,7 +694,7 @@ ci_status run_scan(ci_kernel *k) {
     CI_TRY(scan_give(k, loop, step, steps));
     CI_TRY(loop_carry(k, loop));
     ci_frame_release(frame);
-    if (ci_session_cancelled(k->node->plan)) return k_fail(k, CI_CANCELLED, "the run was cancelled");
+    if (ci_session_cancelled(k->node->plan)) return ci_k_fail(k, CI_CANCELLED, "the run was cancelled");
   }
   loop_last_values(k, loop);
   return steps == 0 ? scan_nothing(k, loop) : CI_OK;

@@ -10,29 +10,30 @@
 #if CI_HAS_CONVOLUTIONS
 
 static ci_status conv_mismatch(ci_kernel *k, const int64_t *x, const int64_t *w, int64_t groups) {
-  return k_fail(k, CI_INVALID_ARGUMENT,
-                "x has %lld channels, w expects %lld for each of %lld groups (x [%lld,%lld,%lld,%lld] is n, h, w, c; "
-                "w [%lld,%lld,%lld,%lld] is kh, kw, c / group, m)",
-                (long long)x[3], (long long)w[2], (long long)groups, (long long)x[0], (long long)x[1], (long long)x[2],
-                (long long)x[3], (long long)w[0], (long long)w[1], (long long)w[2], (long long)w[3]);
+  return ci_k_fail(
+      k, CI_INVALID_ARGUMENT,
+      "x has %lld channels, w expects %lld for each of %lld groups (x [%lld,%lld,%lld,%lld] is n, h, w, c; "
+      "w [%lld,%lld,%lld,%lld] is kh, kw, c / group, m)",
+      (long long)x[3], (long long)w[2], (long long)groups, (long long)x[0], (long long)x[1], (long long)x[2],
+      (long long)x[3], (long long)w[0], (long long)w[1], (long long)w[2], (long long)w[3]);
 }
 
 ci_status ci_conv_prepare(ci_kernel *k, const int64_t *x_dims, const int64_t *w_dims, int32_t dtype, ci_conv *p) {
   if (dtype != CI_FLOAT && dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "convolution of %s, it exists for float32 and float64", ci_dtype_name(dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "convolution of %s, it exists for float32 and float64", ci_dtype_name(dtype));
   }
   CI_TRY(ci_window_prepare(k, x_dims, w_dims[0], w_dims[1], false, &p->g));
-  CI_TRY(k_attr_i(k, "group", 1, &p->groups));
+  CI_TRY(ci_k_attr_i(k, "group", 1, &p->groups));
   if (p->groups < 1 || w_dims[2] < 0 || w_dims[2] > x_dims[3] || p->groups > (x_dims[3] > 1 ? x_dims[3] : 1) ||
       w_dims[2] * p->groups != x_dims[3]) {
     return conv_mismatch(k, x_dims, w_dims, p->groups);
   }
   if (w_dims[3] % p->groups != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "w has %lld outputs, they cannot be divided among %lld groups",
-                  (long long)w_dims[3], (long long)p->groups);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "w has %lld outputs, they cannot be divided among %lld groups",
+                     (long long)w_dims[3], (long long)p->groups);
   }
   if (w_dims[3] < 0 || w_dims[3] > INT32_MAX) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "w has %lld outputs, expected 0 to %d", (long long)w_dims[3], INT32_MAX);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "w has %lld outputs, expected 0 to %d", (long long)w_dims[3], INT32_MAX);
   }
   const ci_window *g = &p->g;
   p->dtype = dtype;
@@ -43,8 +44,8 @@ ci_status ci_conv_prepare(ci_kernel *k, const int64_t *x_dims, const int64_t *w_
   size_t depth, bytes;
   if (!ci_mul_size((uint64_t)w_dims[0], (uint64_t)w_dims[1], &depth) ||
       !ci_mul_size(depth, (uint64_t)(p->ic > 0 ? p->ic : 1), &bytes) || bytes > ((size_t)1 << 31)) {
-    return k_fail(k, CI_RESOURCE_EXHAUSTED, "a window of %lld x %lld taps is too large", (long long)w_dims[0],
-                  (long long)w_dims[1]);
+    return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "a window of %lld x %lld taps is too large", (long long)w_dims[0],
+                     (long long)w_dims[1]);
   }
   p->taps = g->kh * g->kw;
   p->depth = p->taps * p->ic;
@@ -218,20 +219,20 @@ static void conv_plan_tiles(ci_kernel *k, ci_conv *p, int32_t *offset) {
   if (!ci_conv_tiles_plan(k, t, &k->scratch_bytes)) t->offset = NULL;
 }
 
-ci_status prepare_conv2d(ci_kernel *k) {
+ci_status ci_prepare_conv2d(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   if (x->rank != 4 || w->rank != 4 || x->dtype != w->dtype) {
     char left[128], right[128];
-    return k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected two tensors of rank 4 and one type",
-                  k_describe(x, left, sizeof left), k_describe(w, right, sizeof right));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected two tensors of rank 4 and one type",
+                     ci_k_describe(x, left, sizeof left), ci_k_describe(w, right, sizeof right));
   }
   const int64_t depth = ci_product(w->dims, 0, 3);
   const size_t offsets = depth > 0 && depth <= CI_CONV_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
-  ci_conv *p = k_private(k, sizeof *p + offsets);
-  if (p == NULL) return k_no_memory(k);
+  ci_conv *p = ci_k_private(k, sizeof *p + offsets);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_conv_prepare(k, x->dims, w->dims, x->dtype, p));
   const int64_t dims[4] = {p->g.n, p->g.oh, p->g.ow, p->outputs};
-  CI_TRY(k_out(k, 0, x->dtype, 4, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, 4, dims));
   ci_matmul_rule(&p->product, p->dtype, p->oc, p->depth);
   const size_t threads = (size_t)k->threads;
   if (p->depthwise) {
@@ -247,7 +248,7 @@ ci_status prepare_conv2d(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status run_conv2d(ci_kernel *k) {
+ci_status ci_run_conv2d(ci_kernel *k) {
   conv_job job = {k, k->private_memory};
   const ci_conv *p = job.p;
   if (k->out[0]->count == 0) return CI_OK;
@@ -259,13 +260,13 @@ ci_status run_conv2d(ci_kernel *k) {
   }
   if (p->depthwise) {
     memset(k->scratch, 0, p->b_bytes);
-    k_parallel(k, p->g.pixels, p->grain, conv_depthwise_pixels, &job);
+    ci_k_parallel(k, p->g.pixels, p->grain, conv_depthwise_pixels, &job);
     return CI_OK;
   }
   for (int64_t group = 0; p->b_bytes > 0 && group < p->groups; group++) {
     ci_matmul_pack_b(&p->product, conv_weights(p, k, group), (char *)k->scratch + (size_t)group * p->b_bytes);
   }
-  k_parallel(k, p->g.pixels, p->grain, conv_pixels, &job);
+  ci_k_parallel(k, p->g.pixels, p->grain, conv_pixels, &job);
   return CI_OK;
 }
 #endif

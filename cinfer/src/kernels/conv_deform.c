@@ -17,35 +17,35 @@ static ci_status deform_check(ci_kernel *k, int input, const char *name, const d
       v->dims[2] == g->out[0] && v->dims[3] == g->out[1]) {
     return CI_OK;
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s[%lld,%lld,%lld,%lld]", name,
-                k_describe(v, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->conv.n, (long long)rows,
-                (long long)g->out[0], (long long)g->out[1]);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s[%lld,%lld,%lld,%lld]", name,
+                   ci_k_describe(v, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->conv.n,
+                   (long long)rows, (long long)g->out[0], (long long)g->out[1]);
 }
 
-ci_status prepare_deform_conv(ci_kernel *k) {
+ci_status ci_prepare_deform_conv(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   char left[128], right[128];
   if (x->rank != 4 || (x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "x is %s, there is a kernel for float32 and float64 of rank 4",
-                  k_describe(x, left, sizeof left));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "x is %s, there is a kernel for float32 and float64 of rank 4",
+                     ci_k_describe(x, left, sizeof left));
   }
   if (w->rank != 4 || w->dtype != x->dtype) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected one type and rank",
-                  k_describe(x, left, sizeof left), k_describe(w, right, sizeof right));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected one type and rank",
+                     ci_k_describe(x, left, sizeof left), ci_k_describe(w, right, sizeof right));
   }
-  deform_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  deform_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_conv_nd_prepare(k, 4, x->dims, w->dims, &p->conv));
-  CI_TRY(k_attr_i(k, "offset_group", 1, &p->parts));
+  CI_TRY(ci_k_attr_i(k, "offset_group", 1, &p->parts));
   if (p->parts < 1 || p->parts > INT32_MAX || x->dims[1] % p->parts != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "offset_group is %lld, it must divide %lld channels", (long long)p->parts,
-                  (long long)x->dims[1]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "offset_group is %lld, it must divide %lld channels", (long long)p->parts,
+                     (long long)x->dims[1]);
   }
   CI_TRY(deform_check(k, 2, "offset", p, 2));
   CI_TRY(deform_check(k, 4, "mask", p, 1));
   CI_TRY(ci_conv_nd_bias(k, 3, p->conv.outputs, x->dtype));
   const int64_t dims[4] = {p->conv.n, p->conv.outputs, p->conv.g.out[0], p->conv.g.out[1]};
-  CI_TRY(k_out(k, 0, x->dtype, 4, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, 4, dims));
   CI_TRY(ci_conv_nd_plan(k, x->dtype, &p->conv, &k->scratch_bytes));
   /* samples are always gathered, never read in place or by the plain chain */
   p->conv.tile_bytes = ci_round_up((size_t)(p->conv.chunk * p->conv.width) * p->conv.item, 64);
@@ -104,7 +104,7 @@ static void deform_fill(const ci_conv_nd_job *job, char *to, const ci_conv_nd_bo
   }
 }
 
-ci_status run_deform_conv(ci_kernel *k) {
+ci_status ci_run_deform_conv(ci_kernel *k) {
   const deform_plan *p = k->private_memory;
   const ci_conv_nd_job job = {.k = k,
                               .p = &p->conv,

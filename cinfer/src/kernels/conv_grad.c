@@ -22,18 +22,18 @@ static ci_status conv_grad_prepare(ci_kernel *k, const int64_t *x_dims, const in
   const ci_value *dy = k->in[2];
   char text[128], more[128];
   if (dy->rank != 4 || other->rank != 4 || dy->dtype != other->dtype) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "dy is %s and the other operand %s, expected two tensors of rank 4 and one type",
-                  k_describe(dy, text, sizeof text), k_describe(other, more, sizeof more));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "dy is %s and the other operand %s, expected two tensors of rank 4 and one type",
+                     ci_k_describe(dy, text, sizeof text), ci_k_describe(other, more, sizeof more));
   }
-  ci_conv *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  ci_conv *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_conv_prepare(k, x_dims, w_dims, dy->dtype, p));
   const int64_t dims[4] = {p->g.n, p->g.oh, p->g.ow, p->outputs};
   if (memcmp(dims, dy->dims, sizeof dims) != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected [%lld,%lld,%lld,%lld] from the image and the filters",
-                  k_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1], (long long)dims[2],
-                  (long long)dims[3]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected [%lld,%lld,%lld,%lld] from the image and the filters",
+                     ci_k_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1], (long long)dims[2],
+                     (long long)dims[3]);
   }
   *plan = p;
   return CI_OK;
@@ -41,9 +41,9 @@ static ci_status conv_grad_prepare(ci_kernel *k, const int64_t *x_dims, const in
 
 static ci_status conv_grad_shape(ci_kernel *k, int input, const char *name, int64_t *dims) {
   int count = 0;
-  CI_TRY(k_known_ints(k, input, dims, 4, &count));
+  CI_TRY(ci_k_known_ints(k, input, dims, 4, &count));
   if (count == 4) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s has %d numbers, expected 4", name, count);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %d numbers, expected 4", name, count);
 }
 
 /* ---- Conv2DGradInput ---- */
@@ -112,12 +112,12 @@ static void conv_grad_input_images(void *argument, int64_t begin, int64_t end, i
   }
 }
 
-ci_status prepare_conv2d_grad_input(ci_kernel *k) {
+ci_status ci_prepare_conv2d_grad_input(ci_kernel *k) {
   int64_t x_dims[4];
   CI_TRY(conv_grad_shape(k, 0, "x_shape", x_dims));
   ci_conv *p;
   CI_TRY(conv_grad_prepare(k, x_dims, k->in[1]->dims, k->in[1], &p));
-  CI_TRY(k_out(k, 0, p->dtype, 4, x_dims));
+  CI_TRY(ci_k_out(k, 0, p->dtype, 4, x_dims));
   ci_matmul_rule(&p->product, p->dtype, p->depth, p->oc);
   p->b_bytes = ci_round_up(ci_matmul_b_bytes(&p->product, 1, (ptrdiff_t)p->outputs), 64);
   p->tile_bytes = ci_round_up((size_t)p->rows * (size_t)p->depth * p->item, 64);
@@ -125,7 +125,7 @@ ci_status prepare_conv2d_grad_input(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status run_conv2d_grad_input(ci_kernel *k) {
+ci_status ci_run_conv2d_grad_input(ci_kernel *k) {
   conv_grad_job job = {.k = k, .p = k->private_memory};
   const ci_conv *p = job.p;
   memset(k->out[0]->data, 0, k->out[0]->bytes);
@@ -134,7 +134,7 @@ ci_status run_conv2d_grad_input(ci_kernel *k) {
     const ci_operand w = {(const char *)k->in[1]->data + (size_t)(job.group * p->oc) * p->item, 1,
                           (ptrdiff_t)p->outputs};
     ci_matmul_pack_b(&p->product, w, k->scratch);
-    k_parallel(k, p->g.n, 1, conv_grad_input_images, &job);
+    ci_k_parallel(k, p->g.n, 1, conv_grad_input_images, &job);
   }
   return CI_OK;
 }
@@ -255,7 +255,7 @@ static ci_status conv_grad_filter_scratch(ci_kernel *k, ci_conv *p) {
   } else if (p->product.dots) {
     p->b_bytes = ci_round_up(ci_matmul_b_bytes(&p->product, (ptrdiff_t)p->outputs, 1), 64);
     if (!ci_mul_size(pixels, one, &tile) || tile > PTRDIFF_MAX / 256) {
-      return k_fail(k, CI_RESOURCE_EXHAUSTED, "the filters' gradient needs %zu pixels at once, too many", pixels);
+      return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "the filters' gradient needs %zu pixels at once, too many", pixels);
     }
     tile = 2 * ci_round_up(tile, 64);
   } else {
@@ -273,17 +273,17 @@ static ci_status conv_grad_filter_scratch(ci_kernel *k, ci_conv *p) {
   return CI_OK;
 }
 
-ci_status prepare_conv2d_grad_filter(ci_kernel *k) {
+ci_status ci_prepare_conv2d_grad_filter(ci_kernel *k) {
   int64_t w_dims[4];
   CI_TRY(conv_grad_shape(k, 1, "w_shape", w_dims));
   ci_conv *p;
   CI_TRY(conv_grad_prepare(k, k->in[0]->dims, w_dims, k->in[0], &p));
-  CI_TRY(k_out(k, 0, p->dtype, 4, w_dims));
+  CI_TRY(ci_k_out(k, 0, p->dtype, 4, w_dims));
   ci_matmul_rule(&p->product, p->dtype, p->depthwise ? p->outputs : p->oc, p->g.pixels);
   return conv_grad_filter_scratch(k, p);
 }
 
-ci_status run_conv2d_grad_filter(ci_kernel *k) {
+ci_status ci_run_conv2d_grad_filter(ci_kernel *k) {
   conv_grad_job job = {.k = k, .p = k->private_memory};
   const ci_conv *p = job.p;
   if (k->out[0]->count == 0) return CI_OK;
@@ -293,7 +293,7 @@ ci_status run_conv2d_grad_filter(ci_kernel *k) {
   }
   if (p->depthwise) {
     memset(k->scratch, 0, p->b_bytes);
-    k_parallel(k, p->taps, 1, conv_grad_filter_depthwise, &job);
+    ci_k_parallel(k, p->taps, 1, conv_grad_filter_depthwise, &job);
     return CI_OK;
   }
   for (job.group = 0; job.group < p->groups; job.group++) {
@@ -302,7 +302,7 @@ ci_status run_conv2d_grad_filter(ci_kernel *k) {
                              (ptrdiff_t)p->outputs, 1};
       ci_matmul_pack_b(&p->product, dy, k->scratch);
     }
-    k_parallel(k, p->taps, 1, conv_grad_filter_taps, &job);
+    ci_k_parallel(k, p->taps, 1, conv_grad_filter_taps, &job);
   }
   return CI_OK;
 }

@@ -25,23 +25,23 @@ static ci_status conv_row_values(ci_kernel *k, int i, const char *name, int32_t 
   if (v == NULL) return CI_OK;
   const bool one = v->rank <= 1 && v->count == 1, each = rows > 0 && v->rank == 1 && v->dims[0] == rows;
   if (v->dtype == dtype && (one || each)) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one %s%s", name, k_describe(v, text, sizeof text),
-                ci_dtype_name(dtype), rows > 0 ? " or one for each output" : "");
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one %s%s", name, ci_k_describe(v, text, sizeof text),
+                   ci_dtype_name(dtype), rows > 0 ? " or one for each output" : "");
 }
 
 static ci_status conv_bytes_prepare(ci_kernel *k, int x, int w, int zero_x, int zero_w, conv_bytes **plan) {
   const ci_value *a = k->in[x], *b = k->in[w];
   char left[128], right[128];
   if (!conv_is_byte(a) || !conv_is_byte(b)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "x is %s and w is %s, there is a kernel for int8 and uint8",
-                  k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "x is %s and w is %s, there is a kernel for int8 and uint8",
+                     ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
   }
   if (a->rank < 3 || a->rank != b->rank) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected one rank, 3 or more",
-                  k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected one rank, 3 or more",
+                     ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
   }
-  conv_bytes *p = *plan = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  conv_bytes *p = *plan = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_conv_nd_prepare(k, a->rank, a->dims, b->dims, &p->conv));
   CI_TRY(conv_row_values(k, zero_x, "x_zero_point", a->dtype, 0));
   CI_TRY(conv_row_values(k, zero_w, "w_zero_point", b->dtype, b->dims[0]));
@@ -49,7 +49,7 @@ static ci_status conv_bytes_prepare(ci_kernel *k, int x, int w, int zero_x, int 
   CI_TRY(ci_conv_nd_plan(k, CI_INT32, &p->conv, &tiles));
   p->x_bytes = ci_round_up((size_t)a->count * 4, 64);
   p->w_bytes = ci_round_up((size_t)b->count * 4, 64);
-  if (!ci_add_size(tiles, p->x_bytes + p->w_bytes, &k->scratch_bytes)) return k_no_memory(k);
+  if (!ci_add_size(tiles, p->x_bytes + p->w_bytes, &k->scratch_bytes)) return ci_k_no_memory(k);
   return CI_OK;
 }
 
@@ -57,7 +57,7 @@ static ci_status conv_bytes_out(ci_kernel *k, int32_t dtype, const conv_bytes *p
   const ci_nd *g = &p->conv.g;
   int64_t dims[CI_MAX_RANK] = {p->conv.n, p->conv.outputs};
   memcpy(dims + 2, g->out, (size_t)g->rank * sizeof *dims);
-  return k_out(k, 0, dtype, g->rank + 2, dims);
+  return ci_k_out(k, 0, dtype, g->rank + 2, dims);
 }
 
 static int32_t conv_byte(const ci_value *v, int64_t i) {
@@ -88,7 +88,7 @@ static void conv_bytes_run(ci_kernel *k, int x, int w, int zero_x, int zero_w, c
   ci_conv_nd_forward(&job);
 }
 
-/* After k_out: takes the direct form where there is one. */
+/* After ci_k_out: takes the direct form where there is one. */
 static void conv_bytes_direct(ci_kernel *k, int w, conv_bytes *p) {
   p->direct = ci_bytes_plan(k, &p->conv.g, p->conv.groups, w, &p->bytes);
   if (p->direct) k->scratch_bytes = p->bytes.bytes;
@@ -110,7 +110,7 @@ static void conv_bytes_forward(ci_kernel *k, int x, int w, int zero_x, int zero_
 
 /* ---- ConvInteger ---- */
 
-ci_status prepare_conv_integer(ci_kernel *k) {
+ci_status ci_prepare_conv_integer(ci_kernel *k) {
   conv_bytes *p;
   CI_TRY(conv_bytes_prepare(k, 0, 1, 2, 3, &p));
   CI_TRY(conv_bytes_out(k, CI_INT32, p));
@@ -130,7 +130,7 @@ static void conv_integer_take(void *argument, int64_t image, int64_t output, con
   for (int64_t row = 0; row < out[0]; row++, y += out[1], sums += p->bytes.c_line) conv_add(y, sums, out[1], add);
 }
 
-ci_status run_conv_integer(ci_kernel *k) {
+ci_status ci_run_conv_integer(ci_kernel *k) {
   const conv_bytes *p = k->private_memory;
   if (p->direct) conv_bytes_forward(k, 0, 1, 2, 3, conv_integer_take);
   else if (k->out[0]->count > 0) conv_bytes_run(k, 0, 1, 2, 3, NULL, k->out[0]->data);
@@ -139,13 +139,13 @@ ci_status run_conv_integer(ci_kernel *k) {
 
 /* ---- QLinearConv ---- */
 
-ci_status prepare_qlinear_conv(ci_kernel *k) {
+ci_status ci_prepare_qlinear_conv(ci_kernel *k) {
   conv_bytes *p;
   CI_TRY(conv_bytes_prepare(k, 0, 3, 2, 5, &p));
   const ci_value *zero = k->in[7];
   if (!conv_is_byte(zero)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "y_zero_point is %s, there is a kernel for int8 and uint8",
-                  ci_dtype_name(zero->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "y_zero_point is %s, there is a kernel for int8 and uint8",
+                     ci_dtype_name(zero->dtype));
   }
   CI_TRY(conv_row_values(k, 1, "x_scale", CI_FLOAT, 0));
   CI_TRY(conv_row_values(k, 4, "w_scale", CI_FLOAT, p->conv.outputs));
@@ -153,9 +153,9 @@ ci_status prepare_qlinear_conv(ci_kernel *k) {
   CI_TRY(conv_row_values(k, 7, "y_zero_point", zero->dtype, 0));
   CI_TRY(ci_conv_nd_bias(k, 8, p->conv.outputs, CI_INT32));
   CI_TRY(conv_bytes_out(k, zero->dtype, p));
-  if (k->out[0]->bytes > SIZE_MAX / 8) return k_no_memory(k);
+  if (k->out[0]->bytes > SIZE_MAX / 8) return ci_k_no_memory(k);
   p->y_bytes = ci_round_up(k->out[0]->bytes * 4, 64);
-  if (!ci_add_size(k->scratch_bytes, p->y_bytes, &k->scratch_bytes)) return k_no_memory(k);
+  if (!ci_add_size(k->scratch_bytes, p->y_bytes, &k->scratch_bytes)) return ci_k_no_memory(k);
   conv_bytes_direct(k, 3, p);
   return CI_OK;
 }
@@ -191,7 +191,7 @@ static void conv_qlinear_take(void *argument, int64_t image, int64_t output, con
     conv_scale(k, output, y, sums, n, (int32_t)all);
 }
 
-ci_status run_qlinear_conv(ci_kernel *k) {
+ci_status ci_run_qlinear_conv(ci_kernel *k) {
   const conv_bytes *p = k->private_memory;
   const int64_t places = p->conv.g.places, outputs = p->conv.outputs;
   int32_t *sums = (int32_t *)(void *)((char *)k->scratch + p->x_bytes + p->w_bytes);

@@ -23,7 +23,7 @@ static int64_t conv_nd_least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t conv_nd_parts(int64_t n, int64_t of) { return n / of + (n % of != 0); }
 
 static ci_status conv_nd_large(ci_kernel *k) {
-  return k_fail(k, CI_RESOURCE_EXHAUSTED, "a convolution of these sizes needs too much memory at once");
+  return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "a convolution of these sizes needs too much memory at once");
 }
 
 /* a * b elements, padded to a cache line. */
@@ -37,12 +37,12 @@ static ci_status conv_nd_bytes(ci_kernel *k, int64_t a, int64_t b, size_t item, 
 }
 
 ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x, const int64_t *w, ci_conv_nd *p) {
-  CI_TRY(k_attr_i(k, "group", 1, &p->groups));
+  CI_TRY(ci_k_attr_i(k, "group", 1, &p->groups));
   const int64_t groups = p->groups;
   if (groups < 1 || groups > INT32_MAX || w[1] > INT32_MAX || w[1] * groups != x[1] || w[0] % groups != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "x has %lld channels, w has %lld outputs of %lld channels, they do not fit group %lld",
-                  (long long)x[1], (long long)w[0], (long long)w[1], (long long)groups);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "x has %lld channels, w has %lld outputs of %lld channels, they do not fit group %lld",
+                     (long long)x[1], (long long)w[0], (long long)w[1], (long long)groups);
   }
   CI_TRY(ci_nd_prepare(k, rank - 2, x + 2, w + 2, &p->g));
   p->n = x[0];
@@ -57,19 +57,20 @@ ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x, const int
 static ci_status conv_nd_floating(ci_kernel *k, const ci_value *a, const ci_value *b) {
   char left[128], right[128];
   if (a->dtype != b->dtype || a->rank < 3 || a->rank != b->rank) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the operands are %s and %s, expected one type and one rank, 3 or more",
-                  k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the operands are %s and %s, expected one type and one rank, 3 or more",
+                     ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
   }
   if (a->dtype == CI_FLOAT || a->dtype == CI_DOUBLE) return CI_OK;
-  return k_fail(k, CI_UNIMPLEMENTED, "convolution of %s, it exists for float32 and float64", ci_dtype_name(a->dtype));
+  return ci_k_fail(k, CI_UNIMPLEMENTED, "convolution of %s, it exists for float32 and float64",
+                   ci_dtype_name(a->dtype));
 }
 
 ci_status ci_conv_nd_bias(ci_kernel *k, int input, int64_t outputs, int32_t dtype) {
   const ci_value *b = k->n_in > input ? k->in[input] : NULL;
   char text[128];
   if (b == NULL || (b->rank == 1 && b->dims[0] == outputs && b->dtype == dtype)) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "the bias is %s, expected %s[%lld]", k_describe(b, text, sizeof text),
-                ci_dtype_name(dtype), (long long)outputs);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "the bias is %s, expected %s[%lld]", ci_k_describe(b, text, sizeof text),
+                   ci_dtype_name(dtype), (long long)outputs);
 }
 
 /* ---- gathering ---- */
@@ -380,10 +381,10 @@ void ci_conv_nd_forward(const ci_conv_nd_job *job) {
   if (job->k->out[0]->count == 0) return;
   if (p->depthwise && job->fill == NULL) {
     const int64_t grain = CONV_ND_PLANE_WORK / (p->g.places * p->g.taps) + 1;
-    k_parallel(job->k, p->n * p->c, grain, p->plane.used ? conv_nd_depthwise_planes : conv_nd_depthwise,
-               (void *)(uintptr_t)job);
+    ci_k_parallel(job->k, p->n * p->c, grain, p->plane.used ? conv_nd_depthwise_planes : conv_nd_depthwise,
+                  (void *)(uintptr_t)job);
   } else {
-    k_parallel(job->k, p->n * p->groups * p->tiles * p->parts, 1, conv_nd_units, (void *)(uintptr_t)job);
+    ci_k_parallel(job->k, p->n * p->groups * p->tiles * p->parts, 1, conv_nd_units, (void *)(uintptr_t)job);
   }
 }
 
@@ -424,18 +425,18 @@ static size_t conv_nd_join(ci_kernel *k, const ci_kernel *next) {
   return bytes;
 }
 
-ci_status prepare_conv(ci_kernel *k) {
+ci_status ci_prepare_conv(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   CI_TRY(conv_nd_floating(k, x, w));
   const int64_t depth = ci_product(w->dims, 1, w->rank);
   const size_t offsets = depth > 0 && depth <= CI_CONV_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
-  ci_conv_nd *p = k_private(k, sizeof *p + offsets);
-  if (p == NULL) return k_no_memory(k);
+  ci_conv_nd *p = ci_k_private(k, sizeof *p + offsets);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_conv_nd_prepare(k, x->rank, x->dims, w->dims, p));
   CI_TRY(ci_conv_nd_bias(k, 2, p->outputs, x->dtype));
   int64_t dims[CI_MAX_RANK] = {p->n, p->outputs};
   memcpy(dims + 2, p->g.out, (size_t)p->g.rank * sizeof *dims);
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   CI_TRY(ci_conv_nd_plan(k, x->dtype, p, &k->scratch_bytes));
   conv_nd_plan_tiles(k, p, offsets > 0 ? (int32_t *)(void *)(p + 1) : NULL);
   k->join = conv_nd_join;
@@ -474,7 +475,7 @@ ci_conv_nd_job ci_conv_nd_whole(const ci_kernel *k) {
                           .program = p->program};
 }
 
-ci_status run_conv(ci_kernel *k) {
+ci_status ci_run_conv(ci_kernel *k) {
   const ci_conv_nd *p = k->private_memory;
   if (p->joined != NULL && p->joined->largest == NULL) {
     ci_conv_pair_run(k);
@@ -490,9 +491,9 @@ ci_status run_conv(ci_kernel *k) {
 
 /* ---- FusedConv: tiles and planes run the program when they are complete, the other forms over the whole ---- */
 
-ci_status prepare_fused_conv(ci_kernel *k) {
+ci_status ci_prepare_fused_conv(ci_kernel *k) {
   const ci_fused *program;
-  CI_TRY(k_prepare_as(k, (ci_span){"Conv", 4}, "nodes", prepare_conv));
+  CI_TRY(ci_k_prepare_as(k, (ci_span){"Conv", 4}, "nodes", ci_prepare_conv));
   ci_conv_nd *p = k->private_memory;
   CI_TRY(ci_fused_prepare(k, 3, p->g.places, &program));
   const bool clamp = ci_fused_clamp(k, program, &p->clamp);
@@ -514,11 +515,11 @@ static void conv_nd_epilogue(void *argument, int64_t begin, int64_t end, int thr
                 places);
 }
 
-ci_status run_fused_conv(ci_kernel *k) {
+ci_status ci_run_fused_conv(ci_kernel *k) {
   const ci_conv_nd *p = k->private_memory;
-  CI_TRY(run_conv(k));
+  CI_TRY(ci_run_conv(k));
   if (p->inside || k->out[0]->count == 0) return CI_OK;
-  k_parallel(k, p->n * p->outputs, CONV_ND_PLANE_WORK / p->g.places + 1, conv_nd_epilogue, k);
+  ci_k_parallel(k, p->n * p->outputs, CONV_ND_PLANE_WORK / p->g.places + 1, conv_nd_epilogue, k);
   return CI_OK;
 }
 
@@ -597,19 +598,19 @@ static void conv_nd_spread(const ci_conv_nd_job *job) {
     char *copy = job->scratch + (size_t)(group * p->depth * p->oc) * p->item;
     ci_matmul_pack_a(&p->product, p->depth, conv_nd_turned(job, group), copy);
   }
-  k_parallel(job->k, p->n * p->groups * p->tiles, 1, conv_nd_spread_units, (void *)(uintptr_t)job);
+  ci_k_parallel(job->k, p->n * p->groups * p->tiles, 1, conv_nd_spread_units, (void *)(uintptr_t)job);
 }
 
-ci_status prepare_conv_transpose(ci_kernel *k) {
+ci_status ci_prepare_conv_transpose(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   CI_TRY(conv_nd_floating(k, x, w));
-  ci_conv_nd *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
-  CI_TRY(k_attr_i(k, "group", 1, &p->groups));
+  ci_conv_nd *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_k_attr_i(k, "group", 1, &p->groups));
   if (p->groups < 1 || p->groups > INT32_MAX || w->dims[0] != x->dims[1] || w->dims[0] % p->groups != 0 ||
       w->dims[1] > INT32_MAX || w->dims[0] > INT32_MAX) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "x has %lld channels, w has %lld, they do not fit group %lld",
-                  (long long)x->dims[1], (long long)w->dims[0], (long long)p->groups);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "x has %lld channels, w has %lld, they do not fit group %lld",
+                     (long long)x->dims[1], (long long)w->dims[0], (long long)p->groups);
   }
   CI_TRY(ci_nd_prepare_transposed(k, x->rank - 2, x->dims + 2, w->dims + 2, &p->g));
   p->n = x->dims[0];
@@ -622,11 +623,11 @@ ci_status prepare_conv_transpose(ci_kernel *k) {
   CI_TRY(ci_conv_nd_bias(k, 2, p->c, x->dtype));
   int64_t dims[CI_MAX_RANK] = {p->n, p->c};
   memcpy(dims + 2, p->g.size, (size_t)p->g.rank * sizeof *dims);
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   return conv_nd_plan_spread(k, x->dtype, p);
 }
 
-ci_status run_conv_transpose(ci_kernel *k) {
+ci_status ci_run_conv_transpose(ci_kernel *k) {
   const ci_conv_nd_job job = {.k = k,
                               .p = k->private_memory,
                               .x = k->in[0]->data,
@@ -645,15 +646,15 @@ static ci_status conv_nd_grad_prepare(ci_kernel *k, int shape_input, ci_conv_nd 
   const ci_value *dy = k->in[2], *other = k->in[1 - shape_input];
   int64_t dims[CI_MAX_RANK];
   int count;
-  CI_TRY(k_known_ints(k, shape_input, dims, CI_MAX_RANK, &count));
+  CI_TRY(ci_k_known_ints(k, shape_input, dims, CI_MAX_RANK, &count));
   CI_TRY(conv_nd_floating(k, other, dy));
   if (count != dy->rank) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the shape has %d numbers, expected %d", count, dy->rank);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the shape has %d numbers, expected %d", count, dy->rank);
   }
-  ci_conv_nd *p = *plan = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  ci_conv_nd *p = *plan = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   for (int i = 0; i < count; i++) {
-    if (dims[i] < 0) return k_fail(k, CI_INVALID_ARGUMENT, "the shape has size %lld", (long long)dims[i]);
+    if (dims[i] < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the shape has size %lld", (long long)dims[i]);
   }
   const int64_t *x = shape_input == 0 ? dims : other->dims, *w = shape_input == 0 ? other->dims : dims;
   CI_TRY(ci_conv_nd_prepare(k, count, x, w, p));
@@ -664,20 +665,20 @@ static ci_status conv_nd_grad_prepare(ci_kernel *k, int shape_input, ci_conv_nd 
   }
   char text[128];
   if (!fits) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, which is not what x and w give",
-                  k_describe(dy, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, which is not what x and w give",
+                     ci_k_describe(dy, text, sizeof text));
   }
   CI_TRY(ci_nd_totals(k, &p->g));
-  return k_out(k, 0, dy->dtype, count, dims);
+  return ci_k_out(k, 0, dy->dtype, count, dims);
 }
 
-ci_status prepare_conv_grad_input(ci_kernel *k) {
+ci_status ci_prepare_conv_grad_input(ci_kernel *k) {
   ci_conv_nd *p;
   CI_TRY(conv_nd_grad_prepare(k, 0, &p));
   return conv_nd_plan_spread(k, k->in[2]->dtype, p);
 }
 
-ci_status run_conv_grad_input(ci_kernel *k) {
+ci_status ci_run_conv_grad_input(ci_kernel *k) {
   const ci_conv_nd_job job = {.k = k,
                               .p = k->private_memory,
                               .x = k->in[2]->data,
@@ -688,7 +689,7 @@ ci_status run_conv_grad_input(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status prepare_conv_grad_weight(ci_kernel *k) {
+ci_status ci_prepare_conv_grad_weight(ci_kernel *k) {
   ci_conv_nd *p;
   CI_TRY(conv_nd_grad_prepare(k, 1, &p));
   p->dtype = k->in[2]->dtype;
@@ -732,7 +733,7 @@ static void conv_nd_weight_units(void *argument, int64_t begin, int64_t end, int
   }
 }
 
-ci_status run_conv_grad_weight(ci_kernel *k) {
+ci_status ci_run_conv_grad_weight(ci_kernel *k) {
   const ci_conv_nd_job job = {.k = k,
                               .p = k->private_memory,
                               .x = k->in[0]->data,
@@ -745,7 +746,7 @@ ci_status run_conv_grad_weight(ci_kernel *k) {
     memset(dw->data, 0, dw->bytes);
     return CI_OK;
   }
-  k_parallel(k, job.p->groups * job.p->tiles, 1, conv_nd_weight_units, (void *)(uintptr_t)&job);
+  ci_k_parallel(k, job.p->groups * job.p->tiles, 1, conv_nd_weight_units, (void *)(uintptr_t)&job);
   return CI_OK;
 }
 #endif

@@ -171,7 +171,7 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   const tiles_fill fill = {p, k->isa->linear};
   const uint32_t order =
       (uint32_t)p->groups * 4 + p->threes * 2 + p->channels_last; /* one model, one instruction set */
-  p->packed = p->pixels ? NULL : k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, &fill);
+  p->packed = p->pixels ? NULL : ci_k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, &fill);
   *scratch = (p->packed == NULL ? p->packed_bytes : 0) + (size_t)threads * p->thread_bytes;
   return true;
 }
@@ -421,6 +421,6 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
 void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   const ci_conv_tiles *p = job->p;
   if (p->packed == NULL && !p->pixels) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
-  k_parallel(job->k, p->images * p->groups * p->strips * p->parts, p->grain, tiles_units, (void *)(uintptr_t)job);
+  ci_k_parallel(job->k, p->images * p->groups * p->strips * p->parts, p->grain, tiles_units, (void *)(uintptr_t)job);
 }
 #endif

@@ -294,6 +294,6 @@ void ci_copy_result(ci_kernel *k, const ci_copy *copy, const void *from) {
   }
   copy_job job = {copy, y->data, from};
   const int64_t grain = COPY_GRAIN / (int64_t)(y->bytes / (size_t)copy->dims[0]) + 1;
-  if (copy_turns(copy, &a, &b)) k_parallel(k, copy->dims[0], grain < 16 ? 16 : grain, copy_part, &job);
-  else k_parallel_rows(k, copy->dims[0], grain, copy_part, &job);
+  if (copy_turns(copy, &a, &b)) ci_k_parallel(k, copy->dims[0], grain < 16 ? 16 : grain, copy_part, &job);
+  else ci_k_parallel_rows(k, copy->dims[0], grain, copy_part, &job);
 }

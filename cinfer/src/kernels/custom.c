@@ -27,16 +27,16 @@ static int32_t custom_has(const ci_call *call, const char *name) {
 }
 
 static ci_status custom_int(const ci_call *call, const char *name, int64_t otherwise, int64_t *value) {
-  return custom_told(call, k_attr_i(call->kernel, name, otherwise, value));
+  return custom_told(call, ci_k_attr_i(call->kernel, name, otherwise, value));
 }
 
 static ci_status custom_float(const ci_call *call, const char *name, double otherwise, double *value) {
-  return custom_told(call, k_attr_f(call->kernel, name, otherwise, value));
+  return custom_told(call, ci_k_attr_f(call->kernel, name, otherwise, value));
 }
 
 static ci_status custom_string(const ci_call *call, const char *name, const char **data, size_t *length) {
   ci_span text;
-  CI_TRY(custom_told(call, k_attr_s(call->kernel, name, "", &text)));
+  CI_TRY(custom_told(call, ci_k_attr_s(call->kernel, name, "", &text)));
   *data = text.data;
   *length = text.length;
   return CI_OK;
@@ -44,14 +44,14 @@ static ci_status custom_string(const ci_call *call, const char *name, const char
 
 static ci_status custom_ints(const ci_call *call, const char *name, const int64_t **values, int32_t *count) {
   int found = 0;
-  CI_TRY(custom_told(call, k_attr_ints(call->kernel, name, values, &found)));
+  CI_TRY(custom_told(call, ci_k_attr_ints(call->kernel, name, values, &found)));
   *count = found;
   return CI_OK;
 }
 
 static ci_status custom_floats(const ci_call *call, const char *name, const float **values, int32_t *count) {
   int found = 0;
-  CI_TRY(custom_told(call, k_attr_floats(call->kernel, name, values, &found)));
+  CI_TRY(custom_told(call, ci_k_attr_floats(call->kernel, name, values, &found)));
   *count = found;
   return CI_OK;
 }
@@ -70,7 +70,7 @@ static void custom_part(void *argument, int64_t begin, int64_t end, int thread) 
 static void custom_parallel(const ci_call *call, int64_t n, int64_t grain,
                             void (*part)(void *argument, int64_t begin, int64_t end), void *argument) {
   custom_job job = {part, argument};
-  k_parallel(call->kernel, n, grain, custom_part, &job);
+  ci_k_parallel(call->kernel, n, grain, custom_part, &job);
 }
 
 static const ci_services custom_services = {.size = sizeof(ci_services),
@@ -90,12 +90,12 @@ static custom_plan *custom_memory(ci_kernel *k) {
   const size_t count = (size_t)k->n_in + (size_t)k->n_out;
   size_t bytes;
   if (!ci_mul_size(count, sizeof(ci_tensor), &bytes) || !ci_add_size(bytes, sizeof(custom_plan), &bytes)) return NULL;
-  custom_plan *plan = k_private(k, bytes);
+  custom_plan *plan = ci_k_private(k, bytes);
   if (plan == NULL) return NULL;
   plan->inputs = (ci_tensor *)(void *)(plan + 1);
   plan->outputs = plan->inputs + k->n_in;
   plan->call = (ci_call){.size = sizeof plan->call,
-                         .version = k_version(k),
+                         .version = ci_k_version(k),
                          .input_count = k->n_in,
                          .output_count = k->n_out,
                          .inputs = plan->inputs,
@@ -120,9 +120,9 @@ static ci_status custom_failed(ci_kernel *k, const char *what, ci_status status,
   const custom_plan *plan = k->private_memory;
   if (status < CI_OK || status > CI_DATA_LOSS) status = CI_UNKNOWN;
   if (plan->told) return status;
-  if (said->message[0] != '\0') return k_fail(k, status, "%s", said->message);
+  if (said->message[0] != '\0') return ci_k_fail(k, status, "%s", said->message);
   const ci_operator *host = custom_host(k);
-  return k_fail(k, status, "%s of operator %s.%s failed", what, host->domain, host->name);
+  return ci_k_fail(k, status, "%s of operator %s.%s failed", what, host->domain, host->name);
 }
 
 static ci_status custom_output(ci_kernel *k, int o, const ci_tensor *said) {
@@ -130,21 +130,22 @@ static ci_status custom_output(ci_kernel *k, int o, const ci_tensor *said) {
   bool fits = said->rank >= 0 && said->rank <= CI_MAX_RANK && said->dtype != CI_STRING && !ci_holds(said->dtype) &&
               ci_dtype_size(said->dtype) > 0;
   for (int32_t d = 0; fits && d < said->rank; d++) fits = said->dims[d] >= 0;
-  if (fits) return k_out(k, o, said->dtype, said->rank, said->dims);
-  return k_fail(k, CI_INVALID_ARGUMENT,
-                "shape of operator %s.%s says %s of rank %d for output %d, expected a type of numbers, a rank of 0 to "
-                "%d and no negative dimension",
-                host->domain, host->name, ci_dtype_name(said->dtype), (int)said->rank, o, CI_MAX_RANK);
+  if (fits) return ci_k_out(k, o, said->dtype, said->rank, said->dims);
+  return ci_k_fail(
+      k, CI_INVALID_ARGUMENT,
+      "shape of operator %s.%s says %s of rank %d for output %d, expected a type of numbers, a rank of 0 to "
+      "%d and no negative dimension",
+      host->domain, host->name, ci_dtype_name(said->dtype), (int)said->rank, o, CI_MAX_RANK);
 }
 
-ci_status prepare_custom(ci_kernel *k) {
+ci_status ci_prepare_custom(ci_kernel *k) {
   const ci_operator *host = custom_host(k);
   custom_plan *plan = custom_memory(k);
   ci_error said = {.status = CI_OK};
   bool known = true;
-  if (plan == NULL) return k_no_memory(k);
+  if (plan == NULL) return ci_k_no_memory(k);
   custom_inputs(k, plan);
-  for (int i = 0; i < k->n_in; i++) known = known && (k->in[i] == NULL || k_known(k, i));
+  for (int i = 0; i < k->n_in; i++) known = known && (k->in[i] == NULL || ci_k_known(k, i));
   const ci_status status = host->shape(host->user, &plan->call, &said);
   if (status == CI_AT_RUN && !known) return CI_PENDING;
   if (status != CI_OK) return custom_failed(k, "shape", status, &said);
@@ -153,7 +154,7 @@ ci_status prepare_custom(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status run_custom(ci_kernel *k) {
+ci_status ci_run_custom(ci_kernel *k) {
   const ci_operator *host = custom_host(k);
   custom_plan *plan = k->private_memory;
   ci_error said = {.status = CI_OK};

@@ -8,27 +8,27 @@ typedef struct det_plan {
   size_t matrix; /* bytes of a thread's copy */
 } det_plan;
 
-ci_status prepare_det(ci_kernel *k) {
+ci_status ci_prepare_det(ci_kernel *k) {
   const ci_value *x = k->in[0];
   char text[128];
   if (x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                     ci_dtype_name(x->dtype));
   }
   if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2]) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected square matrices",
-                  k_describe(x, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected square matrices",
+                     ci_k_describe(x, text, sizeof text));
   }
-  CI_TRY(k_out(k, 0, x->dtype, x->rank - 2, x->dims));
-  det_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank - 2, x->dims));
+  det_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->n = x->dims[x->rank - 1];
   p->batches = k->out[0]->count;
   if (x->count == 0) return CI_OK; /* without elements: 1 for each, or nothing */
   const int64_t work = p->n < 64 ? p->n * p->n * p->n : INT64_C(1) << 18;
   p->grain = (INT64_C(1) << 18) / work;
   p->matrix = ci_round_up((size_t)(p->n * p->n) * sizeof(double), 64);
-  if (!ci_mul_size(p->matrix, (uint64_t)(k->threads > 1 ? k->threads : 1), &k->scratch_bytes)) return k_no_memory(k);
+  if (!ci_mul_size(p->matrix, (uint64_t)(k->threads > 1 ? k->threads : 1), &k->scratch_bytes)) return ci_k_no_memory(k);
   return CI_OK;
 }
 
@@ -79,10 +79,10 @@ static void det_part(void *argument, int64_t begin, int64_t end, int thread) {
   }
 }
 
-ci_status run_det(ci_kernel *k) {
+ci_status ci_run_det(ci_kernel *k) {
   const det_plan *p = k->private_memory;
   if (k->in[0]->count > 0) {
-    k_parallel(k, p->batches, p->grain, det_part, k);
+    ci_k_parallel(k, p->batches, p->grain, det_part, k);
     return CI_OK;
   }
   for (int64_t i = 0; i < p->batches; i++) { /* of matrices without rows */

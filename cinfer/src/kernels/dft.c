@@ -17,12 +17,12 @@ typedef struct dft_plan { /* the tables of `fft` follow it */
 static ci_status dft_type(ci_kernel *k, const ci_value *x) {
   char found[128];
   if (x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                     ci_dtype_name(x->dtype));
   }
   if (x->rank >= 2 && (x->dims[x->rank - 1] == 1 || x->dims[x->rank - 1] == 2)) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a last dimension of 1 (real) or 2 (complex)",
-                k_describe(x, found, sizeof found));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a last dimension of 1 (real) or 2 (complex)",
+                   ci_k_describe(x, found, sizeof found));
 }
 
 /* A scalar input that decides a shape; an absent one leaves *value. */
@@ -32,44 +32,45 @@ static ci_status dft_scalar(ci_kernel *k, int i, const char *name, int64_t *valu
   if (i >= k->n_in || k->in[i] == NULL) return CI_OK;
   const ci_value *x = k->in[i];
   if ((x->dtype != CI_INT32 && x->dtype != CI_INT64) || x->count != 1 || x->rank > 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected an integer", name, k_describe(x, found, sizeof found));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected an integer", name,
+                     ci_k_describe(x, found, sizeof found));
   }
-  return k_known_ints(k, i, value, 1, &count);
+  return ci_k_known_ints(k, i, value, 1, &count);
 }
 
 /* The plan with its tables for transforms of n numbers. */
 static ci_status dft_tables(ci_kernel *k, int64_t n, const char *name, dft_plan **plan) {
   size_t tables = 0, buffer = 0, bytes = 0;
-  if (n < 1) return k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, expected at least 1", name, (long long)n);
-  if (!ci_fft_size(n, &tables, &buffer) || !ci_add_size(tables, sizeof **plan, &bytes)) return k_no_memory(k);
-  dft_plan *p = *plan = k_private(k, bytes);
-  if (p == NULL) return k_no_memory(k);
+  if (n < 1) return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, expected at least 1", name, (long long)n);
+  if (!ci_fft_size(n, &tables, &buffer) || !ci_add_size(tables, sizeof **plan, &bytes)) return ci_k_no_memory(k);
+  dft_plan *p = *plan = ci_k_private(k, bytes);
+  if (p == NULL) return ci_k_no_memory(k);
   ci_fft_make(&p->fft, n, p + 1);
   p->buffer = ci_round_up(buffer, 64);
   const uint64_t buffers = 2 * (uint64_t)(k->threads > 1 ? k->threads : 1);
-  if (!ci_mul_size(p->buffer, buffers, &k->scratch_bytes)) return k_no_memory(k);
+  if (!ci_mul_size(p->buffer, buffers, &k->scratch_bytes)) return ci_k_no_memory(k);
   return CI_OK;
 }
 
 /* ---- DFT ---- */
 
-ci_status prepare_dft(ci_kernel *k) {
+ci_status ci_prepare_dft(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t inverse, onesided, wanted = -2, dims[CI_MAX_RANK];
   int axis = 0;
   dft_plan *p;
   CI_TRY(dft_type(k, x));
-  CI_TRY(k_attr_i(k, "inverse", 0, &inverse));
-  CI_TRY(k_attr_i(k, "onesided", 0, &onesided));
+  CI_TRY(ci_k_attr_i(k, "inverse", 0, &inverse));
+  CI_TRY(ci_k_attr_i(k, "onesided", 0, &onesided));
   CI_TRY(dft_scalar(k, 2, "axis", &wanted));
-  CI_TRY(k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
   const int parts = (int)x->dims[x->rank - 1];
   if (axis == x->rank - 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is the last one, which holds the parts of a complex number",
-                  (long long)wanted);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is the last one, which holds the parts of a complex number",
+                     (long long)wanted);
   }
   if (onesided != 0 && inverse == 0 && parts == 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "onesided takes real numbers, the input is complex");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "onesided takes real numbers, the input is complex");
   }
   int64_t n = x->dims[axis];
   if (onesided != 0 && inverse != 0) n = n > INT64_MAX / 2 ? INT64_MAX : 2 * (n - 1);
@@ -86,7 +87,7 @@ ci_status prepare_dft(ci_kernel *k) {
   memcpy(dims, x->dims, sizeof dims);
   dims[axis] = p->wanted;
   dims[x->rank - 1] = p->result;
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   p->lanes = ci_product(x->dims, 0, axis) * p->inner;
   return CI_OK;
 }
@@ -98,37 +99,37 @@ static ci_status stft_length(ci_kernel *k, int64_t signal, int64_t *length) {
   char found[128];
   *length = signal;
   if (window != NULL && (window->rank != 1 || window->dtype != k->in[0]->dtype)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the window is %s, expected a vector of %s",
-                  k_describe(window, found, sizeof found), ci_dtype_name(k->in[0]->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the window is %s, expected a vector of %s",
+                     ci_k_describe(window, found, sizeof found), ci_dtype_name(k->in[0]->dtype));
   }
   if (window != NULL) *length = window->dims[0];
   CI_TRY(dft_scalar(k, 3, "frame_length", length));
   if (window != NULL && *length != window->dims[0]) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "frame_length is %lld, the window has %lld numbers", (long long)*length,
-                  (long long)window->dims[0]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "frame_length is %lld, the window has %lld numbers", (long long)*length,
+                     (long long)window->dims[0]);
   }
   return CI_OK;
 }
 
-ci_status prepare_stft(ci_kernel *k) {
+ci_status ci_prepare_stft(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t onesided, step = 0, n;
   char found[128];
   dft_plan *p;
   CI_TRY(dft_type(k, x));
-  CI_TRY(k_attr_i(k, "onesided", 1, &onesided));
+  CI_TRY(ci_k_attr_i(k, "onesided", 1, &onesided));
   if (x->rank != 3) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the signal is %s, expected [batch, length, 1 or 2]",
-                  k_describe(x, found, sizeof found));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the signal is %s, expected [batch, length, 1 or 2]",
+                     ci_k_describe(x, found, sizeof found));
   }
   if (onesided != 0 && x->dims[2] == 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "onesided takes real numbers, the signal is complex");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "onesided takes real numbers, the signal is complex");
   }
   CI_TRY(dft_scalar(k, 1, "frame_step", &step));
   CI_TRY(stft_length(k, x->dims[1], &n));
   if (step < 1 || n > x->dims[1]) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "frame_step is %lld, the frames' length %lld, that of the signal %lld",
-                  (long long)step, (long long)n, (long long)x->dims[1]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "frame_step is %lld, the frames' length %lld, that of the signal %lld",
+                     (long long)step, (long long)n, (long long)x->dims[1]);
   }
   CI_TRY(dft_tables(k, n, "frame_length", &p));
   p->given = n;
@@ -139,7 +140,7 @@ ci_status prepare_stft(ci_kernel *k) {
   p->step = step;
   p->frames = (x->dims[1] - n) / step + 1;
   p->lanes = x->dims[0] * p->frames;
-  return k_out(k, 0, x->dtype, 4, (int64_t[]){x->dims[0], p->frames, p->wanted, 2});
+  return ci_k_out(k, 0, x->dtype, 4, (int64_t[]){x->dims[0], p->frames, p->wanted, 2});
 }
 
 /* ---- lanes ---- */
@@ -194,8 +195,8 @@ static void dft_part(void *argument, int64_t begin, int64_t end, int thread) {
   }
 }
 
-ci_status run_dft(ci_kernel *k) {
+ci_status ci_run_dft(ci_kernel *k) {
   const dft_plan *p = k->private_memory;
-  k_parallel(k, p->lanes, 1 + (1 << 14) / p->fft.length, dft_part, k);
+  ci_k_parallel(k, p->lanes, 1 + (1 << 14) / p->fft.length, dft_part, k);
   return CI_OK;
 }

@@ -82,11 +82,11 @@ static ci_status es_read_term(ci_kernel *k, ci_span text, size_t *at, es_term *t
       *at += 2;
     }
     if (label < 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "the equation has byte 0x%02x at %llu: neither letter nor ellipsis",
-                    (unsigned)(unsigned char)c, (unsigned long long)*at);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "the equation has byte 0x%02x at %llu: neither letter nor ellipsis",
+                       (unsigned)(unsigned char)c, (unsigned long long)*at);
     }
     if (term->count >= (int)sizeof term->label) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "a term of the equation has more than %d labels", term->count);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "a term of the equation has more than %d labels", term->count);
     }
     term->label[term->count++] = (uint8_t)label;
   }
@@ -106,8 +106,8 @@ static ci_status es_bind(ci_kernel *k, int i, const es_term *term, int wide, uin
   }
   if (extra < 0 ? rank != term->count : rank < term->count - 1) {
     char text[128];
-    return k_fail(k, CI_INVALID_ARGUMENT, "term %d of the equation names %d axes, input %d is %s", i,
-                  term->count - (extra >= 0), i, k_describe(k->in[i], text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "term %d of the equation names %d axes, input %d is %s", i,
+                     term->count - (extra >= 0), i, ci_k_describe(k->in[i], text, sizeof text));
   }
   *dots = extra < 0 ? 0 : extra;
   for (int t = 0; t < term->count; t++) {
@@ -135,8 +135,8 @@ static ci_status es_sizes(ci_kernel *k, const es_term *terms, int wide, int64_t 
         continue;
       }
       const char name[2] = {(char)(l < 26 ? 'A' + l : 'a' + l - 26), 0};
-      return k_fail(k, CI_INVALID_ARGUMENT, "label %s of the equation has size %lld, in input %d it has %lld",
-                    l < ES_LETTERS ? name : "...", (long long)(own[l] < 0 ? size[l] : own[l]), i, (long long)n);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "label %s of the equation has size %lld, in input %d it has %lld",
+                       l < ES_LETTERS ? name : "...", (long long)(own[l] < 0 ? size[l] : own[l]), i, (long long)n);
     }
   }
   return CI_OK;
@@ -158,13 +158,13 @@ static void es_implicit(const es_term *terms, int count, es_term *out) {
 static ci_status es_parse(ci_kernel *k, es_term *terms, es_term *out) {
   ci_span text;
   size_t at = 0;
-  CI_TRY(k_attr_s(k, "equation", "", &text));
+  CI_TRY(ci_k_attr_s(k, "equation", "", &text));
   for (int i = 0;; i++) {
     CI_TRY(es_read_term(k, text, &at, &terms[i]));
     const bool more = at < text.length && text.data[at] == ',';
     if (more ? i + 1 >= k->n_in : i + 1 != k->n_in) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "the equation has %s terms than the %d inputs", more ? "more" : "fewer",
-                    k->n_in);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "the equation has %s terms than the %d inputs", more ? "more" : "fewer",
+                       k->n_in);
     }
     if (!more) break;
     at++;
@@ -173,10 +173,10 @@ static ci_status es_parse(ci_kernel *k, es_term *terms, es_term *out) {
     es_implicit(terms, k->n_in, out);
     return CI_OK;
   }
-  if (!es_arrow(text, at)) return k_fail(k, CI_INVALID_ARGUMENT, "the equation has a '-' without '>'");
+  if (!es_arrow(text, at)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the equation has a '-' without '>'");
   at += 2;
   CI_TRY(es_read_term(k, text, &at, out));
-  if (at < text.length) return k_fail(k, CI_INVALID_ARGUMENT, "the equation goes on after its output term");
+  if (at < text.length) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the equation goes on after its output term");
   return CI_OK;
 }
 
@@ -191,16 +191,17 @@ static ci_status es_output(ci_kernel *k, const es_plan *p, const es_term *term, 
     for (int l = term->label[t]; l < (dots ? ES_LETTERS + wide : term->label[t] + 1); l++) {
       const char name[2] = {(char)(l < 26 ? 'A' + l : 'a' + l - 26), 0};
       if (p->size[l] < 0 || seen[l]) {
-        return k_fail(k, CI_INVALID_ARGUMENT, "label %s of the output %s", dots ? "..." : name,
-                      seen[l] ? "occurs twice" : "is in no input");
+        return ci_k_fail(k, CI_INVALID_ARGUMENT, "label %s of the output %s", dots ? "..." : name,
+                         seen[l] ? "occurs twice" : "is in no input");
       }
-      if (rank >= CI_MAX_RANK) return k_fail(k, CI_INVALID_ARGUMENT, "the output has more than %d axes", CI_MAX_RANK);
+      if (rank >= CI_MAX_RANK)
+        return ci_k_fail(k, CI_INVALID_ARGUMENT, "the output has more than %d axes", CI_MAX_RANK);
       seen[l] = true;
       dims[rank++] = p->size[l];
       if (p->size[l] != 1) axes->label[axes->count++] = (uint8_t)l;
     }
   }
-  return k_out(k, 0, k->in[0]->dtype, rank, dims);
+  return ci_k_out(k, 0, k->in[0]->dtype, rank, dims);
 }
 
 /* ---- the steps ---- */
@@ -232,11 +233,11 @@ static ci_status es_area(ci_kernel *k, es_plan *p, const es_list *const *lists, 
   for (int i = 0; i < count; i++) {
     for (int j = 0; j < lists[i]->count; j++) {
       if (!ci_mul_size(bytes, (uint64_t)p->size[lists[i]->label[j]], &bytes) || bytes > SIZE_MAX / 4) {
-        return k_fail(k, CI_INVALID_ARGUMENT, "an intermediate product of the equation is too large");
+        return ci_k_fail(k, CI_INVALID_ARGUMENT, "an intermediate product of the equation is too large");
       }
     }
   }
-  if (!ci_add_size(p->scratch, ci_round_up(bytes, 64), &p->scratch)) return k_no_memory(k);
+  if (!ci_add_size(p->scratch, ci_round_up(bytes, 64), &p->scratch)) return ci_k_no_memory(k);
   return CI_OK;
 }
 
@@ -347,7 +348,7 @@ static ci_status es_add_product(ci_kernel *k, es_plan *p, es_tensor *a, const es
     if (!es_has(&a->axes, b->axes.label[i])) group[2].label[group[2].count++] = b->axes.label[i];
   }
   if (group[0].count + group[1].count + group[2].count > ES_AXES) {
-    return k_fail(k, CI_UNIMPLEMENTED, "an intermediate product of the equation has more than %d axes", ES_AXES);
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "an intermediate product of the equation has more than %d axes", ES_AXES);
   }
   es_step *s = &p->step[p->steps++];
   const es_list *const result[3] = {&group[0], &group[1], &group[2]};
@@ -446,15 +447,15 @@ static ci_status es_types(ci_kernel *k, es_plan *p) {
   ci_matmul rule;
   for (int i = 1; i < k->n_in; i++) {
     if (k->in[i]->dtype == dtype) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "input %d has type %s, input 0 has %s; they must be equal: cast one", i,
-                  ci_dtype_name(k->in[i]->dtype), ci_dtype_name(dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d has type %s, input 0 has %s; they must be equal: cast one", i,
+                     ci_dtype_name(k->in[i]->dtype), ci_dtype_name(dtype));
   }
   p->dtype = dtype == CI_INT8 || dtype == CI_INT16     ? CI_INT32
              : dtype == CI_UINT8 || dtype == CI_UINT16 ? CI_UINT32
                                                        : dtype;
   if (!ci_matmul_rule(&rule, p->dtype, 1, 1)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                     ci_dtype_name(dtype));
   }
   if (p->dtype != dtype) {
     p->widen = ci_find_cast(k->isa, dtype, p->dtype);
@@ -464,10 +465,10 @@ static ci_status es_types(ci_kernel *k, es_plan *p) {
   return CI_OK;
 }
 
-ci_status prepare_einsum(ci_kernel *k) {
+ci_status ci_prepare_einsum(ci_kernel *k) {
   const size_t inputs = (size_t)k->n_in, steps = 3 * inputs;
-  es_plan *p = k_private(k, sizeof *p + steps * sizeof p->step[0] + inputs * sizeof(es_term));
-  if (p == NULL) return k_no_memory(k);
+  es_plan *p = ci_k_private(k, sizeof *p + steps * sizeof p->step[0] + inputs * sizeof(es_term));
+  if (p == NULL) return ci_k_no_memory(k);
   es_term *terms = (es_term *)(void *)&p->step[steps], out;
   es_list axes = {0};
   int wide = 0;
@@ -564,15 +565,15 @@ static void es_run_step(ci_kernel *k, const es_plan *p, const es_step *s) {
   job.y = s->y == SIZE_MAX ? k->out[0]->data : (char *)k->scratch + s->y;
   if (s->kind == ES_SUM) {
     if (s->product.k > CI_REDUCE_LONGEST) es_sum_part(&job, 0, s->m, 0); /* one list for all rows */
-    else k_parallel(k, s->m, s->grain, es_sum_part, &job);
+    else ci_k_parallel(k, s->m, s->grain, es_sum_part, &job);
     return;
   }
   job.b = es_open_view(k, p, &s->b);
-  if (s->kind == ES_MULTIPLY) k_parallel(k, s->batches, s->grain, es_multiply_part, &job);
-  else k_parallel(k, s->batches * s->blocks, s->grain, es_product_part, &job);
+  if (s->kind == ES_MULTIPLY) ci_k_parallel(k, s->batches, s->grain, es_multiply_part, &job);
+  else ci_k_parallel(k, s->batches * s->blocks, s->grain, es_product_part, &job);
 }
 
-ci_status run_einsum(ci_kernel *k) {
+ci_status ci_run_einsum(ci_kernel *k) {
   const es_plan *p = k->private_memory;
   ci_value *out = k->out[0];
   if (p->empty) {

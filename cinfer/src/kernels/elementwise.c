@@ -15,8 +15,8 @@
 enum { EW_GRAIN = 1 << 14 }; /* elements that are worth a thread */
 
 static ci_status ew_no_type(ci_kernel *k, int i) {
-  return k_fail(k, CI_UNIMPLEMENTED, "input %d has type %s, for which this operator has no kernel", i,
-                ci_dtype_name(k->in[i]->dtype));
+  return ci_k_fail(k, CI_UNIMPLEMENTED, "input %d has type %s, for which this operator has no kernel", i,
+                   ci_dtype_name(k->in[i]->dtype));
 }
 
 /* ---- one input ---- */
@@ -32,8 +32,8 @@ typedef struct ew_unary {
 
 static ci_status ew_prepare_unary(ci_kernel *k, int op, double a, double b) {
   const ci_value *x = k->in[0];
-  ew_unary *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  ew_unary *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   if (x->dtype == CI_FLOAT && op < CI_MATH_UNARY_COUNT) {
     p->vector = k->isa->math->unary[op];
   } else {
@@ -43,10 +43,10 @@ static ci_status ew_prepare_unary(ci_kernel *k, int op, double a, double b) {
   p->a = a;
   p->b = b;
   const int32_t to = op == CI_EW_IS_NAN || op == CI_EW_IS_INF ? CI_BOOL : x->dtype;
-  CI_TRY(k_out_like(k, 0, to, x));
+  CI_TRY(ci_k_out_like(k, 0, to, x));
   p->from = ci_dtype_size(x->dtype);
   p->to = ci_dtype_size(to);
-  if (p->from == p->to) k_in_place(k, 0, 0);
+  if (p->from == p->to) ci_k_in_place(k, 0, 0);
   return CI_OK;
 }
 
@@ -66,15 +66,15 @@ static void ew_unary_part(void *argument, int64_t begin, int64_t end, int thread
   }
 }
 
-ci_status run_unary(ci_kernel *k) {
+ci_status ci_run_unary(ci_kernel *k) {
   const int64_t n = k->out[0]->count;
   const ew_unary *p = k->private_memory;
   if (n <= EW_GRAIN) {
     ew_unary_part(k, 0, n, 0);
   } else if (p->vector != NULL) {
-    k_parallel(k, n, EW_GRAIN, ew_unary_part, k);
+    ci_k_parallel(k, n, EW_GRAIN, ew_unary_part, k);
   } else {
-    k_parallel_rows(k, n, EW_GRAIN, ew_unary_part, k);
+    ci_k_parallel_rows(k, n, EW_GRAIN, ew_unary_part, k);
   }
   if (p->vector != NULL) k_wrote_one_nan(k);
   return CI_OK;
@@ -89,63 +89,63 @@ ci_status run_unary(ci_kernel *k) {
   X(is_nan, CI_EW_IS_NAN) X(bitwise_not, CI_EW_BIT_NOT) X(mish, CI_MATH_mish) X(softsign, CI_MATH_softsign)
 /* clang-format on */
 #define EW_UNARY_PREPARE(name, op) \
-  ci_status prepare_##name(ci_kernel *k) { return ew_prepare_unary(k, op, 0.0, 0.0); }
+  ci_status ci_prepare_##name(ci_kernel *k) { return ew_prepare_unary(k, op, 0.0, 0.0); }
 EW_UNARY_ROWS(EW_UNARY_PREPARE)
 
 static ci_status ew_prepare_scalar(ci_kernel *k, ci_scalar_fn fn) {
-  ew_unary *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  ew_unary *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->map = ci_scalar_map(k->in[0]->dtype);
   p->scalar = fn;
   if (p->map == NULL) return ew_no_type(k, 0);
   p->from = p->to = ci_dtype_size(k->in[0]->dtype);
-  CI_TRY(k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
-  k_in_place(k, 0, 0);
+  CI_TRY(ci_k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
+  ci_k_in_place(k, 0, 0);
   return CI_OK;
 }
 #define EW_SCALAR_ROWS(X) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh)
 #define EW_SCALAR_PREPARE(name) \
-  ci_status prepare_##name(ci_kernel *k) { return ew_prepare_scalar(k, ci_##name); }
+  ci_status ci_prepare_##name(ci_kernel *k) { return ew_prepare_scalar(k, ci_##name); }
 EW_SCALAR_ROWS(EW_SCALAR_PREPARE)
 
 /* Operators with numbers of their own: alpha and gamma as float32 (ONNX's type of attributes). */
 static ci_status ew_prepare_numbers(ci_kernel *k, int op, float alpha, float gamma) {
   double a, b;
-  CI_TRY(k_attr_f(k, "alpha", alpha, &a));
-  CI_TRY(k_attr_f(k, "gamma", gamma, &b));
+  CI_TRY(ci_k_attr_f(k, "alpha", alpha, &a));
+  CI_TRY(ci_k_attr_f(k, "gamma", gamma, &b));
   return ew_prepare_unary(k, op, (double)(float)a, (double)(float)b);
 }
-ci_status prepare_elu(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_elu, 1.0f, 0.0f); }
-ci_status prepare_leaky_relu(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_leaky_relu, 0.01f, 0.0f); }
-ci_status prepare_selu(ci_kernel *k) {
+ci_status ci_prepare_elu(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_elu, 1.0f, 0.0f); }
+ci_status ci_prepare_leaky_relu(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_leaky_relu, 0.01f, 0.0f); }
+ci_status ci_prepare_selu(ci_kernel *k) {
   return ew_prepare_numbers(k, CI_MATH_selu, 1.67326319217681884765625f, 1.05070102214813232421875f);
 }
-ci_status prepare_swish(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_swish, 1.0f, 0.0f); }
-ci_status prepare_hard_swish(ci_kernel *k) {
+ci_status ci_prepare_swish(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_swish, 1.0f, 0.0f); }
+ci_status ci_prepare_hard_swish(ci_kernel *k) {
   /* float64 takes its own sixth */
   const double sixth = k->in[0]->dtype == CI_DOUBLE ? 1.0 / 6.0 : (double)(1.0f / 6.0f);
   return ew_prepare_unary(k, CI_MATH_hard_swish, sixth, 0.5);
 }
-ci_status prepare_hard_sigmoid(ci_kernel *k) {
+ci_status ci_prepare_hard_sigmoid(ci_kernel *k) {
   double alpha, beta;
-  CI_TRY(k_attr_f(k, "alpha", 0.2f, &alpha));
-  CI_TRY(k_attr_f(k, "beta", 0.5f, &beta));
+  CI_TRY(ci_k_attr_f(k, "alpha", 0.2f, &alpha));
+  CI_TRY(ci_k_attr_f(k, "beta", 0.5f, &beta));
   return ew_prepare_unary(k, CI_MATH_hard_sigmoid, (double)(float)alpha, (double)(float)beta);
 }
-ci_status prepare_gelu(ci_kernel *k) {
+ci_status ci_prepare_gelu(ci_kernel *k) {
   ci_span method;
-  CI_TRY(k_attr_s(k, "approximate", "none", &method));
-  const bool approximate = k_span_is(method, "tanh");
-  if (!approximate && !k_span_is(method, "none")) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute 'approximate' is '%.*s', expected 'none' or 'tanh'",
-                  (int)(method.length < 40 ? method.length : 40), method.data);
+  CI_TRY(ci_k_attr_s(k, "approximate", "none", &method));
+  const bool approximate = ci_k_span_is(method, "tanh");
+  if (!approximate && !ci_k_span_is(method, "none")) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute 'approximate' is '%.*s', expected 'none' or 'tanh'",
+                     (int)(method.length < 40 ? method.length : 40), method.data);
   }
   return ew_prepare_unary(k, approximate ? CI_MATH_gelu_tanh : CI_MATH_gelu, 0.0, 0.0);
 }
-ci_status prepare_is_inf(ci_kernel *k) {
+ci_status ci_prepare_is_inf(ci_kernel *k) {
   int64_t negative, positive;
-  CI_TRY(k_attr_i(k, "detect_negative", 1, &negative));
-  CI_TRY(k_attr_i(k, "detect_positive", 1, &positive));
+  CI_TRY(ci_k_attr_i(k, "detect_negative", 1, &negative));
+  CI_TRY(ci_k_attr_i(k, "detect_positive", 1, &positive));
   return ew_prepare_unary(k, CI_EW_IS_INF, negative != 0, positive != 0);
 }
 
@@ -191,8 +191,8 @@ static ci_status ew_binary_plan(ci_kernel *k, ew_binary *p, int op, const ci_val
 static ci_status ew_same_types(ci_kernel *k) {
   for (int i = 1; i < k->n_in; i++) {
     if (k->in[i]->dtype == k->in[0]->dtype) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "input %d has type %s, input 0 has %s; they must be equal: cast one", i,
-                  ci_dtype_name(k->in[i]->dtype), ci_dtype_name(k->in[0]->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d has type %s, input 0 has %s; they must be equal: cast one", i,
+                     ci_dtype_name(k->in[i]->dtype), ci_dtype_name(k->in[0]->dtype));
   }
   return CI_OK;
 }
@@ -202,18 +202,18 @@ static ci_status ew_prepare_binary(ci_kernel *k, int op) {
   int64_t dims[CI_MAX_RANK];
   const ci_value *in[2] = {k->in[0], k->in[1]};
   CI_TRY(ew_same_types(k));
-  CI_TRY(k_broadcast(k, in, 2, &rank, dims));
-  CI_TRY(k_out(k, 0, op >= CI_EW_EQUAL ? CI_BOOL : in[0]->dtype, rank, dims));
-  ew_binary *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_broadcast(k, in, 2, &rank, dims));
+  CI_TRY(ci_k_out(k, 0, op >= CI_EW_EQUAL ? CI_BOOL : in[0]->dtype, rank, dims));
+  ew_binary *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ew_binary_plan(k, p, op, in[0], in[1]));
   for (int i = 0; i < 2; i++) {
-    if (in[i]->bytes == k->out[0]->bytes && in[i]->count == k->out[0]->count) k_in_place(k, 0, i);
+    if (in[i]->bytes == k->out[0]->bytes && in[i]->count == k->out[0]->count) ci_k_in_place(k, 0, i);
   }
   return CI_OK;
 }
 
-ci_status run_binary(ci_kernel *k) {
+ci_status ci_run_binary(ci_kernel *k) {
   const ew_binary *p = k->private_memory;
   const void *x[2] = {k->in[0]->data, k->in[1]->data};
   ci_broadcast_run(k, &p->walk, ew_binary_run, p, k->out[0]->data, x);
@@ -228,35 +228,35 @@ ci_status run_binary(ci_kernel *k) {
   X(bitwise_and, CI_EW_BIT_AND) X(bitwise_or, CI_EW_BIT_OR) X(bitwise_xor, CI_EW_BIT_XOR)
 /* clang-format on */
 #define EW_BINARY_PREPARE(name, op) \
-  ci_status prepare_##name(ci_kernel *k) { return ew_prepare_binary(k, op); }
+  ci_status ci_prepare_##name(ci_kernel *k) { return ew_prepare_binary(k, op); }
 EW_BINARY_ROWS(EW_BINARY_PREPARE)
 
-ci_status prepare_prelu(ci_kernel *k) {
+ci_status ci_prepare_prelu(ci_kernel *k) {
   char found[2][160];
   CI_TRY(ew_prepare_binary(k, CI_MATH_prelu));
   const ci_value *x = k->in[0], *y = k->out[0];
   if (x->rank == y->rank && memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims) == 0) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "slope is %s, which does not broadcast to x, %s",
-                k_describe(k->in[1], found[0], sizeof found[0]), k_describe(x, found[1], sizeof found[1]));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "slope is %s, which does not broadcast to x, %s",
+                   ci_k_describe(k->in[1], found[0], sizeof found[0]), ci_k_describe(x, found[1], sizeof found[1]));
 }
 
-ci_status prepare_mod(ci_kernel *k) {
+ci_status ci_prepare_mod(ci_kernel *k) {
   int64_t fmod_rule;
-  CI_TRY(k_attr_i(k, "fmod", 0, &fmod_rule));
+  CI_TRY(ci_k_attr_i(k, "fmod", 0, &fmod_rule));
   if (fmod_rule != 0 && fmod_rule != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "fmod is %lld, expected 0 or 1", (long long)fmod_rule);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "fmod is %lld, expected 0 or 1", (long long)fmod_rule);
   }
   return ew_prepare_binary(k, fmod_rule != 0 ? CI_EW_FMOD : CI_EW_MOD);
 }
 
-ci_status prepare_bit_shift(ci_kernel *k) {
+ci_status ci_prepare_bit_shift(ci_kernel *k) {
   ci_span direction;
-  CI_TRY(k_attr_s(k, "direction", "", &direction));
-  const bool left = k_span_is(direction, "LEFT");
-  if (!left && !k_span_is(direction, "RIGHT")) {
+  CI_TRY(ci_k_attr_s(k, "direction", "", &direction));
+  const bool left = ci_k_span_is(direction, "LEFT");
+  if (!left && !ci_k_span_is(direction, "RIGHT")) {
     const int length = direction.length < 40 ? (int)direction.length : 40;
-    return k_fail(k, CI_INVALID_ARGUMENT, "direction is \"%.*s\", expected \"LEFT\" or \"RIGHT\"", length,
-                  direction.data);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "direction is \"%.*s\", expected \"LEFT\" or \"RIGHT\"", length,
+                     direction.data);
   }
   return ew_prepare_binary(k, left ? CI_EW_SHIFT_LEFT : CI_EW_SHIFT_RIGHT);
 }
@@ -273,42 +273,42 @@ static ci_status ew_prepare_fold(ci_kernel *k, int op) {
   int rank;
   int64_t dims[CI_MAX_RANK];
   CI_TRY(ew_same_types(k));
-  CI_TRY(k_broadcast(k, (const ci_value *const *)k->in, k->n_in, &rank, dims));
-  CI_TRY(k_out(k, 0, k->in[0]->dtype, rank, dims));
+  CI_TRY(ci_k_broadcast(k, (const ci_value *const *)k->in, k->n_in, &rank, dims));
+  CI_TRY(ci_k_out(k, 0, k->in[0]->dtype, rank, dims));
   const int steps = k->n_in > 1 ? k->n_in - 1 : 1;
-  ew_fold *p = k_private(k, sizeof *p + (size_t)steps * sizeof p->step[0]);
-  if (p == NULL) return k_no_memory(k);
+  ew_fold *p = ci_k_private(k, sizeof *p + (size_t)steps * sizeof p->step[0]);
+  if (p == NULL) return ci_k_no_memory(k);
   p->steps = steps;
   for (int i = 0; i < steps; i++) {
     const ci_value *left = i == 0 ? k->in[0] : k->out[0], *right = k->in[k->n_in > 1 ? i + 1 : 0];
     CI_TRY(ew_binary_plan(k, &p->step[i], op, left, right));
   }
   for (int i = 0; i < k->n_in && k->n_in <= 2; i++) { /* more inputs may hold one tensor twice */
-    if (k->in[i]->count == k->out[0]->count) k_in_place(k, 0, i);
+    if (k->in[i]->count == k->out[0]->count) ci_k_in_place(k, 0, i);
   }
   return CI_OK;
 }
 
-ci_status prepare_max(ci_kernel *k) { return ew_prepare_fold(k, CI_MATH_max); }
-ci_status prepare_min(ci_kernel *k) { return ew_prepare_fold(k, CI_MATH_min); }
-ci_status prepare_sum(ci_kernel *k) {
+ci_status ci_prepare_max(ci_kernel *k) { return ew_prepare_fold(k, CI_MATH_max); }
+ci_status ci_prepare_min(ci_kernel *k) { return ew_prepare_fold(k, CI_MATH_min); }
+ci_status ci_prepare_sum(ci_kernel *k) {
   if (k->n_in > 1) return ew_prepare_fold(k, CI_MATH_add);
-  if (k_private(k, sizeof(ew_fold)) == NULL) return k_no_memory(k); /* no steps */
-  CI_TRY(k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
-  k_alias(k, 0, 0);
+  if (ci_k_private(k, sizeof(ew_fold)) == NULL) return ci_k_no_memory(k); /* no steps */
+  CI_TRY(ci_k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
+  ci_k_alias(k, 0, 0);
   return CI_OK;
 }
 
 /* The sum divided by the number of inputs. */
-ci_status prepare_mean(ci_kernel *k) {
+ci_status ci_prepare_mean(ci_kernel *k) {
   const ci_typed_reduce *reduce = ci_find_reduce(CI_REDUCE_SUM, k->in[0]->dtype);
   if (reduce == NULL) return ew_no_type(k, 0);
-  CI_TRY(prepare_sum(k));
+  CI_TRY(ci_prepare_sum(k));
   if (k->n_in > 1) ((ew_fold *)k->private_memory)->divide = reduce->divide;
   return CI_OK;
 }
 
-ci_status run_fold(ci_kernel *k) {
+ci_status ci_run_fold(ci_kernel *k) {
   const ew_fold *p = k->private_memory;
   for (int i = 0; i < p->steps; i++) {
     const void *x[2] = {i == 0 ? k->in[0]->data : k->out[0]->data, k->in[k->n_in > 1 ? i + 1 : 0]->data};
@@ -353,14 +353,14 @@ static bool ew_is_unsigned(int32_t dtype) {
   return dtype == CI_UINT8 || dtype == CI_UINT16 || dtype == CI_UINT32 || dtype == CI_UINT64;
 }
 
-ci_status prepare_pow(ci_kernel *k) {
+ci_status ci_prepare_pow(ci_kernel *k) {
   const ci_value *x = k->in[0], *z = k->in[1], *in[2] = {x, z};
   int rank;
   int64_t dims[CI_MAX_RANK];
-  CI_TRY(k_broadcast(k, in, 2, &rank, dims));
-  CI_TRY(k_out(k, 0, x->dtype, rank, dims));
-  ew_power *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_broadcast(k, in, 2, &rank, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, rank, dims));
+  ew_power *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   if (x->dtype == z->dtype) return ew_binary_plan(k, &p->same, CI_EW_POW, x, z);
   for (int i = 0; i < 2; i++) {
     if (ci_typed_binary(CI_EW_POW, in[i]->dtype) == NULL) return ew_no_type(k, i);
@@ -379,7 +379,7 @@ ci_status prepare_pow(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status run_pow(ci_kernel *k) {
+ci_status ci_run_pow(ci_kernel *k) {
   const ew_power *p = k->private_memory;
   const void *x[2] = {k->in[0]->data, k->in[1]->data};
   if (p->same.typed != NULL) {

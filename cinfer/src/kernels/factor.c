@@ -19,13 +19,13 @@ static void factor_put(const ci_value *v, int64_t e, double value) {
 /* Checks the input; scratch for two matrices of so many numbers each. */
 static ci_status factor_plan_for(ci_kernel *k, int64_t rows, int64_t columns, int64_t wide) {
   const ci_value *a = k->in[0];
-  factor_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  factor_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   *p = (factor_plan){rows, columns, wide, ci_product(a->dims, 0, a->rank - 2)};
   const int64_t side = columns > wide ? columns : wide;
   size_t bytes;
-  if (!ci_mul_size((uint64_t)rows, (uint64_t)side, &bytes)) return k_no_memory(k);
-  if (!ci_mul_size(bytes, 2 * sizeof(double), &k->scratch_bytes)) return k_no_memory(k);
+  if (!ci_mul_size((uint64_t)rows, (uint64_t)side, &bytes)) return ci_k_no_memory(k);
+  if (!ci_mul_size(bytes, 2 * sizeof(double), &k->scratch_bytes)) return ci_k_no_memory(k);
   return CI_OK;
 }
 
@@ -33,24 +33,24 @@ static ci_status factor_check(ci_kernel *k, bool square) {
   const ci_value *a = k->in[0];
   char text[128];
   if (a->dtype != CI_FLOAT && a->dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(a->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                     ci_dtype_name(a->dtype));
   }
   if (a->rank < 2 || (square && a->dims[a->rank - 1] != a->dims[a->rank - 2])) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected %smatrices", k_describe(a, text, sizeof text),
-                  square ? "square " : "");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected %smatrices",
+                     ci_k_describe(a, text, sizeof text), square ? "square " : "");
   }
   return CI_OK;
 }
 
 /* ---- eigenvalues of symmetric matrices, by Jacobi's rotations ---- */
 
-ci_status prepare_self_adjoint_eig(ci_kernel *k) {
+ci_status ci_prepare_self_adjoint_eig(ci_kernel *k) {
   CI_TRY(factor_check(k, true));
   const ci_value *a = k->in[0];
   const int64_t n = a->dims[a->rank - 1];
-  CI_TRY(k_out(k, 0, a->dtype, a->rank - 1, a->dims));
-  CI_TRY(k_out_like(k, 1, a->dtype, a));
+  CI_TRY(ci_k_out(k, 0, a->dtype, a->rank - 1, a->dims));
+  CI_TRY(ci_k_out_like(k, 1, a->dtype, a));
   return factor_plan_for(k, n, n, n);
 }
 
@@ -115,7 +115,7 @@ static double eig_sign(const double *v, int64_t n, int64_t column) {
   return best < 0.0 ? -1.0 : 1.0;
 }
 
-ci_status run_self_adjoint_eig(ci_kernel *k) {
+ci_status ci_run_self_adjoint_eig(ci_kernel *k) {
   const factor_plan *p = k->private_memory;
   const int64_t n = p->rows;
   double *a = k->scratch, *v = a + n * n;
@@ -123,7 +123,7 @@ ci_status run_self_adjoint_eig(ci_kernel *k) {
     for (int64_t r = 0; r < n; r++) {
       for (int64_t c = 0; c <= r; c++) a[r * n + c] = a[c * n + r] = factor_get(k->in[0], m * n * n + r * n + c);
     }
-    if (!eig_one(a, v, n)) return k_fail(k, CI_INVALID_ARGUMENT, "the matrix has elements that are not finite");
+    if (!eig_one(a, v, n)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the matrix has elements that are not finite");
     for (int64_t place = 0; place < n; place++) { /* the eigenvalue with so many below it */
       for (int64_t c = 0; c < n; c++) {
         int64_t below = 0;
@@ -142,19 +142,19 @@ ci_status run_self_adjoint_eig(ci_kernel *k) {
 
 /* ---- Q and R, by Householder's reflections ---- */
 
-ci_status prepare_qr(ci_kernel *k) {
+ci_status ci_prepare_qr(ci_kernel *k) {
   CI_TRY(factor_check(k, false));
   const ci_value *a = k->in[0];
   int64_t full, dims[CI_MAX_RANK];
-  CI_TRY(k_attr_i(k, "full_matrices", 0, &full));
+  CI_TRY(ci_k_attr_i(k, "full_matrices", 0, &full));
   const int64_t rows = a->dims[a->rank - 2], columns = a->dims[a->rank - 1];
   const int64_t wide = full != 0 || rows < columns ? rows : columns;
   for (int i = 0; i < a->rank; i++) dims[i] = a->dims[i];
   dims[a->rank - 1] = wide;
-  CI_TRY(k_out(k, 0, a->dtype, a->rank, dims));
+  CI_TRY(ci_k_out(k, 0, a->dtype, a->rank, dims));
   dims[a->rank - 2] = wide;
   dims[a->rank - 1] = columns;
-  CI_TRY(k_out(k, 1, a->dtype, a->rank, dims));
+  CI_TRY(ci_k_out(k, 1, a->dtype, a->rank, dims));
   return factor_plan_for(k, rows, columns, wide);
 }
 
@@ -215,7 +215,7 @@ static double qr_tau(const double *a, const factor_plan *p, int64_t at) { /* 2 /
   return sum == 1.0 ? 0.0 : 2.0 / sum;
 }
 
-ci_status run_qr(ci_kernel *k) {
+ci_status ci_run_qr(ci_kernel *k) {
   const factor_plan *p = k->private_memory;
   const int64_t size = p->rows * p->columns, depth = p->rows < p->columns ? p->rows : p->columns;
   const int64_t side = p->columns > p->wide ? p->columns : p->wide;

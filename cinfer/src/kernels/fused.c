@@ -165,11 +165,11 @@ static void fused_part(void *argument, int64_t begin, int64_t end, int thread) {
   ci_fused_range(f, (float *)k->out[0]->data + begin, begin, end - begin, registers, FUSED_BLOCK);
 }
 
-ci_status run_fused_elementwise(ci_kernel *k) {
+ci_status ci_run_fused_elementwise(ci_kernel *k) {
   const int64_t n = k->out[0]->count;
   if (n == 0) return CI_OK;
   if (n <= FUSED_GRAIN) fused_part(k, 0, n, 0);
-  else k_parallel(k, n, FUSED_GRAIN, fused_part, k);
+  else ci_k_parallel(k, n, FUSED_GRAIN, fused_part, k);
   const ci_fused *f = k->private_memory;
   const int last = f->step[f->steps - 1].kind;
   if (last == FUSED_UNARY || last == FUSED_BINARY) k_wrote_one_nan(k);
@@ -188,19 +188,19 @@ static void fused_epilogue_part(void *argument, int64_t begin, int64_t end, int 
 static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
   const ci_fused *f = k->private_more;
   if (status != CI_OK || k->out[0]->count == 0) return status;
-  k_parallel_rows(k, k->out[0]->count / f->width, FUSED_GRAIN / f->width + 1, fused_epilogue_part, k);
+  ci_k_parallel_rows(k, k->out[0]->count / f->width, FUSED_GRAIN / f->width + 1, fused_epilogue_part, k);
   return CI_OK;
 }
 
 /* Rows are images of a channel, or channels of a pixel. What does not fit is said with the product's own name. */
-#define FUSED_PRODUCT(name, op, run, first_extra, axis)                             \
-  ci_status prepare_fused_##name(ci_kernel *k) {                                    \
-    const ci_fused *program;                                                        \
-    CI_TRY(k_prepare_as(k, (ci_span){op, sizeof op - 1}, "nodes", prepare_##name)); \
-    const int64_t width = ci_product(k->out[0]->dims, axis, k->out[0]->rank);       \
-    return ci_fused_prepare(k, first_extra, width, &program);                       \
-  }                                                                                 \
-  ci_status run_fused_##name(ci_kernel *k) { return fused_epilogue(k, run(k)); }
+#define FUSED_PRODUCT(name, op, run, first_extra, axis)                                   \
+  ci_status ci_prepare_fused_##name(ci_kernel *k) {                                       \
+    const ci_fused *program;                                                              \
+    CI_TRY(ci_k_prepare_as(k, (ci_span){op, sizeof op - 1}, "nodes", ci_prepare_##name)); \
+    const int64_t width = ci_product(k->out[0]->dims, axis, k->out[0]->rank);             \
+    return ci_fused_prepare(k, first_extra, width, &program);                             \
+  }                                                                                       \
+  ci_status ci_run_fused_##name(ci_kernel *k) { return fused_epilogue(k, run(k)); }
 #if CI_HAS_CONVOLUTIONS
-FUSED_PRODUCT(conv2d, "Conv2D", run_conv2d, 2, 3)
+FUSED_PRODUCT(conv2d, "Conv2D", ci_run_conv2d, 2, 3)
 #endif

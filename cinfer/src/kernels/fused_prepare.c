@@ -78,7 +78,7 @@ static const fused_op fused_ops[] = {
 
 static const fused_op *fused_find(ci_span name) {
   for (size_t i = 0; i < sizeof fused_ops / sizeof fused_ops[0]; i++) {
-    if (k_span_is(name, fused_ops[i].name)) return &fused_ops[i];
+    if (ci_k_span_is(name, fused_ops[i].name)) return &fused_ops[i];
   }
   return NULL;
 }
@@ -96,27 +96,27 @@ typedef struct fused_text { /* the attributes */
 
 /* Of a product, `nodes` has its name first. */
 static ci_status fused_read(ci_kernel *k, bool product, fused_text *text) {
-  CI_TRY(k_attr_strings(k, "ops", &text->ops, &text->op_count));
-  CI_TRY(k_attr_ints(k, "operands", &text->operands, &text->operand_count));
-  CI_TRY(k_attr_floats(k, "literals", &text->literals, &text->literal_count));
-  CI_TRY(k_attr_floats(k, "numbers", &text->numbers, &text->number_count));
-  CI_TRY(k_attr_strings(k, "nodes", &text->nodes, &text->node_count));
+  CI_TRY(ci_k_attr_strings(k, "ops", &text->ops, &text->op_count));
+  CI_TRY(ci_k_attr_ints(k, "operands", &text->operands, &text->operand_count));
+  CI_TRY(ci_k_attr_floats(k, "literals", &text->literals, &text->literal_count));
+  CI_TRY(ci_k_attr_floats(k, "numbers", &text->numbers, &text->number_count));
+  CI_TRY(ci_k_attr_strings(k, "nodes", &text->nodes, &text->node_count));
   if (text->op_count < 1 || text->op_count > FUSED_STEPS) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "ops has %d names, expected 1 to %d", text->op_count, FUSED_STEPS);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "ops has %d names, expected 1 to %d", text->op_count, FUSED_STEPS);
   }
   if (text->literal_count > FUSED_STEPS * 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "literals has %d numbers, expected at most %d", text->literal_count,
-                  FUSED_STEPS * 2);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "literals has %d numbers, expected at most %d", text->literal_count,
+                     FUSED_STEPS * 2);
   }
   if (text->number_count > 0 && text->number_count != 2 * text->op_count) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "numbers has %d numbers, expected two for each of the %d steps",
-                  text->number_count, text->op_count);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "numbers has %d numbers, expected two for each of the %d steps",
+                     text->number_count, text->op_count);
   }
   if (text->node_count <= 0) {
     text->nodes = NULL;
   } else if (text->node_count != text->op_count + product) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "nodes has %d names, expected one for each of the %d steps%s",
-                  text->node_count, text->op_count, product ? " and one for the product" : "");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "nodes has %d names, expected one for each of the %d steps%s",
+                     text->node_count, text->op_count, product ? " and one for the product" : "");
   } else {
     text->nodes += product;
   }
@@ -136,12 +136,12 @@ typedef struct fused_values {
 /* All inputs and results have a part in the last result, so that each broadcasts to it. */
 static ci_status fused_all_read(ci_kernel *k, const ci_fused *f, int steps, const fused_values *v) {
   for (int s = 0; s < steps - 1; s++) {
-    if (v->last[s] == s) return k_fail(k, CI_INVALID_ARGUMENT, "no step reads the result of step %d", s);
+    if (v->last[s] == s) return ci_k_fail(k, CI_INVALID_ARGUMENT, "no step reads the result of step %d", s);
   }
   for (int i = f->product; i < f->inputs; i++) {
     bool read = false;
     for (int s = 0; s < steps; s++) read = read || v->from[s][0] == i || v->from[s][1] == i;
-    if (!read) return k_fail(k, CI_INVALID_ARGUMENT, "no step reads input %d of the program", i);
+    if (!read) return ci_k_fail(k, CI_INVALID_ARGUMENT, "no step reads input %d of the program", i);
   }
   return CI_OK;
 }
@@ -152,8 +152,8 @@ static ci_status fused_operands(ci_kernel *k, const ci_fused *f, const fused_tex
     v->op[s] = fused_find(text->ops[s]);
     v->last[s] = s;
     if (v->op[s] == NULL) {
-      return k_fail(k, CI_UNIMPLEMENTED, "step %d is '%.*s', which a program cannot have", s,
-                    (int)(text->ops[s].length < 40 ? text->ops[s].length : 40), text->ops[s].data);
+      return ci_k_fail(k, CI_UNIMPLEMENTED, "step %d is '%.*s', which a program cannot have", s,
+                       (int)(text->ops[s].length < 40 ? text->ops[s].length : 40), text->ops[s].data);
     }
     const int arity = fused_is_binary(v->op[s]) ? 2 : 1;
     for (int i = 0; i < 2; i++) {
@@ -162,21 +162,21 @@ static ci_status fused_operands(ci_kernel *k, const ci_fused *f, const fused_tex
         continue;
       }
       if (next >= text->operand_count) {
-        return k_fail(k, CI_INVALID_ARGUMENT, "operands has %d numbers, step %d needs more", text->operand_count, s);
+        return ci_k_fail(k, CI_INVALID_ARGUMENT, "operands has %d numbers, step %d needs more", text->operand_count, s);
       }
       const int64_t operand = text->operands[next++];
       const int64_t literals = text->literal_count > 0 ? text->literal_count : 0;
       if (operand < -literals || operand >= f->inputs + s) {
-        return k_fail(k, CI_INVALID_ARGUMENT,
-                      "operand %lld of step %d: there are %d inputs, %d results before it and %lld literals",
-                      (long long)operand, s, f->inputs, s, (long long)literals);
+        return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                         "operand %lld of step %d: there are %d inputs, %d results before it and %lld literals",
+                         (long long)operand, s, f->inputs, s, (long long)literals);
       }
       v->from[s][i] = (int)operand;
       if (operand >= f->inputs) v->last[operand - f->inputs] = s;
     }
   }
   if (next == text->operand_count) return fused_all_read(k, f, text->op_count, v);
-  return k_fail(k, CI_INVALID_ARGUMENT, "operands has %d numbers, the steps need %d", text->operand_count, next);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "operands has %d numbers, the steps need %d", text->operand_count, next);
 }
 
 static bool fused_is_still(const ci_fused *f, const fused_values *v, int operand) {
@@ -228,7 +228,7 @@ static ci_status fused_steps(ci_kernel *k, ci_fused *f, const fused_text *text, 
     v->still[s] = still[0] && still[1] && f->walk.dims[0] > 1;
     v->at[s] = fused_register(f, v, s);
     if (v->at[s] < 0) {
-      return k_fail(k, CI_UNIMPLEMENTED, "step %d needs more than %d results at the same time", s, FUSED_REGISTERS);
+      return ci_k_fail(k, CI_UNIMPLEMENTED, "step %d needs more than %d results at the same time", s, FUSED_REGISTERS);
     }
     const float *numbers = text->number_count > 0 ? text->numbers + 2 * s : NULL;
     fused_step *step = &f->step[s];
@@ -289,7 +289,7 @@ static ci_status fused_shapes(ci_kernel *k, const ci_fused *f, const fused_text 
     made[s] = one;
     const ci_span name = text->nodes != NULL ? text->nodes[s] : (ci_span){NULL, 0};
     int rank; /* int32_t is another type than int on some machines */
-    CI_TRY(k_broadcast_of(k, text->ops[s], name, in, 2, &rank, made[s].dims));
+    CI_TRY(ci_k_broadcast_of(k, text->ops[s], name, in, 2, &rank, made[s].dims));
     made[s].rank = rank;
   }
   *result = made[text->op_count - 1];
@@ -299,10 +299,10 @@ static ci_status fused_shapes(ci_kernel *k, const ci_fused *f, const fused_text 
 static ci_status fused_inputs(ci_kernel *k, ci_fused *f, int first) {
   for (int i = first; i < k->n_in; i++) {
     if (k->in[i] == NULL || k->in[i]->dtype != CI_FLOAT) {
-      return k_fail(k, CI_UNIMPLEMENTED, "input %d is %s, expected float32", i,
-                    k->in[i] == NULL ? "absent" : ci_dtype_name(k->in[i]->dtype));
+      return ci_k_fail(k, CI_UNIMPLEMENTED, "input %d is %s, expected float32", i,
+                       k->in[i] == NULL ? "absent" : ci_dtype_name(k->in[i]->dtype));
     }
-    if (f->inputs == FUSED_INPUTS) return k_fail(k, CI_UNIMPLEMENTED, "more than %d inputs", FUSED_INPUTS);
+    if (f->inputs == FUSED_INPUTS) return ci_k_fail(k, CI_UNIMPLEMENTED, "more than %d inputs", FUSED_INPUTS);
     f->in[f->inputs++] = k->in[i];
   }
   return CI_OK;
@@ -315,12 +315,12 @@ static ci_status fused_program(ci_kernel *k, ci_fused *f, const fused_text *text
   CI_TRY(fused_operands(k, f, text, &values));
   CI_TRY(fused_shapes(k, f, text, &values, &result));
   if (!f->product) {
-    CI_TRY(k_out(k, 0, CI_FLOAT, result.rank, result.dims));
+    CI_TRY(ci_k_out(k, 0, CI_FLOAT, result.rank, result.dims));
   } else if (result.rank != k->out[0]->rank ||
              memcmp(result.dims, k->out[0]->dims, (size_t)result.rank * sizeof result.dims[0]) != 0) {
     char found[160], wanted[160];
-    return k_fail(k, CI_INVALID_ARGUMENT, "the program makes %s of the product %s; it must keep the shape",
-                  k_describe(&result, found, sizeof found), k_describe(k->out[0], wanted, sizeof wanted));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the program makes %s of the product %s; it must keep the shape",
+                     ci_k_describe(&result, found, sizeof found), ci_k_describe(k->out[0], wanted, sizeof wanted));
   }
   ci_broadcast_plan(&f->walk, k->out[0], f->in, f->inputs);
   return fused_steps(k, f, text, &values);
@@ -329,12 +329,13 @@ static ci_status fused_program(ci_kernel *k, ci_fused *f, const fused_text *text
 ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const ci_fused **program) {
   fused_text text;
   CI_TRY(fused_read(k, true, &text));
-  ci_fused *f = k_private_more(k, sizeof *f + (size_t)text.op_count * sizeof f->step[0]);
-  if (f == NULL) return k_no_memory(k);
+  ci_fused *f = ci_k_private_more(k, sizeof *f + (size_t)text.op_count * sizeof f->step[0]);
+  if (f == NULL) return ci_k_no_memory(k);
   f->product = true;
   f->width = width;
   if (k->out[0]->dtype != CI_FLOAT) {
-    return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for float32", ci_dtype_name(k->out[0]->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for float32",
+                     ci_dtype_name(k->out[0]->dtype));
   }
   f->in[f->inputs++] = k->out[0];
   CI_TRY(fused_inputs(k, f, first_extra));
@@ -377,17 +378,17 @@ bool ci_fused_clamp(const ci_kernel *k, const ci_fused *f, ci_clamp *clamp) {
 
 /* ---- FusedElementwise ---- */
 
-ci_status prepare_fused_elementwise(ci_kernel *k) {
+ci_status ci_prepare_fused_elementwise(ci_kernel *k) {
   fused_text text;
   CI_TRY(fused_read(k, false, &text));
-  ci_fused *f = k_private(k, sizeof *f + (size_t)text.op_count * sizeof f->step[0]);
-  if (f == NULL) return k_no_memory(k);
+  ci_fused *f = ci_k_private(k, sizeof *f + (size_t)text.op_count * sizeof f->step[0]);
+  if (f == NULL) return ci_k_no_memory(k);
   CI_TRY(fused_inputs(k, f, 0));
   CI_TRY(fused_program(k, f, &text));
   const size_t threads = (size_t)k->threads;
   k->scratch_bytes = threads * (size_t)f->registers * FUSED_BLOCK * sizeof(float);
   for (int i = 0; i < k->n_in; i++) {
-    if (k->in[i]->count == k->out[0]->count) k_in_place(k, 0, i);
+    if (k->in[i]->count == k->out[0]->count) ci_k_in_place(k, 0, i);
   }
   return CI_OK;
 }

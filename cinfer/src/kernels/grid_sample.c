@@ -36,25 +36,25 @@ static bool img_is_float(const ci_value *v) { return v->dtype == CI_FLOAT || v->
 static ci_status grid_prepare(ci_kernel *k, grid_plan **plan) {
   const ci_value *x = k->in[0], *grid = k->in[1];
   ci_span mode, padding;
-  CI_TRY(k_attr_s(k, "mode", "linear", &mode));
-  CI_TRY(k_attr_s(k, "padding_mode", "zeros", &padding));
+  CI_TRY(ci_k_attr_s(k, "mode", "linear", &mode));
+  CI_TRY(ci_k_attr_s(k, "padding_mode", "zeros", &padding));
   if (!img_is_float(x) || !img_is_float(grid)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s by %s, only for floats", ci_dtype_name(x->dtype),
-                  ci_dtype_name(grid->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s by %s, only for floats", ci_dtype_name(x->dtype),
+                     ci_dtype_name(grid->dtype));
   }
   if (x->rank < 3 || x->rank > 2 + GRID_MOST_AXES || grid->rank != x->rank || grid->dims[0] != x->dims[0] ||
       grid->dims[x->rank - 1] != x->rank - 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "expected x (n, c, 1 to 3 axes) and a grid (n, as many, their number)");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "expected x (n, c, 1 to 3 axes) and a grid (n, as many, their number)");
   }
-  grid_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
-  CI_TRY(k_attr_i(k, "align_corners", 0, &p->align));
+  grid_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_k_attr_i(k, "align_corners", 0, &p->align));
   p->axes = x->rank - 2;
-  p->taps = k_span_is(mode, "nearest") ? 1 : k_span_is(mode, "linear") ? 2 : k_span_is(mode, "cubic") ? 4 : 0;
-  p->padding = k_span_is(padding, "zeros") ? 0 : k_span_is(padding, "border") ? 1 : 2;
-  if (p->taps == 0 || (p->padding == 2 && !k_span_is(padding, "reflection"))) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "mode or padding_mode is none of nearest, linear, cubic and zeros, border, reflection");
+  p->taps = ci_k_span_is(mode, "nearest") ? 1 : ci_k_span_is(mode, "linear") ? 2 : ci_k_span_is(mode, "cubic") ? 4 : 0;
+  p->padding = ci_k_span_is(padding, "zeros") ? 0 : ci_k_span_is(padding, "border") ? 1 : 2;
+  if (p->taps == 0 || (p->padding == 2 && !ci_k_span_is(padding, "reflection"))) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "mode or padding_mode is none of nearest, linear, cubic and zeros, border, reflection");
   }
   p->channels = x->dims[1];
   p->x_count = ci_product(x->dims, 2, x->rank);
@@ -70,15 +70,15 @@ static void grid_y_dims(const ci_kernel *k, int64_t *dims) {
   for (int i = 2; i < grid->rank; i++) dims[i] = grid->dims[i - 1];
 }
 
-ci_status prepare_grid_sample(ci_kernel *k) {
+ci_status ci_prepare_grid_sample(ci_kernel *k) {
   grid_plan *p;
   int64_t dims[CI_MAX_RANK];
   CI_TRY(grid_prepare(k, &p));
   grid_y_dims(k, dims);
-  return k_out(k, 0, k->in[0]->dtype, k->in[0]->rank, dims);
+  return ci_k_out(k, 0, k->in[0]->dtype, k->in[0]->rank, dims);
 }
 
-ci_status prepare_grid_sample_grad(ci_kernel *k) {
+ci_status ci_prepare_grid_sample_grad(ci_kernel *k) {
   const ci_value *dy = k->in[2];
   grid_plan *p;
   int64_t dims[CI_MAX_RANK];
@@ -86,10 +86,10 @@ ci_status prepare_grid_sample_grad(ci_kernel *k) {
   grid_y_dims(k, dims);
   if (dy->dtype != k->in[0]->dtype || dy->rank != k->in[0]->rank ||
       memcmp(dy->dims, dims, (size_t)dy->rank * sizeof *dims) != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "dy must have the result's type and shape");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy must have the result's type and shape");
   }
-  CI_TRY(k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
-  return k_out_like(k, 1, k->in[1]->dtype, k->in[1]);
+  CI_TRY(ci_k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
+  return ci_k_out_like(k, 1, k->in[1]->dtype, k->in[1]);
 }
 
 /* ---- taps ---- */
@@ -216,9 +216,9 @@ static void grid_places(void *argument, int64_t begin, int64_t end, int thread) 
   }
 }
 
-ci_status run_grid_sample(ci_kernel *k) {
+ci_status ci_run_grid_sample(ci_kernel *k) {
   const grid_plan *p = k->private_memory;
-  if (k->out[0]->count > 0) k_parallel(k, k->in[0]->dims[0] * p->y_count, 256, grid_places, k);
+  if (k->out[0]->count > 0) ci_k_parallel(k, k->in[0]->dims[0] * p->y_count, 256, grid_places, k);
   return CI_OK;
 }
 
@@ -247,8 +247,8 @@ static void grid_back_images(void *argument, int64_t begin, int64_t end, int thr
   }
 }
 
-ci_status run_grid_sample_grad(ci_kernel *k) {
+ci_status ci_run_grid_sample_grad(ci_kernel *k) {
   if (k->out[0]->bytes > 0) memset(k->out[0]->data, 0, k->out[0]->bytes);
-  if (k->out[1]->count > 0) k_parallel(k, k->in[0]->dims[0], 1, grid_back_images, k);
+  if (k->out[1]->count > 0) ci_k_parallel(k, k->in[0]->dims[0], 1, grid_back_images, k);
   return CI_OK;
 }

@@ -26,7 +26,7 @@ static host_plan *host_memory(ci_kernel *k, ci_span function) {
       !ci_add_size(total, 1, &total)) {
     return NULL;
   }
-  char *memory = k_private(k, total);
+  char *memory = ci_k_private(k, total);
   if (memory == NULL) return NULL;
   host_plan *plan = (host_plan *)(void *)memory;
   plan->inputs = (ci_tensor *)(void *)(memory + inputs);
@@ -45,10 +45,10 @@ static ci_status host_place(ci_kernel *k, int o, const ci_type *type, ci_info *i
   memcpy(info->dims, type->dims, sizeof info->dims);
   bool known = type->rank >= 0;
   for (int32_t d = 0; d < type->rank; d++) known = known && type->dims[d] >= 0;
-  if (known) return k_out(k, o, type->dtype, type->rank, type->dims);
+  if (known) return ci_k_out(k, o, type->dtype, type->rank, type->dims);
   ci_cell *cell = ci_cell_of(k->out[o]);
   int32_t place = ci_plan_place(plan, CI_HOME_HEAP, 0);
-  if (place == CI_NONE) return k_no_memory(k);
+  if (place == CI_NONE) return ci_k_no_memory(k);
   cell->value.dtype = type->dtype;
   cell->value.rank = -1;
   ci_plan_own(plan, cell, place);
@@ -63,16 +63,16 @@ static ci_status host_declare(ci_kernel *k, int o, ci_info *info) {
   ci_type type = {.rank = -1};
   CI_TRY(ci_type_parse(ci_model_stored(plan->model, edge->type), &type, plan->error));
   if (type.kind != CI_KIND_TENSOR || ci_dtype_size(type.dtype) == 0) {
-    return k_fail(k, CI_UNIMPLEMENTED, "output %d is declared as no tensor of a known type", o);
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "output %d is declared as no tensor of a known type", o);
   }
   return host_place(k, o, &type, info);
 }
 
-ci_status prepare_host_call(ci_kernel *k) {
+ci_status ci_prepare_host_call(ci_kernel *k) {
   ci_span function;
-  CI_TRY(k_attr_s(k, "function", "", &function));
+  CI_TRY(ci_k_attr_s(k, "function", "", &function));
   host_plan *plan = host_memory(k, function);
-  if (plan == NULL) return k_no_memory(k);
+  if (plan == NULL) return ci_k_no_memory(k);
   for (int o = 0; o < k->n_out; o++) {
     plan->outputs[o].name = plan->function;
     CI_TRY(host_declare(k, o, &plan->outputs[o]));
@@ -84,26 +84,26 @@ static ci_status image_check(ci_kernel *k) {
   const ci_value *x = k->in[0];
   char found[128];
   if (x->dtype == CI_UINT8 && x->rank == 1) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected a vector of uint8",
-                k_describe(x, found, sizeof found));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected a vector of uint8",
+                   ci_k_describe(x, found, sizeof found));
 }
 
 /* Pictures are decoded by a function of the name ai.onnx.ImageDecoder/RGB, BGR or Grayscale: a vector of uint8 to
  * [height, width, channels]. The shape of the vector may be known in the run alone. */
-ci_status prepare_image_decoder(ci_kernel *k) {
+ci_status ci_prepare_image_decoder(ci_kernel *k) {
   static const char *const names[] = {"ai.onnx.ImageDecoder/RGB", "ai.onnx.ImageDecoder/BGR",
                                       "ai.onnx.ImageDecoder/Grayscale"};
   ci_span pixels;
   int chosen = 0;
-  CI_TRY(k_attr_s(k, "pixel_format", "RGB", &pixels));
-  while (chosen < 3 && !k_span_is(pixels, strrchr(names[chosen], '/') + 1)) chosen++;
+  CI_TRY(ci_k_attr_s(k, "pixel_format", "RGB", &pixels));
+  while (chosen < 3 && !ci_k_span_is(pixels, strrchr(names[chosen], '/') + 1)) chosen++;
   if (chosen == 3) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "pixel_format is '%.*s', expected RGB, BGR or Grayscale",
-                  (int)(pixels.length < 64 ? pixels.length : 64), pixels.length > 0 ? pixels.data : "");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "pixel_format is '%.*s', expected RGB, BGR or Grayscale",
+                     (int)(pixels.length < 64 ? pixels.length : 64), pixels.length > 0 ? pixels.data : "");
   }
   if (k->in[0]->rank >= 0) CI_TRY(image_check(k));
   host_plan *plan = host_memory(k, (ci_span){names[chosen], strlen(names[chosen])});
-  if (plan == NULL) return k_no_memory(k);
+  if (plan == NULL) return ci_k_no_memory(k);
   plan->outputs[0].name = plan->function;
   const ci_type type = {.dtype = CI_UINT8, .rank = 3, .dims = {-1, -1, chosen == 2 ? 1 : 3}};
   return host_place(k, 0, &type, &plan->outputs[0]);
@@ -132,7 +132,7 @@ static ci_status host_wrong(const ci_host_call *call, int32_t output, const ci_v
   char found[200], expected[200];
   memcpy(wanted.dims, declared->dims, sizeof wanted.dims);
   return ci_fail(error, CI_INVALID_ARGUMENT, "output %d of %.200s is %s, expected %s", (int)output, call->function,
-                 k_describe(value, found, sizeof found), k_describe(&wanted, expected, sizeof expected));
+                 ci_k_describe(value, found, sizeof found), ci_k_describe(&wanted, expected, sizeof expected));
 }
 
 static bool host_fits(const ci_info *declared, const ci_value *value) {
@@ -192,8 +192,8 @@ static ci_status host_inputs(ci_kernel *k, ci_tensor *inputs) {
 
 static ci_status host_failed(ci_kernel *k, const host_plan *plan, ci_status status, const ci_error *said) {
   if (status < CI_OK || status > CI_DATA_LOSS) status = CI_UNKNOWN;
-  if (said->message[0] == '\0') return k_fail(k, status, "the host function %.200s failed", plan->function);
-  return k_fail(k, status, "%s", said->message);
+  if (said->message[0] == '\0') return ci_k_fail(k, status, "the host function %.200s failed", plan->function);
+  return ci_k_fail(k, status, "%s", said->message);
 }
 
 static ci_host_call host_call_of(ci_kernel *k) {
@@ -216,11 +216,11 @@ static bool host_related(const char *one, const char *other) {
 /* Whether a step calls the host, neither waits for a node nor reads what one of `count` steps makes, and its call keeps
  * its order with none of these. */
 static bool host_independent(const ci_step *step, ci_step *const *before, size_t count) {
-  if (step->run != run_host_call || step->dynamic || step->node->control_count > 0) return false;
+  if (step->run != ci_run_host_call || step->dynamic || step->node->control_count > 0) return false;
   const host_plan *own = step->k.private_memory;
   for (size_t s = 0; s < count; s++) {
     const host_plan *other = before[s]->k.private_memory;
-    if (before[s]->run != run_host_call || host_related(own->function, other->function)) return false;
+    if (before[s]->run != ci_run_host_call || host_related(own->function, other->function)) return false;
   }
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL || ci_holds(step->k.in[i]->dtype)) return false;
@@ -250,12 +250,12 @@ int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next) {
   return 1;
 }
 
-ci_status run_host_call(ci_kernel *k) {
+ci_status ci_run_host_call(ci_kernel *k) {
   const struct ci_session *session = k->node->plan->session;
   host_plan *plan = k->private_memory;
   ci_error said = {.status = CI_OK};
   if (session->host.call == NULL) {
-    return k_fail(
+    return ci_k_fail(
         k, CI_FAILED_PRECONDITION,
         "the host function '%.200s' is not bound: a file holds its name alone; give one in the options of the "
         "session",
@@ -270,13 +270,13 @@ ci_status run_host_call(ci_kernel *k) {
   if (status != CI_OK) return host_failed(k, plan, status, &said);
   for (int o = 0; o < k->n_out; o++) {
     if (!plan->given[o]) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "%.200s returned without its output %d", plan->function, o);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "%.200s returned without its output %d", plan->function, o);
     }
   }
   return CI_OK;
 }
 
-ci_status run_image_decoder(ci_kernel *k) {
+ci_status ci_run_image_decoder(ci_kernel *k) {
   CI_TRY(image_check(k));
-  return run_host_call(k);
+  return ci_run_host_call(k);
 }

@@ -10,8 +10,8 @@
 static ci_status index_type(ci_kernel *k, const ci_value *indices) {
   char text[128];
   if (indices->dtype == CI_INT32 || indices->dtype == CI_INT64) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected int32 or int64",
-                k_describe(indices, text, sizeof text));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected int32 or int64",
+                   ci_k_describe(indices, text, sizeof text));
 }
 
 /* Position i of indices as "[2, 0]". */
@@ -34,28 +34,28 @@ static const char *index_position(const ci_value *indices, int64_t i, char *text
 static ci_status index_bad(ci_kernel *k, const ci_value *indices, int64_t i, int64_t index, int64_t low, int64_t size) {
   char place[160];
   if (size == 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld, but the axis that it selects from is empty",
-                  index_position(indices, i, place, sizeof place), (long long)index);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld, but the axis that it selects from is empty",
+                     index_position(indices, i, place, sizeof place), (long long)index);
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is outside %lld to %lld",
-                index_position(indices, i, place, sizeof place), (long long)index, (long long)low,
-                (long long)(size - 1));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is outside %lld to %lld",
+                   index_position(indices, i, place, sizeof place), (long long)index, (long long)low,
+                   (long long)(size - 1));
 }
 
-ci_status prepare_index_range(ci_kernel *k) {
+ci_status ci_prepare_index_range(ci_kernel *k) {
   const ci_value *indices = k->in[0];
-  int64_t *limit = k_private(k, sizeof *limit);
-  if (limit == NULL) return k_no_memory(k);
-  CI_TRY(k_attr_i(k, "limit", -1, limit));
+  int64_t *limit = ci_k_private(k, sizeof *limit);
+  if (limit == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_k_attr_i(k, "limit", -1, limit));
   if (indices->dtype != CI_INT32 && indices->dtype != CI_INT64) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected int32 or int64", ci_dtype_name(indices->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected int32 or int64", ci_dtype_name(indices->dtype));
   }
-  CI_TRY(k_out_like(k, 0, indices->dtype, indices));
-  k_alias(k, 0, 0);
+  CI_TRY(ci_k_out_like(k, 0, indices->dtype, indices));
+  ci_k_alias(k, 0, 0);
   return CI_OK;
 }
 
-ci_status run_index_range(ci_kernel *k) {
+ci_status ci_run_index_range(ci_kernel *k) {
   const ci_value *indices = k->in[0];
   const int64_t limit = *(const int64_t *)k->private_memory;
   const bool narrow = indices->dtype == CI_INT32;
@@ -64,9 +64,9 @@ ci_status run_index_range(ci_kernel *k) {
     const int64_t index = narrow ? ((const int32_t *)indices->data)[i] : ((const int64_t *)indices->data)[i];
     if (index >= 0 && (limit < 0 || index < limit)) continue;
     index_position(indices, i, place, sizeof place);
-    if (limit < 0) return k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is negative", place, (long long)index);
-    return k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is not in [0, %lld)", place, (long long)index,
-                  (long long)limit);
+    if (limit < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is negative", place, (long long)index);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is not in [0, %lld)", place, (long long)index,
+                     (long long)limit);
   }
   return CI_OK;
 }
@@ -87,24 +87,24 @@ struct index_gather {
   size_t inner; /* bytes */
 };
 
-ci_status prepare_gather(ci_kernel *k) {
+ci_status ci_prepare_gather(ci_kernel *k) {
   const ci_value *data = k->in[0], *indices = k->in[1];
   int64_t wanted = 0, dims[CI_MAX_RANK];
   int axis = 0, rank = 0;
   const size_t item = ci_dtype_size(data->dtype);
   CI_TRY(index_type(k, indices));
-  CI_TRY(k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(k_axis(k, wanted, data->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(ci_k_axis(k, wanted, data->rank, &axis));
   if (data->rank - 1 + indices->rank > CI_MAX_RANK) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible",
-                  data->rank - 1 + indices->rank, CI_MAX_RANK);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible",
+                     data->rank - 1 + indices->rank, CI_MAX_RANK);
   }
   for (int i = 0; i < axis; i++) dims[rank++] = data->dims[i];
   for (int i = 0; i < indices->rank; i++) dims[rank++] = indices->dims[i];
   for (int i = axis + 1; i < data->rank; i++) dims[rank++] = data->dims[i];
-  CI_TRY(k_out(k, 0, data->dtype, rank, dims));
-  struct index_gather *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, data->dtype, rank, dims));
+  struct index_gather *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->size = data->dims[axis];
   p->outer = 1;
   if (k->out[0]->count > 0) {
@@ -114,7 +114,7 @@ ci_status prepare_gather(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status run_gather(ci_kernel *k) {
+ci_status ci_run_gather(ci_kernel *k) {
   const struct index_gather *p = k->private_memory;
   const ci_value *indices = k->in[1];
   const char *from = k->in[0]->data;
@@ -152,22 +152,22 @@ static ci_status index_nd_prepare(ci_kernel *k, int batch_dims, struct index_nd 
   char text[128];
   CI_TRY(index_type(k, indices));
   if (indices->rank < 1 || batch_dims < 0 || batch_dims >= indices->rank || batch_dims > data->rank) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "indices is %s, expected rank %d or more",
-                  k_describe(indices, text, sizeof text), batch_dims + 1);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices is %s, expected rank %d or more",
+                     ci_k_describe(indices, text, sizeof text), batch_dims + 1);
   }
   const int64_t width = indices->dims[indices->rank - 1];
   if (width > data->rank - batch_dims) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "a coordinate has %lld numbers, data has %d axes after %d batch axes",
-                  (long long)width, data->rank - batch_dims, batch_dims);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "a coordinate has %lld numbers, data has %d axes after %d batch axes",
+                     (long long)width, data->rank - batch_dims, batch_dims);
   }
   for (int i = 0; i < batch_dims; i++) {
     if (data->dims[i] != indices->dims[i]) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "batch axis %d is %lld in data and %lld in indices", i,
-                    (long long)data->dims[i], (long long)indices->dims[i]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "batch axis %d is %lld in data and %lld in indices", i,
+                       (long long)data->dims[i], (long long)indices->dims[i]);
     }
   }
-  struct index_nd *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  struct index_nd *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->batches = ci_product(indices->dims, 0, batch_dims);
   p->rows = ci_product(indices->dims, batch_dims, indices->rank - 1);
   p->width = (int)width;
@@ -197,27 +197,27 @@ static ci_status index_nd_slice(ci_kernel *k, const struct index_nd *p, int64_t 
   return CI_OK;
 }
 
-ci_status prepare_gather_nd(ci_kernel *k) {
+ci_status ci_prepare_gather_nd(ci_kernel *k) {
   const ci_value *data = k->in[0], *indices = k->in[1];
   int64_t batch_dims = 0, dims[CI_MAX_RANK];
   int rank = 0;
   struct index_nd *p;
-  CI_TRY(k_attr_i(k, "batch_dims", 0, &batch_dims));
+  CI_TRY(ci_k_attr_i(k, "batch_dims", 0, &batch_dims));
   if (batch_dims < 0 || batch_dims > CI_MAX_RANK) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "batch_dims is %lld", (long long)batch_dims);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "batch_dims is %lld", (long long)batch_dims);
   }
   CI_TRY(index_nd_prepare(k, (int)batch_dims, &p));
   const int rest = p->first + p->width;
   if (indices->rank - 1 + data->rank - rest > CI_MAX_RANK) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible",
-                  indices->rank - 1 + data->rank - rest, CI_MAX_RANK);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible",
+                     indices->rank - 1 + data->rank - rest, CI_MAX_RANK);
   }
   for (int i = 0; i < indices->rank - 1; i++) dims[rank++] = indices->dims[i];
   for (int i = rest; i < data->rank; i++) dims[rank++] = data->dims[i];
-  return k_out(k, 0, data->dtype, rank, dims);
+  return ci_k_out(k, 0, data->dtype, rank, dims);
 }
 
-ci_status run_gather_nd(ci_kernel *k) {
+ci_status ci_run_gather_nd(ci_kernel *k) {
   const struct index_nd *p = k->private_memory;
   const size_t bytes = (size_t)p->slice * p->item;
   const char *from = k->in[0]->data;
@@ -288,17 +288,17 @@ static index_reduce_fn index_reduction(int32_t dtype) {
 static ci_status index_reduction_attr(ci_kernel *k, int32_t dtype, int *reduction) {
   static const char *const names[] = {"none", "add", "mul", "max", "min"};
   ci_span text;
-  CI_TRY(k_attr_s(k, "reduction", "none", &text));
+  CI_TRY(ci_k_attr_s(k, "reduction", "none", &text));
   for (int i = 0; i < 5; i++) {
-    if (!k_span_is(text, names[i])) continue;
+    if (!ci_k_span_is(text, names[i])) continue;
     if (i != INDEX_NONE && index_reduction(dtype) == NULL) {
-      return k_fail(k, CI_UNIMPLEMENTED, "reduction %s of %s", names[i], ci_dtype_name(dtype));
+      return ci_k_fail(k, CI_UNIMPLEMENTED, "reduction %s of %s", names[i], ci_dtype_name(dtype));
     }
     *reduction = i;
     return CI_OK;
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "reduction is '%.*s', expected none, add, mul, max or min",
-                (int)(text.length < 32 ? text.length : 32), text.data);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "reduction is '%.*s', expected none, add, mul, max or min",
+                   (int)(text.length < 32 ? text.length : 32), text.data);
 }
 
 /* The update x of n elements at y; several updates of one place happen in ascending order. */
@@ -310,7 +310,7 @@ static void index_update(char *y, const char *x, int64_t n, size_t item, index_r
   }
 }
 
-ci_status prepare_scatter_nd(ci_kernel *k) {
+ci_status ci_prepare_scatter_nd(ci_kernel *k) {
   const ci_value *data = k->in[0], *indices = k->in[1], *updates = k->in[2];
   int reduction = 0, rank = 0;
   struct index_nd *p;
@@ -321,18 +321,18 @@ ci_status prepare_scatter_nd(ci_kernel *k) {
   for (int i = 0; same && i < indices->rank - 1; i++, rank++) same = updates->dims[rank] == indices->dims[i];
   for (int i = p->width; same && i < data->rank; i++, rank++) same = updates->dims[rank] == data->dims[i];
   if (!same) {
-    return k_fail(
+    return ci_k_fail(
         k, CI_INVALID_ARGUMENT,
         "updates is %s, expected %s and the indices' shape without its last axis, then data's axes from %d on",
-        k_describe(updates, text, sizeof text), ci_dtype_name(data->dtype), p->width);
+        ci_k_describe(updates, text, sizeof text), ci_dtype_name(data->dtype), p->width);
   }
   p->reduction = reduction;
-  CI_TRY(k_out_like(k, 0, data->dtype, data));
-  k_in_place_alone(k, 0, 0);
+  CI_TRY(ci_k_out_like(k, 0, data->dtype, data));
+  ci_k_in_place_alone(k, 0, 0);
   return CI_OK;
 }
 
-ci_status run_scatter_nd(ci_kernel *k) {
+ci_status ci_run_scatter_nd(ci_kernel *k) {
   const struct index_nd *p = k->private_memory;
   const index_reduce_fn reduce = index_reduction(k->in[0]->dtype);
   const size_t bytes = (size_t)p->slice * p->item;
@@ -364,17 +364,17 @@ static ci_status index_elements_prepare(ci_kernel *k, struct index_elements **pl
   const size_t item = ci_dtype_size(data->dtype);
   char left[128], right[128];
   CI_TRY(index_type(k, indices));
-  CI_TRY(k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(k_axis(k, wanted, data->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(ci_k_axis(k, wanted, data->rank, &axis));
   bool fits = indices->rank == data->rank;
   for (int i = 0; fits && i < data->rank; i++) fits = i == axis || indices->dims[i] <= data->dims[i];
   if (!fits) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "indices is %s and data %s: the ranks must be equal and no axis but %d larger",
-                  k_describe(indices, left, sizeof left), k_describe(data, right, sizeof right), axis);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "indices is %s and data %s: the ranks must be equal and no axis but %d larger",
+                     ci_k_describe(indices, left, sizeof left), ci_k_describe(data, right, sizeof right), axis);
   }
-  struct index_elements *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  struct index_elements *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->axis = axis;
   p->item = item;
   if (data->count > 0) ci_copy_strides(data->dims, data->rank, p->step);
@@ -395,10 +395,10 @@ static void index_elements_next(const struct index_elements *p, const ci_value *
   }
 }
 
-ci_status prepare_gather_elements(ci_kernel *k) {
+ci_status ci_prepare_gather_elements(ci_kernel *k) {
   struct index_elements *p;
   CI_TRY(index_elements_prepare(k, &p));
-  return k_out_like(k, 0, k->in[0]->dtype, k->in[1]);
+  return ci_k_out_like(k, 0, k->in[0]->dtype, k->in[1]);
 }
 
 /* One line of the last axis, whose step in data is `step`; gives how many indices were good. */
@@ -430,7 +430,7 @@ CI_FAST static int64_t index_gather_line(void *to, const void *from, const void 
   }
 }
 
-ci_status run_gather_elements(ci_kernel *k) {
+ci_status ci_run_gather_elements(ci_kernel *k) {
   const struct index_elements *p = k->private_memory;
   const ci_value *data = k->in[0], *indices = k->in[1];
   const bool narrow = indices->dtype == CI_INT32;
@@ -456,7 +456,7 @@ ci_status run_gather_elements(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status prepare_scatter_elements(ci_kernel *k) {
+ci_status ci_prepare_scatter_elements(ci_kernel *k) {
   const ci_value *data = k->in[0], *indices = k->in[1], *updates = k->in[2];
   struct index_elements *p;
   int reduction = 0;
@@ -467,16 +467,16 @@ ci_status prepare_scatter_elements(ci_kernel *k) {
   for (int i = 0; same && i < indices->rank; i++) same = updates->dims[i] == indices->dims[i];
   if (!same) {
     char left[128], right[128];
-    return k_fail(k, CI_INVALID_ARGUMENT, "updates is %s, expected %s and the shape of indices, %s",
-                  k_describe(updates, left, sizeof left), ci_dtype_name(data->dtype),
-                  k_describe(indices, right, sizeof right));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "updates is %s, expected %s and the shape of indices, %s",
+                     ci_k_describe(updates, left, sizeof left), ci_dtype_name(data->dtype),
+                     ci_k_describe(indices, right, sizeof right));
   }
-  CI_TRY(k_out_like(k, 0, data->dtype, data));
-  k_in_place_alone(k, 0, 0);
+  CI_TRY(ci_k_out_like(k, 0, data->dtype, data));
+  ci_k_in_place_alone(k, 0, 0);
   return CI_OK;
 }
 
-ci_status run_scatter_elements(ci_kernel *k) {
+ci_status ci_run_scatter_elements(ci_kernel *k) {
   const struct index_elements *p = k->private_memory;
   const ci_value *indices = k->in[1];
   const index_reduce_fn reduce = index_reduction(k->in[0]->dtype);
@@ -501,37 +501,38 @@ struct index_sum {
   size_t item;
 };
 
-ci_status prepare_scatter_sum(ci_kernel *k) {
+ci_status ci_prepare_scatter_sum(ci_kernel *k) {
   const ci_value *indices = k->in[0], *values = k->in[1];
   int64_t dims[CI_MAX_RANK], rows = 0;
   int count = 0, rank = 1;
   char left[128], right[128];
   CI_TRY(index_type(k, indices));
   if (index_reduction(values->dtype) == NULL) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "values is %s, expected numbers", k_describe(values, left, sizeof left));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "values is %s, expected numbers",
+                     ci_k_describe(values, left, sizeof left));
   }
   bool fits = values->rank >= indices->rank;
   for (int i = 0; fits && i < indices->rank; i++) fits = values->dims[i] == indices->dims[i];
   if (!fits || values->rank - indices->rank + 1 > CI_MAX_RANK) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "values is %s, its shape must begin with that of indices, %s",
-                  k_describe(values, left, sizeof left), k_describe(indices, right, sizeof right));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "values is %s, its shape must begin with that of indices, %s",
+                     ci_k_describe(values, left, sizeof left), ci_k_describe(indices, right, sizeof right));
   }
-  CI_TRY(k_known_ints(k, 2, &rows, 1, &count));
+  CI_TRY(ci_k_known_ints(k, 2, &rows, 1, &count));
   if (count != 1 || rows < 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "rows is %lld, expected one number, 0 or more", (long long)rows);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "rows is %lld, expected one number, 0 or more", (long long)rows);
   }
   dims[0] = rows;
   for (int i = indices->rank; i < values->rank; i++) dims[rank++] = values->dims[i];
-  CI_TRY(k_out(k, 0, values->dtype, rank, dims));
-  struct index_sum *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, values->dtype, rank, dims));
+  struct index_sum *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->rows = rows;
   p->slice = k->out[0]->count > 0 ? ci_product(values->dims, indices->rank, values->rank) : 0;
   p->item = ci_dtype_size(values->dtype);
   return CI_OK;
 }
 
-ci_status run_scatter_sum(ci_kernel *k) {
+ci_status ci_run_scatter_sum(ci_kernel *k) {
   const struct index_sum *p = k->private_memory;
   const ci_value *indices = k->in[0];
   const index_reduce_fn reduce = index_reduction(k->in[1]->dtype);

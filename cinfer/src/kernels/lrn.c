@@ -20,24 +20,24 @@ typedef struct lrn_plan {
   double scale, beta, bias; /* scale = alpha / size */
 } lrn_plan;
 
-ci_status prepare_lrn(ci_kernel *k) {
+ci_status ci_prepare_lrn(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t size;
   double alpha;
   char found[160];
-  lrn_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  lrn_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_same_floats(k, 1));
-  CI_TRY(k_attr_i(k, "size", 0, &size));
-  CI_TRY(k_attr_f(k, "alpha", (double)lrn_alpha, &alpha));
-  CI_TRY(k_attr_f(k, "beta", 0.75, &p->beta));
-  CI_TRY(k_attr_f(k, "bias", 1.0, &p->bias));
-  if (size < 1) return k_fail(k, CI_INVALID_ARGUMENT, "size is %lld, expected 1 or more", (long long)size);
+  CI_TRY(ci_k_attr_i(k, "size", 0, &size));
+  CI_TRY(ci_k_attr_f(k, "alpha", (double)lrn_alpha, &alpha));
+  CI_TRY(ci_k_attr_f(k, "beta", 0.75, &p->beta));
+  CI_TRY(ci_k_attr_f(k, "bias", 1.0, &p->bias));
+  if (size < 1) return ci_k_fail(k, CI_INVALID_ARGUMENT, "size is %lld, expected 1 or more", (long long)size);
   if (x->rank < 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "x is %s, expected rank 2 or more: (n, channels, ...)",
-                  k_describe(x, found, sizeof found));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s, expected rank 2 or more: (n, channels, ...)",
+                     ci_k_describe(x, found, sizeof found));
   }
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   p->from = ci_find_cast(k->isa, x->dtype, CI_DOUBLE);
   p->to = ci_find_cast(k->isa, CI_DOUBLE, x->dtype);
   p->item = ci_dtype_size(x->dtype);
@@ -91,9 +91,9 @@ static void lrn_part(void *argument, int64_t begin, int64_t end, int thread) {
   }
 }
 
-ci_status run_lrn(ci_kernel *k) {
+ci_status ci_run_lrn(ci_kernel *k) {
   const lrn_plan *p = k->private_memory;
-  k_parallel(k, p->planes, p->grain, lrn_part, k);
+  ci_k_parallel(k, p->planes, p->grain, lrn_part, k);
   return CI_OK;
 }
 
@@ -105,16 +105,16 @@ typedef struct hardmax_plan {
   int64_t columns, n, inner;
 } hardmax_plan;
 
-ci_status prepare_hardmax(ci_kernel *k) {
+ci_status ci_prepare_hardmax(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted;
   int axis = 0;
-  hardmax_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  hardmax_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_same_floats(k, 1));
-  CI_TRY(k_attr_i(k, "axis", -1, &wanted));
-  CI_TRY(k_axis(k, wanted, x->rank, &axis));
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &wanted));
+  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   p->n = x->count > 0 ? x->dims[axis] : 1;
   p->inner = x->count > 0 ? ci_product(x->dims, axis + 1, x->rank) : 1;
   p->columns = x->count / p->n;
@@ -133,10 +133,10 @@ static void hardmax_rows(void *argument, int64_t begin, int64_t end, int thread)
   }
 }
 
-ci_status run_hardmax(ci_kernel *k) {
+ci_status ci_run_hardmax(ci_kernel *k) {
   const hardmax_plan *p = k->private_memory;
   if (k->in[0]->dtype == CI_FLOAT && p->inner == 1) {
-    k_parallel(k, p->columns, HARDMAX_GRAIN / (p->n + 1) + 1, hardmax_rows, k);
+    ci_k_parallel(k, p->columns, HARDMAX_GRAIN / (p->n + 1) + 1, hardmax_rows, k);
     k_wrote_one_nan(k);
     return CI_OK;
   }

@@ -180,14 +180,14 @@ static void matmul_matrices(void *argument, int64_t begin, int64_t end, int thre
     if (alone) {
       matmul_part(&job, &(matmul_place){0, p->m, 0, p->product.n, 0});
     } else if (p->by_columns) {
-      k_parallel(k, (p->product.n + MATMUL_PANEL - 1) / MATMUL_PANEL, p->grain, matmul_panels, &job);
+      ci_k_parallel(k, (p->product.n + MATMUL_PANEL - 1) / MATMUL_PANEL, p->grain, matmul_panels, &job);
     } else {
-      k_parallel(k, p->m, p->grain, matmul_rows, &job);
+      ci_k_parallel(k, p->m, p->grain, matmul_rows, &job);
     }
   }
 }
 
-ci_status run_matmul(ci_kernel *k) {
+ci_status ci_run_matmul(ci_kernel *k) {
   const struct matmul *p = k->private_memory;
   if (p->direct) {
     ci_matmul_part whole = p->whole;
@@ -196,7 +196,7 @@ ci_status run_matmul(ci_kernel *k) {
     whole.c = k->out[0]->data;
     matmul_compute(k, &whole, 0, 0);
   } else if (p->by_matrices) {
-    k_parallel(k, p->batches, p->grain, matmul_matrices, k);
+    ci_k_parallel(k, p->batches, p->grain, matmul_matrices, k);
   } else {
     matmul_matrices(k, 0, p->batches, 0);
   }
@@ -210,18 +210,19 @@ static ci_status matmul_types(ci_kernel *k) {
   ci_matmul rule;
   char left[128], right[128];
   if (a->dtype != b->dtype || !ci_matmul_rule(&rule, a->dtype, 1, 1)) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "a is %s and b is %s: both must have one of the types float32, float64, int32, int64, uint32, uint64",
-                  k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
+    return ci_k_fail(
+        k, CI_INVALID_ARGUMENT,
+        "a is %s and b is %s: both must have one of the types float32, float64, int32, int64, uint32, uint64",
+        ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
   }
   return CI_OK;
 }
 
 static ci_status matmul_unequal(ci_kernel *k, int64_t columns, int64_t rows) {
   char left[128], right[128];
-  return k_fail(k, CI_INVALID_ARGUMENT, "a has %lld columns, b has %lld rows, they must be equal (a %s, b %s)",
-                (long long)columns, (long long)rows, k_describe(k->in[0], left, sizeof left),
-                k_describe(k->in[1], right, sizeof right));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "a has %lld columns, b has %lld rows, they must be equal (a %s, b %s)",
+                   (long long)columns, (long long)rows, ci_k_describe(k->in[0], left, sizeof left),
+                   ci_k_describe(k->in[1], right, sizeof right));
 }
 
 /* How threads share the work. */
@@ -252,7 +253,7 @@ static ci_status matmul_refit(ci_kernel *k) {
   int64_t dims[CI_MAX_RANK];
   memcpy(dims, k->out[0]->dims, sizeof dims);
   dims[0] = k->in[0]->dims[0];
-  CI_TRY(k_out(k, 0, k->out[0]->dtype, k->out[0]->rank, dims));
+  CI_TRY(ci_k_out(k, 0, k->out[0]->dtype, k->out[0]->rank, dims));
   p->m = k->out[0]->count / p->product.n;
   matmul_plan_rows(k, p);
   return CI_OK;
@@ -303,17 +304,17 @@ static void matmul_steps(const ci_value *v, int rank, const int64_t *dims, ptrdi
   }
 }
 
-ci_status prepare_matmul(ci_kernel *k) {
+ci_status ci_prepare_matmul(ci_kernel *k) {
   const ci_value *a = k->in[0], *b = k->in[1];
   CI_TRY(matmul_types(k));
   if (a->rank == 0 || b->rank == 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s is a scalar, MatMul needs rank 1 or more; Mul scales by a scalar",
-                  a->rank == 0 ? "a" : "b");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is a scalar, MatMul needs rank 1 or more; Mul scales by a scalar",
+                     a->rank == 0 ? "a" : "b");
   }
   const int64_t columns = a->dims[a->rank - 1], rows = b->dims[b->rank == 1 ? 0 : b->rank - 2];
   if (columns != rows) return matmul_unequal(k, columns, rows);
-  struct matmul *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  struct matmul *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   const int64_t n = b->rank == 1 ? 1 : b->dims[b->rank - 1];
   p->m = a->rank == 1 ? 1 : a->dims[a->rank - 2];
   p->alpha = 1.0;
@@ -324,14 +325,14 @@ ci_status prepare_matmul(ci_kernel *k) {
   const ci_value *both[2] = {&left, &right};
   int rank = 0;
   int64_t dims[CI_MAX_RANK];
-  CI_TRY(k_broadcast(k, both, 2, &rank, dims));
+  CI_TRY(ci_k_broadcast(k, both, 2, &rank, dims));
   p->batches = ci_product(dims, 0, rank);
   p->batch_rank = rank;
   memcpy(p->batch_dims, dims, (size_t)rank * sizeof *dims);
   const int axes = rank;
   if (a->rank > 1) dims[rank++] = p->m;
   if (b->rank > 1) dims[rank++] = n;
-  CI_TRY(k_out(k, 0, a->dtype, rank, dims));
+  CI_TRY(ci_k_out(k, 0, a->dtype, rank, dims));
   if (k->out[0]->count > 0) {
     matmul_steps(a, axes, dims, p->a_step);
     matmul_steps(b, axes, dims, p->b_step);
@@ -358,8 +359,9 @@ static ci_status matmul_gemm_c(ci_kernel *k, struct matmul *p, int64_t n) {
   char text[128];
   const int64_t rows = c->rank < 2 ? 1 : c->dims[0], columns = c->rank == 0 ? 1 : c->dims[c->rank - 1];
   if (c->dtype != k->in[0]->dtype || c->rank > 2 || (rows != 1 && rows != p->m) || (columns != 1 && columns != n)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "c is %s, expected %s[%lld,%lld] or a shape that broadcasts to it",
-                  k_describe(c, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->m, (long long)n);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "c is %s, expected %s[%lld,%lld] or a shape that broadcasts to it",
+                     ci_k_describe(c, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->m,
+                     (long long)n);
   }
   p->adds_c = p->beta != 0.0;
   p->c_row = rows == 1 ? 0 : (ptrdiff_t)columns;
@@ -367,30 +369,30 @@ static ci_status matmul_gemm_c(ci_kernel *k, struct matmul *p, int64_t n) {
   return CI_OK;
 }
 
-ci_status prepare_gemm(ci_kernel *k) {
+ci_status ci_prepare_gemm(ci_kernel *k) {
   const ci_value *a = k->in[0], *b = k->in[1];
   int64_t a_turned = 0, b_turned = 0;
   double alpha = 1.0, beta = 1.0;
   CI_TRY(matmul_types(k));
-  CI_TRY(k_attr_i(k, "transA", 0, &a_turned));
-  CI_TRY(k_attr_i(k, "transB", 0, &b_turned));
-  CI_TRY(k_attr_f(k, "alpha", 1.0, &alpha));
-  CI_TRY(k_attr_f(k, "beta", 1.0, &beta));
+  CI_TRY(ci_k_attr_i(k, "transA", 0, &a_turned));
+  CI_TRY(ci_k_attr_i(k, "transB", 0, &b_turned));
+  CI_TRY(ci_k_attr_f(k, "alpha", 1.0, &alpha));
+  CI_TRY(ci_k_attr_f(k, "beta", 1.0, &beta));
   if (a->rank != 2 || b->rank != 2) {
     char left[128], right[128];
-    return k_fail(k, CI_INVALID_ARGUMENT, "a is %s and b is %s: both must be matrices; MatMul takes other ranks",
-                  k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "a is %s and b is %s: both must be matrices; MatMul takes other ranks",
+                     ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
   }
   const bool whole = a->dtype != CI_FLOAT && a->dtype != CI_DOUBLE;
   const bool small = alpha >= -1e15 && alpha <= 1e15 && beta >= -1e15 && beta <= 1e15; /* not NaN either */
   if (whole && (!small || alpha != (double)(int64_t)alpha || beta != (double)(int64_t)beta)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "alpha %g and beta %g must be whole numbers for %s", alpha, beta,
-                  ci_dtype_name(a->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "alpha %g and beta %g must be whole numbers for %s", alpha, beta,
+                     ci_dtype_name(a->dtype));
   }
   const int64_t columns = a->dims[a_turned ? 0 : 1], rows = b->dims[b_turned ? 1 : 0];
   if (columns != rows) return matmul_unequal(k, columns, rows);
-  struct matmul *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  struct matmul *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   const int64_t n = b->dims[b_turned ? 0 : 1];
   p->m = a->dims[a_turned ? 1 : 0];
   p->alpha = alpha;
@@ -398,7 +400,7 @@ ci_status prepare_gemm(ci_kernel *k) {
   const ci_value *c = k->n_in > 2 ? k->in[2] : NULL;
   if (c != NULL) CI_TRY(matmul_gemm_c(k, p, n));
   const int64_t dims[2] = {p->m, n};
-  CI_TRY(k_out(k, 0, a->dtype, 2, dims));
+  CI_TRY(ci_k_out(k, 0, a->dtype, 2, dims));
   p->batches = k->out[0]->count == 0 ? 0 : 1;
   p->a_row = a_turned ? 1 : (ptrdiff_t)columns;
   p->a_col = a_turned ? (ptrdiff_t)p->m : 1;
@@ -412,14 +414,14 @@ ci_status prepare_gemm(ci_kernel *k) {
 /* ---- products with a program behind them (fused.h) ---- */
 
 static ci_status matmul_fused(ci_kernel *k, const char *op, ci_status (*prepare)(ci_kernel *k), int first_extra) {
-  CI_TRY(k_prepare_as(k, (ci_span){op, strlen(op)}, "nodes", prepare));
+  CI_TRY(ci_k_prepare_as(k, (ci_span){op, strlen(op)}, "nodes", prepare));
   struct matmul *p = k->private_memory;
   CI_TRY(ci_fused_prepare(k, first_extra, p->product.n, &p->epilogue));
   if (!ci_fused_by_rows(k, p->epilogue, first_extra)) k->refit = NULL;
   return CI_OK;
 }
 
-ci_status prepare_fused_matmul(ci_kernel *k) { return matmul_fused(k, "MatMul", prepare_matmul, 2); }
+ci_status ci_prepare_fused_matmul(ci_kernel *k) { return matmul_fused(k, "MatMul", ci_prepare_matmul, 2); }
 
-ci_status prepare_fused_gemm(ci_kernel *k) { return matmul_fused(k, "Gemm", prepare_gemm, 3); }
+ci_status ci_prepare_fused_gemm(ci_kernel *k) { return matmul_fused(k, "Gemm", ci_prepare_gemm, 3); }
 #endif

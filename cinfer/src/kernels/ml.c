@@ -67,24 +67,25 @@ static void index_fill(void *to, const ci_value *value, const void *argument) {
   }
 }
 
-ci_status prepare_index_of(ci_kernel *k) {
+ci_status ci_prepare_index_of(ci_kernel *k) {
   const ci_value *x = k->in[0], *keys = k->in[1];
   char text[128];
   if (x->dtype != CI_STRING && (x->dtype == CI_FLOAT16 || x->dtype == CI_BFLOAT16 ||
                                 !ci_order_keys(&(ci_value){.dtype = x->dtype}, 0, 0, 0, NULL))) {
-    return k_fail(k, CI_UNIMPLEMENTED, "x has type %s, for which this operator has no kernel", ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "x has type %s, for which this operator has no kernel",
+                     ci_dtype_name(x->dtype));
   }
   if (keys->dtype != x->dtype || keys->rank != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "keys is %s, expected a vector of %s", k_describe(keys, text, sizeof text),
-                  ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "keys is %s, expected a vector of %s",
+                     ci_k_describe(keys, text, sizeof text), ci_dtype_name(x->dtype));
   }
-  struct index_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  struct index_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->n = keys->count;
-  if (!ci_mul_size((uint64_t)p->n, x->dtype == CI_STRING ? 8 : 16, &p->bytes)) return k_no_memory(k);
-  if (p->n > 0) p->memory = k_packed(k, 1, CI_PACK_SORTED, 0, p->bytes, index_fill, NULL);
+  if (!ci_mul_size((uint64_t)p->n, x->dtype == CI_STRING ? 8 : 16, &p->bytes)) return ci_k_no_memory(k);
+  if (p->n > 0) p->memory = ci_k_packed(k, 1, CI_PACK_SORTED, 0, p->bytes, index_fill, NULL);
   if (p->memory == NULL) k->scratch_bytes = p->bytes;
-  return k_out_like(k, 0, CI_INT64, x);
+  return ci_k_out_like(k, 0, CI_INT64, x);
 }
 
 static bool index_is_nan(const ci_value *x, int64_t i) {
@@ -125,7 +126,7 @@ static void index_part(void *argument, int64_t begin, int64_t end, int thread) {
   }
 }
 
-ci_status run_index_of(ci_kernel *k) {
+ci_status ci_run_index_of(ci_kernel *k) {
   const struct index_plan *p = k->private_memory;
   struct index_run r = {.x = k->in[0], .n = p->n, .y = k->out[0]->data};
   const char *memory = p->memory;
@@ -136,7 +137,7 @@ ci_status run_index_of(ci_kernel *k) {
     }
     r.keys = index_keys_in(k->in[1], memory);
   }
-  k_parallel(k, r.x->count, 1 << 12, index_part, &r);
+  ci_k_parallel(k, r.x->count, 1 << 12, index_part, &r);
   return CI_OK;
 }
 
@@ -211,37 +212,38 @@ struct coupling_run {
 COUPLING(float)
 COUPLING(double)
 
-ci_status prepare_pairwise_coupling(ci_kernel *k) {
+ci_status ci_prepare_pairwise_coupling(ci_kernel *k) {
   const ci_value *r = k->in[0];
   int64_t classes;
   char text[128];
-  CI_TRY(k_attr_i(k, "classes", 0, &classes));
+  CI_TRY(ci_k_attr_i(k, "classes", 0, &classes));
   if (classes < 2 || classes > INT32_MAX) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "classes is %lld, expected 2 or more", (long long)classes);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "classes is %lld, expected 2 or more", (long long)classes);
   }
-  struct coupling_run *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  struct coupling_run *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   if (r->dtype != CI_FLOAT && r->dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "r has type %s, for which this operator has no kernel", ci_dtype_name(r->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "r has type %s, for which this operator has no kernel",
+                     ci_dtype_name(r->dtype));
   }
   *p = (struct coupling_run){
       .classes = classes, .pairs = classes * (classes - 1) / 2, .is_double = r->dtype == CI_DOUBLE};
   if (r->rank != 2 || r->dims[1] != p->pairs) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "r is %s, expected [rows,%lld]", k_describe(r, text, sizeof text),
-                  (long long)p->pairs);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "r is %s, expected [rows,%lld]", ci_k_describe(r, text, sizeof text),
+                     (long long)p->pairs);
   }
   size_t items;
   if (!ci_mul_size((uint64_t)classes * (uint64_t)(classes + 1), (uint64_t)k->threads, &items) ||
       !ci_mul_size(items, ci_dtype_size(r->dtype), &k->scratch_bytes)) {
-    return k_no_memory(k);
+    return ci_k_no_memory(k);
   }
-  return k_out(k, 0, r->dtype, 2, (int64_t[]){r->dims[0], classes});
+  return ci_k_out(k, 0, r->dtype, 2, (int64_t[]){r->dims[0], classes});
 }
 
-ci_status run_pairwise_coupling(ci_kernel *k) {
+ci_status ci_run_pairwise_coupling(ci_kernel *k) {
   struct coupling_run r = *(const struct coupling_run *)k->private_memory;
   r.k = k;
-  k_parallel(k, k->in[0]->dims[0], 1 + (1 << 12) / (r.pairs + 1),
-             r.is_double ? coupling_part_double : coupling_part_float, &r);
+  ci_k_parallel(k, k->in[0]->dims[0], 1 + (1 << 12) / (r.pairs + 1),
+                r.is_double ? coupling_part_double : coupling_part_float, &r);
   return CI_OK;
 }

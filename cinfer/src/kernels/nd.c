@@ -21,13 +21,13 @@ ci_status ci_nd_totals(ci_kernel *k, ci_nd *g) {
       nd_product(g->out, g->rank, &g->places) && g->taps <= INT32_MAX) {
     return CI_OK;
   }
-  return k_fail(k, CI_RESOURCE_EXHAUSTED, "an image, its windows or the kernel have too many elements");
+  return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "an image, its windows or the kernel have too many elements");
 }
 
 /* The attributes that both kinds share. */
 static ci_status nd_attributes(ci_kernel *k, int rank, const int64_t *kernel, ci_nd *g, int64_t *pads, int *mode) {
   if (rank < 1 || rank > CI_ND_AXES) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "there are %d spatial axes, expected 1 to %d", rank, CI_ND_AXES);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "there are %d spatial axes, expected 1 to %d", rank, CI_ND_AXES);
   }
   g->rank = rank;
   for (int i = 0; i < rank; i++) {
@@ -35,15 +35,15 @@ static ci_status nd_attributes(ci_kernel *k, int rank, const int64_t *kernel, ci
     g->stride[i] = g->dilation[i] = 1;
     pads[i] = pads[rank + i] = 0;
     if (kernel[i] < 1 || kernel[i] > CI_WINDOW_MOST) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "the kernel has size %lld along axis %d, expected 1 to %lld",
-                    (long long)kernel[i], i + 2, (long long)CI_WINDOW_MOST);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "the kernel has size %lld along axis %d, expected 1 to %lld",
+                       (long long)kernel[i], i + 2, (long long)CI_WINDOW_MOST);
     }
   }
   int64_t shape[CI_ND_AXES];
   memcpy(shape, g->kernel, sizeof shape);
   CI_TRY(ci_window_ints(k, "kernel_shape", rank, 1, shape));
   if (memcmp(shape, g->kernel, (size_t)rank * sizeof *shape) != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute kernel_shape differs from the shape of w");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute kernel_shape differs from the shape of w");
   }
   CI_TRY(ci_window_ints(k, "strides", rank, 1, g->stride));
   CI_TRY(ci_window_ints(k, "dilations", rank, 1, g->dilation));
@@ -67,8 +67,8 @@ ci_status ci_nd_prepare(ci_kernel *k, int rank, const int64_t *size, const int64
   CI_TRY(nd_attributes(k, rank, kernel, g, pads, &mode));
   for (int i = 0; i < rank; i++) {
     if (size[i] < 0 || size[i] > CI_WINDOW_MOST) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "an image axis has %lld elements, expected 0 to %lld", (long long)size[i],
-                    (long long)CI_WINDOW_MOST);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "an image axis has %lld elements, expected 0 to %lld",
+                       (long long)size[i], (long long)CI_WINDOW_MOST);
     }
     const int64_t reach = (kernel[i] - 1) * g->dilation[i] + 1, stride = g->stride[i];
     g->size[i] = size[i];
@@ -79,8 +79,9 @@ ci_status ci_nd_prepare(ci_kernel *k, int rank, const int64_t *size, const int64
     }
     const int64_t room = size[i] + pads[i] + pads[rank + i] - reach;
     if (room < 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "a window of %lld does not fit into axis %d of size %lld with its padding",
-                    (long long)reach, i + 2, (long long)size[i]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                       "a window of %lld does not fit into axis %d of size %lld with its padding", (long long)reach,
+                       i + 2, (long long)size[i]);
     }
     g->before[i] = pads[i];
     g->out[i] = room / stride + 1;
@@ -91,11 +92,11 @@ ci_status ci_nd_prepare(ci_kernel *k, int rank, const int64_t *size, const int64
 /* output_shape, with or without batch and channels. */
 static ci_status nd_output_shape(ci_kernel *k, int rank, const int64_t **wanted) {
   int count;
-  CI_TRY(k_attr_ints(k, "output_shape", wanted, &count));
+  CI_TRY(ci_k_attr_ints(k, "output_shape", wanted, &count));
   if (count < 0) return CI_OK;
   if (count == rank + 2) *wanted += 2;
   if (count == rank || count == rank + 2) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "attribute output_shape has %d numbers, expected %d", count, rank);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute output_shape has %d numbers, expected %d", count, rank);
 }
 
 ci_status ci_nd_prepare_transposed(ci_kernel *k, int rank, const int64_t *in, const int64_t *kernel, ci_nd *g) {
@@ -108,12 +109,13 @@ ci_status ci_nd_prepare_transposed(ci_kernel *k, int rank, const int64_t *in, co
   for (int i = 0; i < rank; i++) {
     const int64_t stride = g->stride[i], dilation = g->dilation[i];
     if (in[i] < 1 || in[i] > CI_WINDOW_MOST) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "an image axis has %lld elements, expected 1 to %lld", (long long)in[i],
-                    (long long)CI_WINDOW_MOST);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "an image axis has %lld elements, expected 1 to %lld", (long long)in[i],
+                       (long long)CI_WINDOW_MOST);
     }
     if (extra[i] >= stride && extra[i] >= dilation) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "output_padding[%d] is %lld, expected less than the stride or the dilation",
-                    i, (long long)extra[i]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                       "output_padding[%d] is %lld, expected less than the stride or the dilation", i,
+                       (long long)extra[i]);
     }
     const int64_t full = stride * (in[i] - 1) + extra[i] + (kernel[i] - 1) * dilation + 1;
     g->out[i] = in[i];
@@ -124,8 +126,8 @@ ci_status ci_nd_prepare_transposed(ci_kernel *k, int rank, const int64_t *in, co
       if (g->size[i] >= 0) g->before[i] = nd_split(full - g->size[i], mode == CI_PAD_SAME_UPPER);
     }
     if (g->size[i] < 0 || g->size[i] > CI_WINDOW_MOST) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "axis %d of the result has %lld elements, expected 0 to %lld", i + 2,
-                    (long long)g->size[i], (long long)CI_WINDOW_MOST);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %d of the result has %lld elements, expected 0 to %lld", i + 2,
+                       (long long)g->size[i], (long long)CI_WINDOW_MOST);
     }
   }
   return ci_nd_totals(k, g);
@@ -201,30 +203,30 @@ void ci_nd_scatter(const ci_nd *g, const struct ci_isa *isa, int32_t dtype, void
 
 /* ---- Col2Im ---- */
 
-ci_status prepare_col2im(ci_kernel *k) {
+ci_status ci_prepare_col2im(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t size[CI_ND_AXES], kernel[CI_ND_AXES];
   int rank, blocks;
   char text[128];
-  CI_TRY(k_known_ints(k, 1, size, CI_ND_AXES, &rank));
-  CI_TRY(k_known_ints(k, 2, kernel, CI_ND_AXES, &blocks));
+  CI_TRY(ci_k_known_ints(k, 1, size, CI_ND_AXES, &rank));
+  CI_TRY(ci_k_known_ints(k, 2, kernel, CI_ND_AXES, &blocks));
   if (x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "Col2Im of %s, it exists for float32 and float64", ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "Col2Im of %s, it exists for float32 and float64", ci_dtype_name(x->dtype));
   }
   if (rank != blocks) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "image_shape has %d numbers and block_shape %d, expected as many", rank,
-                  blocks);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "image_shape has %d numbers and block_shape %d, expected as many", rank,
+                     blocks);
   }
-  ci_nd *g = k_private(k, sizeof *g);
-  if (g == NULL) return k_no_memory(k);
+  ci_nd *g = ci_k_private(k, sizeof *g);
+  if (g == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_nd_prepare(k, rank, size, kernel, g));
   if (x->rank != 3 || x->dims[1] % g->taps != 0 || x->dims[2] != g->places) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected [n, a multiple of %lld, %lld]",
-                  k_describe(x, text, sizeof text), (long long)g->taps, (long long)g->places);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected [n, a multiple of %lld, %lld]",
+                     ci_k_describe(x, text, sizeof text), (long long)g->taps, (long long)g->places);
   }
   int64_t dims[CI_MAX_RANK] = {x->dims[0], x->dims[1] / g->taps};
   memcpy(dims + 2, size, (size_t)rank * sizeof *size);
-  return k_out(k, 0, x->dtype, rank + 2, dims);
+  return ci_k_out(k, 0, x->dtype, rank + 2, dims);
 }
 
 static void col2im_planes(void *argument, int64_t begin, int64_t end, int thread) {
@@ -238,9 +240,9 @@ static void col2im_planes(void *argument, int64_t begin, int64_t end, int thread
   }
 }
 
-ci_status run_col2im(ci_kernel *k) {
+ci_status ci_run_col2im(ci_kernel *k) {
   const ci_value *y = k->out[0];
   memset(y->data, 0, y->bytes);
-  if (y->count > 0) k_parallel(k, y->dims[0] * y->dims[1], 1, col2im_planes, k);
+  if (y->count > 0) ci_k_parallel(k, y->dims[0] * y->dims[1], 1, col2im_planes, k);
   return CI_OK;
 }

@@ -13,9 +13,9 @@ typedef struct nms_plan {
 static ci_status nms_number(ci_kernel *k, int i, const char *name, float *value, bool *given) {
   if (i >= k->n_in || k->in[i] == NULL) return CI_OK;
   if (k->in[i]->dtype != CI_FLOAT || k->in[i]->count != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s must be one float32 number", name);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s must be one float32 number", name);
   }
-  if (!k_known(k, i)) return CI_PENDING;
+  if (!ci_k_known(k, i)) return CI_PENDING;
   *value = *(const float *)k->in[i]->data;
   if (given != NULL) *given = true;
   return CI_OK;
@@ -95,36 +95,36 @@ static void nms_class(nms_plan *p, const float *boxes, const float *scores, int6
 }
 
 /* The number of rows depends on the numbers: everything is chosen here, run copies it. */
-ci_status prepare_non_max_suppression(ci_kernel *k) {
+ci_status ci_prepare_non_max_suppression(ci_kernel *k) {
   const ci_value *boxes = k->in[0], *scores = k->in[1];
   int64_t center, most[1] = {0};
   int count = 1;
   nms_plan head = {.scored = false};
-  CI_TRY(k_attr_i(k, "center_point_box", 0, &center));
+  CI_TRY(ci_k_attr_i(k, "center_point_box", 0, &center));
   if (boxes->dtype != CI_FLOAT || scores->dtype != CI_FLOAT || boxes->rank != 3 || scores->rank != 3 ||
       boxes->dims[2] != 4 || boxes->dims[0] != scores->dims[0] || boxes->dims[1] != scores->dims[2]) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "expected float32 boxes (n, boxes, 4) and scores (n, classes, boxes)");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "expected float32 boxes (n, boxes, 4) and scores (n, classes, boxes)");
   }
-  if (k->n_in > 2 && k->in[2] != NULL) CI_TRY(k_known_ints(k, 2, most, 1, &count));
-  if (count != 1) return k_fail(k, CI_INVALID_ARGUMENT, "max_output_boxes_per_class must be one integer");
+  if (k->n_in > 2 && k->in[2] != NULL) CI_TRY(ci_k_known_ints(k, 2, most, 1, &count));
+  if (count != 1) return ci_k_fail(k, CI_INVALID_ARGUMENT, "max_output_boxes_per_class must be one integer");
   CI_TRY(nms_number(k, 3, "iou_threshold", &head.overlap, NULL));
   CI_TRY(nms_number(k, 4, "score_threshold", &head.least, &head.scored));
   if (!(head.overlap >= 0.0f && head.overlap <= 1.0f)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "iou_threshold is %g, expected 0 to 1", (double)head.overlap);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "iou_threshold is %g, expected 0 to 1", (double)head.overlap);
   }
   head.center = center != 0;
   head.batches = boxes->dims[0], head.boxes = boxes->dims[1], head.classes = scores->dims[1];
   head.most = most[0] < 0 ? 0 : most[0] < head.boxes ? most[0] : head.boxes;
   const bool work = boxes->count > 0 && scores->count > 0 && head.most > 0;
-  if (work && (!k_known(k, 0) || !k_known(k, 1))) return CI_PENDING;
+  if (work && (!ci_k_known(k, 0) || !ci_k_known(k, 1))) return CI_PENDING;
   size_t rows = 0, bytes;
   if (work && !ci_mul_size((uint64_t)(head.batches * head.classes), (uint64_t)head.most, &rows)) rows = SIZE_MAX;
   if (!work) head.boxes = 0; /* without batches there may be any number of boxes */
   if (!ci_mul_size(rows, 24, &bytes) || !ci_add_size(bytes, sizeof head + 8 * (size_t)head.boxes, &bytes)) {
-    return k_no_memory(k);
+    return ci_k_no_memory(k);
   }
-  nms_plan *p = k_private(k, bytes);
-  if (p == NULL) return k_no_memory(k);
+  nms_plan *p = ci_k_private(k, bytes);
+  if (p == NULL) return ci_k_no_memory(k);
   *p = head;
   p->order = (int64_t *)(void *)(p + 1);
   p->selection = p->order + p->boxes;
@@ -134,10 +134,10 @@ ci_status prepare_non_max_suppression(ci_kernel *k) {
                 (const float *)scores->data + (b * p->classes + c) * p->boxes, b, c);
     }
   }
-  return k_out(k, 0, CI_INT64, 2, (const int64_t[]){p->found, 3});
+  return ci_k_out(k, 0, CI_INT64, 2, (const int64_t[]){p->found, 3});
 }
 
-ci_status run_non_max_suppression(ci_kernel *k) {
+ci_status ci_run_non_max_suppression(ci_kernel *k) {
   const nms_plan *p = k->private_memory;
   if (p->found > 0) memcpy(k->out[0]->data, p->selection, (size_t)p->found * 24);
   return CI_OK;

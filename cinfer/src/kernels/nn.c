@@ -17,7 +17,8 @@ static int64_t nn_grain(int64_t row) { return row > 0 && row < NN_PART_WORK ? NN
 static ci_status nn_float_type(ci_kernel *k) {
   const int32_t dtype = k->in[0]->dtype;
   if (dtype == CI_FLOAT || dtype == CI_DOUBLE) return CI_OK;
-  return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for float32 and float64", ci_dtype_name(dtype));
+  return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for float32 and float64",
+                   ci_dtype_name(dtype));
 }
 
 /* ---- softmax: [outer, n, inner] ---- */
@@ -35,11 +36,11 @@ static ci_status softmax_prepare(ci_kernel *k, bool logarithm) {
   int64_t axis_wanted;
   int axis = 0;
   CI_TRY(nn_float_type(k));
-  CI_TRY(k_attr_i(k, "axis", -1, &axis_wanted));
-  CI_TRY(k_axis(k, axis_wanted, x->rank, &axis));
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
-  softmax_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &axis_wanted));
+  CI_TRY(ci_k_axis(k, axis_wanted, x->rank, &axis));
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
+  softmax_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->logarithm = logarithm;
   p->outer = ci_product(x->dims, 0, axis);
   p->n = x->dims[axis];
@@ -50,13 +51,13 @@ static ci_status softmax_prepare(ci_kernel *k, bool logarithm) {
     p->row = ci_round_up((size_t)p->n * ci_dtype_size(x->dtype) * columns, 64);
     k->scratch_bytes = p->row * (size_t)k->threads;
   } else {
-    k_in_place(k, 0, 0);
+    ci_k_in_place(k, 0, 0);
   }
   return CI_OK;
 }
 
-ci_status prepare_softmax(ci_kernel *k) { return softmax_prepare(k, false); }
-ci_status prepare_log_softmax(ci_kernel *k) { return softmax_prepare(k, true); }
+ci_status ci_prepare_softmax(ci_kernel *k) { return softmax_prepare(k, false); }
+ci_status ci_prepare_log_softmax(ci_kernel *k) { return softmax_prepare(k, true); }
 
 static double nn_tree16(double *lane) {
   for (int half = 8; half > 0; half /= 2) {
@@ -138,14 +139,14 @@ static void softmax_part(void *argument, int64_t begin, int64_t end, int thread)
   }
 }
 
-ci_status run_softmax(ci_kernel *k) {
+ci_status ci_run_softmax(ci_kernel *k) {
   const softmax_plan *p = k->private_memory;
   if (k->in[0]->count == 0) return CI_OK;
   const int64_t rows = p->outer * p->inner;
   if (rows <= p->grain) {
     softmax_part(k, 0, rows, 0);
   } else {
-    k_parallel(k, rows, p->grain, softmax_part, k);
+    ci_k_parallel(k, rows, p->grain, softmax_part, k);
   }
   return CI_OK;
 }
@@ -167,14 +168,14 @@ static ci_status entropy_prepare(ci_kernel *k, bool sparse) {
   const bool shape = x->rank == 2 && labels->rank == (sparse ? 1 : 2) && labels->dims[0] == x->dims[0] &&
                      (sparse || labels->dims[1] == x->dims[1]);
   if (!type || !shape) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "logits are %s and labels %s, expected %s",
-                  k_describe(x, found[0], sizeof found[0]), k_describe(labels, found[1], sizeof found[1]),
-                  sparse ? "(n, c) and integers (n)" : "(n, c) twice, of one type");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "logits are %s and labels %s, expected %s",
+                     ci_k_describe(x, found[0], sizeof found[0]), ci_k_describe(labels, found[1], sizeof found[1]),
+                     sparse ? "(n, c) and integers (n)" : "(n, c) twice, of one type");
   }
-  CI_TRY(k_out(k, 0, x->dtype, 1, x->dims));
-  CI_TRY(k_out_like(k, 1, x->dtype, x));
-  entropy_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, x->dtype, 1, x->dims));
+  CI_TRY(ci_k_out_like(k, 1, x->dtype, x));
+  entropy_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->sparse = sparse;
   p->rows = x->dims[0];
   p->n = x->dims[1];
@@ -188,8 +189,8 @@ static ci_status entropy_prepare(ci_kernel *k, bool sparse) {
   return CI_OK;
 }
 
-ci_status prepare_softmax_cross_entropy(ci_kernel *k) { return entropy_prepare(k, false); }
-ci_status prepare_sparse_softmax_cross_entropy(ci_kernel *k) { return entropy_prepare(k, true); }
+ci_status ci_prepare_softmax_cross_entropy(ci_kernel *k) { return entropy_prepare(k, false); }
+ci_status ci_prepare_sparse_softmax_cross_entropy(ci_kernel *k) { return entropy_prepare(k, true); }
 
 static void entropy_row_float(const ci_kernel *k, int64_t row, float *z, void *partial) {
   const entropy_plan *p = k->private_memory;
@@ -251,20 +252,20 @@ static void entropy_part(void *argument, int64_t begin, int64_t end, int thread)
   }
 }
 
-ci_status run_cross_entropy(ci_kernel *k) {
+ci_status ci_run_cross_entropy(ci_kernel *k) {
   const entropy_plan *p = k->private_memory;
   for (int64_t row = 0; p->sparse && row < p->rows; row++) {
     const int64_t label = ci_read_integer(k->in[1], row);
     if (label >= 0 && label < p->n) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "label %lld of row %lld is outside [0, %lld)", (long long)label,
-                  (long long)row, (long long)p->n);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "label %lld of row %lld is outside [0, %lld)", (long long)label,
+                     (long long)row, (long long)p->n);
   }
   if (p->n == 0) {
     memset(k->out[0]->data, 0, k->out[0]->bytes); /* sums of nothing */
   } else if (p->rows <= p->grain) {
     entropy_part(k, 0, p->rows, 0);
   } else {
-    k_parallel(k, p->rows, p->grain, entropy_part, k);
+    ci_k_parallel(k, p->rows, p->grain, entropy_part, k);
   }
   return CI_OK;
 }

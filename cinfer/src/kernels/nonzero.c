@@ -27,15 +27,15 @@ static uint64_t nonzero_bits(const ci_value *x, int64_t i) {
 }
 
 /* How many there are decides the shape, so it has to wait for the numbers. */
-ci_status prepare_nonzero(ci_kernel *k) {
+ci_status ci_prepare_nonzero(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t found = 0;
-  if (x->count > 0 && !k_known(k, 0)) return CI_PENDING;
+  if (x->count > 0 && !ci_k_known(k, 0)) return CI_PENDING;
   for (int64_t i = 0; i < x->count; i++) found += nonzero_bits(x, i) != 0;
-  return k_out(k, 0, CI_INT64, 2, (const int64_t[]){x->rank > 0 ? x->rank : 1, found});
+  return ci_k_out(k, 0, CI_INT64, 2, (const int64_t[]){x->rank > 0 ? x->rank : 1, found});
 }
 
-ci_status run_nonzero(ci_kernel *k) {
+ci_status ci_run_nonzero(ci_kernel *k) {
   const ci_value *x = k->in[0];
   const int64_t columns = k->out[0]->dims[1];
   int64_t *y = k->out[0]->data, column = 0;

@@ -58,12 +58,13 @@ ci_status ci_same_floats(ci_kernel *k, int n) {
     if (k->in[i] == NULL) continue;
     const int32_t dtype = k->in[i]->dtype;
     if (dtype != CI_FLOAT && dtype != CI_DOUBLE) {
-      return k_fail(k, CI_UNIMPLEMENTED, "input %d has type %s, for which this operator has no kernel; it takes floats",
-                    i, ci_dtype_name(dtype));
+      return ci_k_fail(k, CI_UNIMPLEMENTED,
+                       "input %d has type %s, for which this operator has no kernel; it takes floats", i,
+                       ci_dtype_name(dtype));
     }
     if (dtype == k->in[0]->dtype) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "input %d has type %s, input 0 has %s; they must be equal: cast one", i,
-                  ci_dtype_name(dtype), ci_dtype_name(k->in[0]->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d has type %s, input 0 has %s; they must be equal: cast one", i,
+                     ci_dtype_name(dtype), ci_dtype_name(k->in[0]->dtype));
   }
   return CI_OK;
 }
@@ -165,7 +166,7 @@ static void norm_parallel(ci_kernel *k, int64_t count, ci_part_fn part) {
   if (count <= p->grain) {
     part(k, 0, count, 0);
   } else {
-    k_parallel(k, count, p->grain, part, k);
+    ci_k_parallel(k, count, p->grain, part, k);
   }
 }
 
@@ -182,7 +183,7 @@ static void norm_broadcast_add(const void *context, void *y, const void *const *
   ci_vector_binary(k, p->dtype, CI_MATH_add, y, x[0], x[1], n, scalar);
 }
 
-ci_status run_normalize_rows(ci_kernel *k) {
+ci_status ci_run_normalize_rows(ci_kernel *k) {
   const norm_plan *p = k->private_memory;
   if (p->n == 0) { /* statistics of nothing */
     for (int64_t row = 0; row < p->rows; row++) {
@@ -204,7 +205,7 @@ ci_status run_normalize_rows(ci_kernel *k) {
 
 /* The plan of `rows` rows of n elements, with room for `copies` of one in every thread's scratch. */
 static norm_plan *norm_make(ci_kernel *k, int64_t rows, int64_t n, int copies) {
-  norm_plan *p = k_private(k, sizeof *p);
+  norm_plan *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return NULL;
   p->dtype = k->in[0]->dtype;
   p->item = ci_dtype_size(p->dtype);
@@ -233,8 +234,9 @@ static ci_status norm_form(ci_kernel *k, norm_plan *p, int which, int axis) {
     if (v->dims[i] != 1 && at < axis) row = false;
   }
   if (!fits) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, which does not broadcast to x, %s", which == 0 ? "scale" : "bias",
-                  k_describe(v, found[0], sizeof found[0]), k_describe(x, found[1], sizeof found[1]));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, which does not broadcast to x, %s",
+                     which == 0 ? "scale" : "bias", ci_k_describe(v, found[0], sizeof found[0]),
+                     ci_k_describe(x, found[1], sizeof found[1]));
   }
   p->form[which] = row ? NORM_ROW : v->count == 1 ? NORM_CHANNELS : NORM_LATER;
   if (p->form[0] == NORM_LATER) p->form[which] = NORM_LATER; /* the bias comes after the scale */
@@ -246,14 +248,14 @@ static ci_status norm_form(ci_kernel *k, norm_plan *p, int which, int axis) {
 /* stash_type: at least float32 is what all rows are computed in; it is the type of the statistics. */
 static ci_status norm_stash(ci_kernel *k, int32_t *dtype) {
   int64_t stash;
-  CI_TRY(k_attr_i(k, "stash_type", CI_FLOAT, &stash));
+  CI_TRY(ci_k_attr_i(k, "stash_type", CI_FLOAT, &stash));
   const bool known = stash == CI_FLOAT || stash == CI_DOUBLE;
   if (known || ((stash == CI_FLOAT16 || stash == CI_BFLOAT16) && k->n_out == 1)) {
     *dtype = (int32_t)stash;
     return CI_OK;
   }
-  return k_fail(k, CI_UNIMPLEMENTED, "stash_type is %lld, there are kernels for 1 (float32) and 11 (float64)",
-                (long long)stash);
+  return ci_k_fail(k, CI_UNIMPLEMENTED, "stash_type is %lld, there are kernels for 1 (float32) and 11 (float64)",
+                   (long long)stash);
 }
 
 static ci_status norm_last_axes(ci_kernel *k, bool centred) {
@@ -263,18 +265,18 @@ static ci_status norm_last_axes(ci_kernel *k, bool centred) {
   int32_t stash;
   double epsilon;
   CI_TRY(ci_same_floats(k, 3));
-  CI_TRY(k_attr_i(k, "axis", -1, &wanted));
-  CI_TRY(k_axis(k, wanted, x->rank, &axis));
-  CI_TRY(k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &wanted));
+  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
   CI_TRY(norm_stash(k, &stash));
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   for (int i = 0; i < x->rank; i++) dims[i] = i < axis ? x->dims[i] : 1;
-  for (int i = 1; i < k->n_out; i++) CI_TRY(k_out(k, i, stash, x->rank, dims));
-  const bool some = x->count > 0; /* products of sizes may overflow beside a zero; k_out has checked those it made */
+  for (int i = 1; i < k->n_out; i++) CI_TRY(ci_k_out(k, i, stash, x->rank, dims));
+  const bool some = x->count > 0; /* products of sizes may overflow beside a zero; ci_k_out has checked those it made */
   const int64_t n = some ? ci_product(x->dims, axis, x->rank) : 0;
   const int64_t rows = some ? x->count / n : k->n_out > 1 ? k->out[1]->count : 0;
   norm_plan *p = norm_make(k, rows, n, 0);
-  if (p == NULL) return k_no_memory(k);
+  if (p == NULL) return ci_k_no_memory(k);
   p->centred = centred;
   p->epsilon = epsilon;
   p->groups = p->channels = 1;
@@ -282,8 +284,8 @@ static ci_status norm_last_axes(ci_kernel *k, bool centred) {
   CI_TRY(norm_form(k, p, 0, axis));
   return norm_form(k, p, 1, axis);
 }
-ci_status prepare_layer_normalization(ci_kernel *k) { return norm_last_axes(k, true); }
-ci_status prepare_rms_normalization(ci_kernel *k) { return norm_last_axes(k, false); }
+ci_status ci_prepare_layer_normalization(ci_kernel *k) { return norm_last_axes(k, true); }
+ci_status ci_prepare_rms_normalization(ci_kernel *k) { return norm_last_axes(k, false); }
 
 /* x has at least two axes, and inputs 1 ... are vectors of its second axis' size. */
 static ci_status norm_per_channel(ci_kernel *k, int inputs) {
@@ -291,14 +293,15 @@ static ci_status norm_per_channel(ci_kernel *k, int inputs) {
   char found[2][160];
   CI_TRY(ci_same_floats(k, inputs));
   if (x->rank < 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "x is %s, expected rank 2 or more: (n, channels, ...)",
-                  k_describe(x, found[0], sizeof found[0]));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s, expected rank 2 or more: (n, channels, ...)",
+                     ci_k_describe(x, found[0], sizeof found[0]));
   }
   for (int i = 1; i < inputs; i++) {
     if (k->in[i]->rank == 1 && k->in[i]->dims[0] == x->dims[1]) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected one number for each of the %lld channels of x, %s",
-                  i, k_describe(k->in[i], found[0], sizeof found[0]), (long long)x->dims[1],
-                  k_describe(x, found[1], sizeof found[1]));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "input %d is %s, expected one number for each of the %lld channels of x, %s", i,
+                     ci_k_describe(k->in[i], found[0], sizeof found[0]), (long long)x->dims[1],
+                     ci_k_describe(x, found[1], sizeof found[1]));
   }
   return CI_OK;
 }
@@ -306,12 +309,12 @@ static ci_status norm_per_channel(ci_kernel *k, int inputs) {
 static ci_status norm_groups(ci_kernel *k, int64_t groups) {
   const ci_value *x = k->in[0];
   double epsilon;
-  CI_TRY(k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
+  CI_TRY(ci_k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   const int64_t channels = groups > 0 ? x->dims[1] / groups : 0, inner = ci_product(x->dims, 2, x->rank);
   const bool some = x->count > 0; /* products of sizes may overflow beside a zero */
   norm_plan *p = norm_make(k, some ? x->dims[0] * groups : 0, some ? channels * inner : 0, 0);
-  if (p == NULL) return k_no_memory(k);
+  if (p == NULL) return ci_k_no_memory(k);
   p->centred = true;
   p->epsilon = epsilon;
   p->form[0] = p->form[1] = NORM_CHANNELS;
@@ -321,42 +324,43 @@ static ci_status norm_groups(ci_kernel *k, int64_t groups) {
   return CI_OK;
 }
 
-ci_status prepare_instance_normalization(ci_kernel *k) {
+ci_status ci_prepare_instance_normalization(ci_kernel *k) {
   CI_TRY(norm_per_channel(k, 3));
   return norm_groups(k, k->in[0]->dims[1]);
 }
 
-ci_status prepare_group_normalization(ci_kernel *k) {
+ci_status ci_prepare_group_normalization(ci_kernel *k) {
   int64_t groups;
   int32_t stash;
   CI_TRY(norm_per_channel(k, 3));
   CI_TRY(norm_stash(k, &stash));
-  CI_TRY(k_attr_i(k, "num_groups", 0, &groups));
+  CI_TRY(ci_k_attr_i(k, "num_groups", 0, &groups));
   if (groups < 1 || k->in[0]->dims[1] % groups != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "num_groups is %lld, expected a number of groups that divides %lld channels",
-                  (long long)groups, (long long)k->in[0]->dims[1]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "num_groups is %lld, expected a number of groups that divides %lld channels", (long long)groups,
+                     (long long)k->in[0]->dims[1]);
   }
   return norm_groups(k, groups);
 }
 
 /* ---- BatchNormalization ---- */
 
-ci_status prepare_batch_normalization(ci_kernel *k) {
+ci_status ci_prepare_batch_normalization(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t training;
   double epsilon, momentum;
   CI_TRY(norm_per_channel(k, 5));
-  CI_TRY(k_attr_i(k, "training_mode", 0, &training));
-  CI_TRY(k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
-  CI_TRY(k_attr_f(k, "momentum", (double)norm_momentum, &momentum));
+  CI_TRY(ci_k_attr_i(k, "training_mode", 0, &training));
+  CI_TRY(ci_k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
+  CI_TRY(ci_k_attr_f(k, "momentum", (double)norm_momentum, &momentum));
   if (training == 0 && k->n_out > 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "there are %d outputs, expected 1 without training_mode", k->n_out);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "there are %d outputs, expected 1 without training_mode", k->n_out);
   }
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
-  for (int i = 1; i < k->n_out; i++) CI_TRY(k_out(k, i, x->dtype, 1, x->dims + 1));
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
+  for (int i = 1; i < k->n_out; i++) CI_TRY(ci_k_out(k, i, x->dtype, 1, x->dims + 1));
   const int64_t inner = ci_product(x->dims, 2, x->rank), images = x->dims[0];
   norm_plan *p = norm_make(k, x->dims[1], x->count > 0 ? images * inner : 0, training != 0 ? 2 : 0);
-  if (p == NULL) return k_no_memory(k);
+  if (p == NULL) return ci_k_no_memory(k);
   p->centred = true;
   p->epsilon = epsilon;
   p->momentum = momentum;
@@ -367,7 +371,7 @@ ci_status prepare_batch_normalization(ci_kernel *k) {
   p->channels = 1;
   p->segment = p->n;
   p->p = training != 0;
-  if (training == 0) k_in_place_alone(k, 0, 0);
+  if (training == 0) ci_k_in_place_alone(k, 0, 0);
   if (training == 0 && x->count > 0) {
     k->scratch_bytes = ci_round_up((size_t)p->rows * p->item, 64);
     p->grain = inner > 1 ? (NORM_PART_WORK + inner - 1) / inner : (NORM_PART_WORK + p->rows - 1) / p->rows;
@@ -442,7 +446,7 @@ static void norm_training_part(void *argument, int64_t begin, int64_t end, int t
   }
 }
 
-ci_status run_batch_normalization(ci_kernel *k) {
+ci_status ci_run_batch_normalization(ci_kernel *k) {
   const norm_plan *p = k->private_memory;
   if (p->p != 0 && p->n == 0) { /* statistics of nothing */
     for (int64_t c = 0; c < p->rows; c++) {
@@ -469,22 +473,22 @@ ci_status run_batch_normalization(ci_kernel *k) {
 
 /* ---- LpNormalization ---- */
 
-ci_status prepare_lp_normalization(ci_kernel *k) {
+ci_status ci_prepare_lp_normalization(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted, norm;
   int axis = 0;
   CI_TRY(ci_same_floats(k, 1));
-  CI_TRY(k_attr_i(k, "axis", -1, &wanted));
-  CI_TRY(k_axis(k, wanted, x->rank, &axis));
-  CI_TRY(k_attr_i(k, "p", 2, &norm));
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &wanted));
+  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "p", 2, &norm));
   if (norm != 1 && norm != 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute 'p' is %lld, expected 1 or 2", (long long)norm);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute 'p' is %lld, expected 1 or 2", (long long)norm);
   }
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   const bool some = x->count > 0;
   const int64_t inner = some ? ci_product(x->dims, axis + 1, x->rank) : 1;
   norm_plan *p = norm_make(k, some ? x->count / x->dims[axis] : 0, x->dims[axis], 2);
-  if (p == NULL) return k_no_memory(k);
+  if (p == NULL) return ci_k_no_memory(k);
   p->inner = inner;
   p->p = (int)norm;
   return CI_OK;
@@ -529,7 +533,7 @@ static void norm_lp_part(void *argument, int64_t begin, int64_t end, int thread)
   }
 }
 
-ci_status run_lp_normalization(ci_kernel *k) {
+ci_status ci_run_lp_normalization(ci_kernel *k) {
   const norm_plan *p = k->private_memory;
   norm_parallel(k, p->rows, norm_lp_part);
   return CI_OK;

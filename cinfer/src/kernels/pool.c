@@ -67,20 +67,21 @@ static ci_status pool_prepare(ci_kernel *k, const int64_t *x_dims, int32_t dtype
   const int64_t *window = NULL;
   int count = -1;
   if (dtype != CI_FLOAT && dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "pooling of %s, it exists for float32 and float64", ci_dtype_name(dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "pooling of %s, it exists for float32 and float64", ci_dtype_name(dtype));
   }
-  CI_TRY(k_attr_ints(k, "kernel_shape", &window, &count));
+  CI_TRY(ci_k_attr_ints(k, "kernel_shape", &window, &count));
   if (count != 2)
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute kernel_shape must have the window's height and width");
-  pool_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute kernel_shape must have the window's height and width");
+  pool_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_window_prepare(k, x_dims, window[0], window[1], true, &p->g));
   const ci_window *g = &p->g;
   size_t area, touched; /* taps that can lie in the image, hence the longest list */
   const size_t rows = (size_t)(g->kh < g->h ? g->kh : g->h), columns = (size_t)(g->kw < g->w ? g->kw : g->w);
   if (!ci_mul_size(rows, columns, &area) || !ci_mul_size(area, 2 * sizeof(char *), &touched) ||
       touched > PTRDIFF_MAX / 4096) {
-    return k_fail(k, CI_RESOURCE_EXHAUSTED, "a window of %lld x %lld is too large", (long long)g->kh, (long long)g->kw);
+    return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "a window of %lld x %lld is too large", (long long)g->kh,
+                     (long long)g->kw);
   }
   p->item = ci_dtype_size(dtype);
   p->list_bytes = ci_round_up(touched, 64);
@@ -94,8 +95,8 @@ static ci_status pool_prepare(ci_kernel *k, const int64_t *x_dims, int32_t dtype
 static ci_status pool_image(ci_kernel *k, const ci_value *x, const char *name) {
   char text[128];
   if (x->rank == 4) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected rank 4: n, h, w, c", name,
-                k_describe(x, text, sizeof text));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected rank 4: n, h, w, c", name,
+                   ci_k_describe(x, text, sizeof text));
 }
 
 static ci_status pool_forward_prepare(ci_kernel *k) {
@@ -104,7 +105,7 @@ static ci_status pool_forward_prepare(ci_kernel *k) {
   CI_TRY(pool_image(k, x, "x"));
   CI_TRY(pool_prepare(k, x->dims, x->dtype, &p));
   const int64_t dims[4] = {p->g.n, p->g.oh, p->g.ow, p->g.c};
-  return k_out(k, 0, x->dtype, 4, dims);
+  return ci_k_out(k, 0, x->dtype, 4, dims);
 }
 
 /* dy must have the shape that the forward operator gives. */
@@ -117,33 +118,33 @@ static ci_status pool_gradient_prepare(ci_kernel *k, const int64_t *x_dims) {
   const ci_window *g = &p->g;
   const int64_t dims[4] = {g->n, g->oh, g->ow, g->c};
   if (memcmp(dims, dy->dims, sizeof dims) != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected [%lld,%lld,%lld,%lld] from the image and the window",
-                  k_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1], (long long)dims[2],
-                  (long long)dims[3]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected [%lld,%lld,%lld,%lld] from the image and the window",
+                     ci_k_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1], (long long)dims[2],
+                     (long long)dims[3]);
   }
-  CI_TRY(k_out(k, 0, dy->dtype, 4, x_dims));
+  CI_TRY(ci_k_out(k, 0, dy->dtype, 4, x_dims));
   p->image_bytes = g->n > 0 ? (int64_t)k->out[0]->bytes / g->n : 0;
   return CI_OK;
 }
 
-ci_status prepare_max_pool2d(ci_kernel *k) { return pool_forward_prepare(k); }
-ci_status prepare_average_pool2d(ci_kernel *k) { return pool_forward_prepare(k); }
+ci_status ci_prepare_max_pool2d(ci_kernel *k) { return pool_forward_prepare(k); }
+ci_status ci_prepare_average_pool2d(ci_kernel *k) { return pool_forward_prepare(k); }
 
-ci_status prepare_max_pool2d_grad(ci_kernel *k) {
+ci_status ci_prepare_max_pool2d_grad(ci_kernel *k) {
   const ci_value *x = k->in[0], *dy = k->in[1];
   CI_TRY(pool_image(k, x, "x"));
   if (x->dtype != dy->dtype) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "x is %s and dy is %s, expected one type", ci_dtype_name(x->dtype),
-                  ci_dtype_name(dy->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s and dy is %s, expected one type", ci_dtype_name(x->dtype),
+                     ci_dtype_name(dy->dtype));
   }
   return pool_gradient_prepare(k, x->dims);
 }
 
-ci_status prepare_average_pool2d_grad(ci_kernel *k) {
+ci_status ci_prepare_average_pool2d_grad(ci_kernel *k) {
   int64_t dims[4];
   int count = 0;
-  CI_TRY(k_known_ints(k, 0, dims, 4, &count));
-  if (count != 4) return k_fail(k, CI_INVALID_ARGUMENT, "x_shape has %d numbers, expected n, h, w, c", count);
+  CI_TRY(ci_k_known_ints(k, 0, dims, 4, &count));
+  if (count != 4) return ci_k_fail(k, CI_INVALID_ARGUMENT, "x_shape has %d numbers, expected n, h, w, c", count);
   return pool_gradient_prepare(k, dims);
 }
 
@@ -200,20 +201,20 @@ static void pool_gradient_images(void *argument, int64_t begin, int64_t end, int
 static ci_status pool_gradient(ci_kernel *k, bool largest) {
   const pool_plan *p = k->private_memory;
   pool_job job = {.k = k, .p = p, .x = k->in[0]->data, .dy = k->in[1]->data, .y = k->out[0]->data, .largest = largest};
-  if (k->out[0]->count > 0) k_parallel(k, p->g.n, 1, pool_gradient_images, &job);
+  if (k->out[0]->count > 0) ci_k_parallel(k, p->g.n, 1, pool_gradient_images, &job);
   return CI_OK;
 }
 
-ci_status run_max_pool2d_grad(ci_kernel *k) { return pool_gradient(k, true); }
-ci_status run_average_pool2d_grad(ci_kernel *k) { return pool_gradient(k, false); }
+ci_status ci_run_max_pool2d_grad(ci_kernel *k) { return pool_gradient(k, true); }
+ci_status ci_run_average_pool2d_grad(ci_kernel *k) { return pool_gradient(k, false); }
 #endif
 
 static ci_status pool_forward(ci_kernel *k, bool largest) {
   pool_job job = {.k = k, .p = k->private_memory, .x = k->in[0]->data, .y = k->out[0]->data, .largest = largest};
-  if (k->out[0]->count > 0) k_parallel(k, job.p->g.pixels, job.p->grain, pool_forward_pixels, &job);
+  if (k->out[0]->count > 0) ci_k_parallel(k, job.p->g.pixels, job.p->grain, pool_forward_pixels, &job);
   return CI_OK;
 }
 
-ci_status run_max_pool2d(ci_kernel *k) { return pool_forward(k, true); }
-ci_status run_average_pool2d(ci_kernel *k) { return pool_forward(k, false); }
+ci_status ci_run_max_pool2d(ci_kernel *k) { return pool_forward(k, true); }
+ci_status ci_run_average_pool2d(ci_kernel *k) { return pool_forward(k, false); }
 #endif

@@ -36,35 +36,36 @@ static const int64_t nd_limit = (int64_t)1 << 31;
 static ci_status nd_list(ci_kernel *k, const char *name, int count, int64_t least, int64_t fallback, int64_t *to) {
   const int64_t *values = NULL;
   int found = -1;
-  CI_TRY(k_attr_ints(k, name, &values, &found));
-  if (found < 0 && fallback < least) return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is absent", name);
+  CI_TRY(ci_k_attr_ints(k, name, &values, &found));
+  if (found < 0 && fallback < least) return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is absent", name);
   if (found > 0 && found != count) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s are %d numbers, expected %d numbers", name, found, count);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s are %d numbers, expected %d numbers", name, found, count);
   }
   for (int i = 0; i < count; i++) {
     to[i] = found > 0 ? values[i] : fallback;
     if (to[i] >= least && to[i] < nd_limit) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld, expected %lld or more", name, (long long)to[i],
-                  (long long)least);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld, expected %lld or more", name, (long long)to[i],
+                     (long long)least);
   }
   return CI_OK;
 }
 
 static ci_status nd_axis(ci_kernel *k, nd_plan *p, int i, ci_span automatic, bool ceiling) {
   const int64_t extent = (p->kernel[i] - 1) * p->dilation[i] + 1, size = p->x[i], step = p->stride[i];
-  if (k_span_is(automatic, "SAME_UPPER") || k_span_is(automatic, "SAME_LOWER")) {
+  if (ci_k_span_is(automatic, "SAME_UPPER") || ci_k_span_is(automatic, "SAME_LOWER")) {
     p->y[i] = size / step + (size % step != 0);
     const int64_t total = p->y[i] > 0 ? (p->y[i] - 1) * step + extent - size : 0;
     const int64_t both = total > 0 ? total : 0;
-    p->head[i] = k_span_is(automatic, "SAME_LOWER") ? (both + 1) / 2 : both / 2;
+    p->head[i] = ci_k_span_is(automatic, "SAME_LOWER") ? (both + 1) / 2 : both / 2;
     p->tail[i] = both - p->head[i];
     return CI_OK;
   }
-  if (!k_span_is(automatic, "NOTSET")) p->head[i] = p->tail[i] = 0;
+  if (!ci_k_span_is(automatic, "NOTSET")) p->head[i] = p->tail[i] = 0;
   const int64_t room = size + p->head[i] + p->tail[i] - extent;
   if (room < 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "a window of %lld does not fit axis %d of size %lld padded by %lld and %lld",
-                  (long long)extent, i + 2, (long long)size, (long long)p->head[i], (long long)p->tail[i]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "a window of %lld does not fit axis %d of size %lld padded by %lld and %lld", (long long)extent,
+                     i + 2, (long long)size, (long long)p->head[i], (long long)p->tail[i]);
   }
   p->y[i] = room / step + 1 + (ceiling && room % step != 0);
   if (ceiling && (p->y[i] - 1) * step >= size + p->head[i]) p->y[i]--;
@@ -85,12 +86,12 @@ static ci_status pool_attributes(ci_kernel *k, nd_plan *p) {
 static ci_status nd_geometry(ci_kernel *k, nd_plan *p) {
   ci_span automatic;
   int64_t ceiling;
-  CI_TRY(k_attr_s(k, "auto_pad", "NOTSET", &automatic));
-  CI_TRY(k_attr_i(k, "ceil_mode", 0, &ceiling));
-  if (!k_span_is(automatic, "NOTSET") && !k_span_is(automatic, "VALID") && !k_span_is(automatic, "SAME_UPPER") &&
-      !k_span_is(automatic, "SAME_LOWER")) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
-                  (int)(automatic.length < 40 ? automatic.length : 40), automatic.data);
+  CI_TRY(ci_k_attr_s(k, "auto_pad", "NOTSET", &automatic));
+  CI_TRY(ci_k_attr_i(k, "ceil_mode", 0, &ceiling));
+  if (!ci_k_span_is(automatic, "NOTSET") && !ci_k_span_is(automatic, "VALID") &&
+      !ci_k_span_is(automatic, "SAME_UPPER") && !ci_k_span_is(automatic, "SAME_LOWER")) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
+                     (int)(automatic.length < 40 ? automatic.length : 40), automatic.data);
   }
   CI_TRY(pool_attributes(k, p));
   for (int i = 0; i < p->axes; i++) CI_TRY(nd_axis(k, p, i, automatic, ceiling != 0));
@@ -99,15 +100,15 @@ static ci_status nd_geometry(ci_kernel *k, nd_plan *p) {
 
 static ci_status nd_plan_make(ci_kernel *k, const int64_t *dims, int rank, bool whole, nd_plan **plan) {
   if (rank < (whole ? 2 : 3)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "x has rank %d, expected n, c and %d or more axes", rank, whole ? 0 : 1);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "x has rank %d, expected n, c and %d or more axes", rank, whole ? 0 : 1);
   }
   for (int i = 2; i < rank; i++) { /* beside an axis of size 0 others may be of any size */
     if (dims[i] < nd_limit) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "axis %d of x has %lld elements, expected fewer than 2^31", i,
-                  (long long)dims[i]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %d of x has %lld elements, expected fewer than 2^31", i,
+                     (long long)dims[i]);
   }
-  nd_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  nd_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->axes = rank - 2;
   p->p = 1;
   for (int i = 0; i < p->axes; i++) {
@@ -345,21 +346,21 @@ static ci_status nd_run(ci_kernel *k, nd_kind kind) {
   ci_part_fn planes = kind == ND_SPREAD ? nd_spread_planes : nd_forward_planes;
   if (kind == ND_MAX && p->plane.used) planes = nd_largest_planes;
   if (kind == ND_AVERAGE && k->out[0]->dtype == CI_FLOAT && (p->whole || p->plane.used)) planes = nd_average_planes;
-  k_parallel(k, p->planes, ND_PART_WORK / (work > 0 ? work : 1) + 1, planes, &job);
+  ci_k_parallel(k, p->planes, ND_PART_WORK / (work > 0 ? work : 1) + 1, planes, &job);
   return CI_OK;
 }
 
-ci_status run_max_pool(ci_kernel *k) { return nd_run(k, ND_MAX); }
-ci_status run_average_pool(ci_kernel *k) { return nd_run(k, ND_AVERAGE); }
-ci_status run_lp_pool(ci_kernel *k) { return nd_run(k, ND_LP); }
-ci_status run_average_pool_grad(ci_kernel *k) { return nd_run(k, ND_SPREAD); }
+ci_status ci_run_max_pool(ci_kernel *k) { return nd_run(k, ND_MAX); }
+ci_status ci_run_average_pool(ci_kernel *k) { return nd_run(k, ND_AVERAGE); }
+ci_status ci_run_lp_pool(ci_kernel *k) { return nd_run(k, ND_LP); }
+ci_status ci_run_average_pool_grad(ci_kernel *k) { return nd_run(k, ND_SPREAD); }
 
 /* ---- prepare ---- */
 
 static ci_status nd_type(ci_kernel *k, int32_t dtype, bool bytes) {
   if (dtype == CI_FLOAT || dtype == CI_DOUBLE || (bytes && (dtype == CI_INT8 || dtype == CI_UINT8))) return CI_OK;
-  return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for float32%s", ci_dtype_name(dtype),
-                bytes ? ", float64, int8 and uint8" : " and float64");
+  return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for float32%s", ci_dtype_name(dtype),
+                   bytes ? ", float64, int8 and uint8" : " and float64");
 }
 
 static void nd_counts(nd_plan *p, int64_t x_count, int64_t y_count) {
@@ -373,7 +374,7 @@ static ci_status nd_forward_prepare(ci_kernel *k, bool bytes, bool whole, nd_pla
   CI_TRY(nd_type(k, x->dtype, bytes));
   CI_TRY(nd_plan_make(k, x->dims, x->rank, whole, plan));
   for (int i = 0; i < x->rank; i++) dims[i] = i < 2 ? x->dims[i] : (*plan)->y[i - 2];
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   nd_counts(*plan, x->count, k->out[0]->count);
   return CI_OK;
 }
@@ -404,13 +405,13 @@ static void nd_plan_largest(ci_kernel *k, nd_plan *p) {
   if (w->kh <= p->largest.down && w->kw <= w->x_right) k->largest = &p->largest;
 }
 
-ci_status prepare_max_pool(ci_kernel *k) {
+ci_status ci_prepare_max_pool(ci_kernel *k) {
   nd_plan *p;
   int64_t order;
-  CI_TRY(k_attr_i(k, "storage_order", 0, &order));
+  CI_TRY(ci_k_attr_i(k, "storage_order", 0, &order));
   CI_TRY(nd_forward_prepare(k, true, false, &p));
   p->column_major = order != 0;
-  if (k->n_out > 1) return k_out_like(k, 1, CI_INT64, k->out[0]);
+  if (k->n_out > 1) return ci_k_out_like(k, 1, CI_INT64, k->out[0]);
   if (k->out[0]->dtype != CI_FLOAT || k->out[0]->count == 0) return CI_OK;
   nd_plan_plane(k, p, false);
   nd_plan_largest(k, p);
@@ -421,8 +422,8 @@ ci_status prepare_max_pool(ci_kernel *k) {
 static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
   enum { slack = 16 }; /* see average_plane */
   const int last = p->axes - 1;
-  double *to = k_private_more(k, (size_t)(p->windows.rows + p->windows.columns + slack) * sizeof *to);
-  if (to == NULL) return k_no_memory(k);
+  double *to = ci_k_private_more(k, (size_t)(p->windows.rows + p->windows.columns + slack) * sizeof *to);
+  if (to == NULL) return ci_k_no_memory(k);
   nd_window w = {.at = {0}};
   p->windows.down = to;
   p->windows.across = to + p->windows.rows;
@@ -438,11 +439,11 @@ static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
   return CI_OK;
 }
 
-ci_status prepare_average_pool(ci_kernel *k) {
+ci_status ci_prepare_average_pool(ci_kernel *k) {
   enum { steps = 4 }; /* see average_plane */
   nd_plan *p;
   int64_t padding;
-  CI_TRY(k_attr_i(k, "count_include_pad", 0, &padding));
+  CI_TRY(ci_k_attr_i(k, "count_include_pad", 0, &padding));
   CI_TRY(nd_forward_prepare(k, false, false, &p));
   p->divisor = padding != 0 ? ND_PADDED : ND_WINDOW;
   if (k->out[0]->dtype != CI_FLOAT || k->out[0]->count == 0 || p->stride[p->axes - 1] > steps) return CI_OK;
@@ -453,26 +454,26 @@ ci_status prepare_average_pool(ci_kernel *k) {
 static ci_status nd_lp_prepare(ci_kernel *k, bool whole) {
   nd_plan *p;
   int64_t power;
-  CI_TRY(k_attr_i(k, "p", 2, &power));
+  CI_TRY(ci_k_attr_i(k, "p", 2, &power));
   if (power < 1 || power >= nd_limit) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute p is %lld, expected 1 or more", (long long)power);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute p is %lld, expected 1 or more", (long long)power);
   }
   CI_TRY(nd_forward_prepare(k, false, whole, &p));
   p->p = power;
   return CI_OK;
 }
 
-ci_status prepare_lp_pool(ci_kernel *k) { return nd_lp_prepare(k, false); }
-ci_status prepare_global_lp_pool(ci_kernel *k) { return nd_lp_prepare(k, true); }
+ci_status ci_prepare_lp_pool(ci_kernel *k) { return nd_lp_prepare(k, false); }
+ci_status ci_prepare_global_lp_pool(ci_kernel *k) { return nd_lp_prepare(k, true); }
 
-ci_status prepare_global_pool(ci_kernel *k) {
+ci_status ci_prepare_global_pool(ci_kernel *k) {
   nd_plan *p;
   CI_TRY(nd_forward_prepare(k, false, true, &p));
   p->whole = true;
   return CI_OK;
 }
 
-ci_status prepare_average_pool_grad(ci_kernel *k) {
+ci_status ci_prepare_average_pool_grad(ci_kernel *k) {
   const ci_value *dy = k->in[1];
   int64_t dims[CI_MAX_RANK];
   int rank = 0;
@@ -480,19 +481,19 @@ ci_status prepare_average_pool_grad(ci_kernel *k) {
   nd_plan *p;
   char text[160];
   CI_TRY(nd_type(k, dy->dtype, false));
-  CI_TRY(k_known_ints(k, 0, dims, CI_MAX_RANK, &rank));
-  CI_TRY(k_attr_s(k, "divisor", "window", &divisor));
-  CI_TRY(k_out(k, 0, dy->dtype, rank, dims));
+  CI_TRY(ci_k_known_ints(k, 0, dims, CI_MAX_RANK, &rank));
+  CI_TRY(ci_k_attr_s(k, "divisor", "window", &divisor));
+  CI_TRY(ci_k_out(k, 0, dy->dtype, rank, dims));
   CI_TRY(nd_plan_make(k, dims, rank, false, &p));
-  p->divisor = k_span_is(divisor, "padded") ? ND_PADDED : k_span_is(divisor, "one") ? ND_ONE : ND_WINDOW;
-  if (p->divisor == ND_WINDOW && !k_span_is(divisor, "window")) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute divisor is none of window, padded and one");
+  p->divisor = ci_k_span_is(divisor, "padded") ? ND_PADDED : ci_k_span_is(divisor, "one") ? ND_ONE : ND_WINDOW;
+  if (p->divisor == ND_WINDOW && !ci_k_span_is(divisor, "window")) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute divisor is none of window, padded and one");
   }
   bool same = dy->rank == rank;
   for (int i = 0; i < rank && same; i++) same = dy->dims[i] == (i < 2 ? dims[i] : p->y[i - 2]);
   if (!same) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected another shape from the image and the window",
-                  k_describe(dy, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected another shape from the image and the window",
+                     ci_k_describe(dy, text, sizeof text));
   }
   nd_counts(p, k->out[0]->count, dy->count);
   return CI_OK;
@@ -500,44 +501,44 @@ ci_status prepare_average_pool_grad(ci_kernel *k) {
 
 /* ---- MaxUnpool: indices count in the shape that the attributes give, which starts the output ---- */
 
-ci_status prepare_max_unpool(ci_kernel *k) {
+ci_status ci_prepare_max_unpool(ci_kernel *k) {
   const ci_value *x = k->in[0], *indices = k->in[1];
   int64_t wanted[CI_MAX_RANK];
   int count = 0;
   CI_TRY(nd_type(k, x->dtype, false));
   if (x->rank < 3 || indices->dtype != CI_INT64 || indices->rank != x->rank ||
       memcmp(x->dims, indices->dims, (size_t)x->rank * sizeof *x->dims) != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "x and indices (int64) must have one shape: n, c and more axes");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "x and indices (int64) must have one shape: n, c and more axes");
   }
-  nd_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  nd_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->axes = x->rank - 2;
   CI_TRY(pool_attributes(k, p));
   int64_t dims[CI_MAX_RANK] = {x->dims[0], x->dims[1]};
   for (int i = 0; i < p->axes; i++) {
-    if (x->dims[i + 2] >= nd_limit) return k_fail(k, CI_RESOURCE_EXHAUSTED, "x is too large");
+    if (x->dims[i + 2] >= nd_limit) return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "x is too large");
     dims[i + 2] = (x->dims[i + 2] - 1) * p->stride[i] + p->kernel[i] - p->head[i] - p->tail[i];
   }
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims)); /* refuses negative sizes */
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims)); /* refuses negative sizes */
   p->x_count = k->out[0]->count;
   memcpy(p->x, dims, (size_t)x->rank * sizeof *dims);
   if (k->n_in < 3 || k->in[2] == NULL) return CI_OK;
-  CI_TRY(k_known_ints(k, 2, wanted, CI_MAX_RANK, &count));
+  CI_TRY(ci_k_known_ints(k, 2, wanted, CI_MAX_RANK, &count));
   bool fits = count == x->rank;
   for (int i = 0; i < count && fits; i++) fits = wanted[i] >= dims[i];
-  if (!fits) return k_fail(k, CI_INVALID_ARGUMENT, "output_shape is smaller than the attributes' shape");
-  return k_out(k, 0, x->dtype, x->rank, wanted);
+  if (!fits) return ci_k_fail(k, CI_INVALID_ARGUMENT, "output_shape is smaller than the attributes' shape");
+  return ci_k_out(k, 0, x->dtype, x->rank, wanted);
 }
 
-ci_status run_max_unpool(ci_kernel *k) {
+ci_status ci_run_max_unpool(ci_kernel *k) {
   const nd_plan *p = k->private_memory;
   const ci_value *x = k->in[0];
   const int64_t *indices = k->in[1]->data;
   if (k->out[0]->bytes > 0) memset(k->out[0]->data, 0, k->out[0]->bytes);
   for (int64_t i = 0; i < x->count; i++) {
     if (indices[i] < 0 || indices[i] >= p->x_count) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "index %lld is outside [0, %lld), the output's elements",
-                    (long long)indices[i], (long long)p->x_count);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "index %lld is outside [0, %lld), the output's elements",
+                       (long long)indices[i], (long long)p->x_count);
     }
     int64_t rest = indices[i], to = 0, stride = 1;
     for (int a = x->rank - 1; a >= 0; a--) {

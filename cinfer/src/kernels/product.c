@@ -125,7 +125,7 @@ static void product_fill_turned(const product_constant *c, const float *from, fl
     part.n = product_at_most(step, c->p->n - n);
     const float *columns = from + n * c->b.col;
     ci_matmul_pack_panels(&part, c->k->isa, (ci_operand){columns, 1, c->b.col}, to);
-    k_pack_forget(c->k, columns, (size_t)(part.n * c->b.col) * sizeof *columns);
+    ci_k_pack_forget(c->k, columns, (size_t)(part.n * c->b.col) * sizeof *columns);
   }
 }
 
@@ -143,7 +143,7 @@ const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_opera
   const size_t bytes = p->dots ? ci_matmul_b_bytes(p, b.row, b.col) : ci_matmul_panel_bytes(p, k->isa);
   if (bytes == 0 || p->k > INT32_MAX) return NULL;
   const uint32_t which = (uint32_t)p->k << 1 | (b.col == 1 ? 1 : 0);
-  return k_packed(k, i, p->dots ? CI_PACK_DOTS : CI_PACK_COLUMNS, which, bytes, product_fill, &c);
+  return ci_k_packed(k, i, p->dots ? CI_PACK_DOTS : CI_PACK_COLUMNS, which, bytes, product_fill, &c);
 }
 
 /* ---- plain products: float64 with two roundings a step, integers wrapping ---- */

@@ -46,9 +46,9 @@ static bool quant_is_precision(int32_t dtype) {
 
 static ci_status quant_dtype_attr(ci_kernel *k, const char *name, int32_t fallback, int32_t *dtype) {
   int64_t value;
-  CI_TRY(k_attr_i(k, name, 0, &value));
+  CI_TRY(ci_k_attr_i(k, name, 0, &value));
   if (value < 0 || value > CI_INT2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, which is no element type", name, (long long)value);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, which is no element type", name, (long long)value);
   }
   *dtype = value == 0 ? fallback : (int32_t)value;
   return CI_OK;
@@ -58,10 +58,11 @@ static const ci_value *quant_zero(const ci_kernel *k) { return k->n_in > 2 ? k->
 
 static ci_status quant_shapes_differ(ci_kernel *k, int axis, int64_t block) {
   char x[160], scale[160];
-  return k_fail(k, CI_INVALID_ARGUMENT,
-                "the scale is %s for x %s, axis %d and block_size %lld: expected one number, "
-                "one for each index of the axis, or x's shape with one for each block of the axis",
-                k_describe(k->in[1], scale, sizeof scale), k_describe(k->in[0], x, sizeof x), axis, (long long)block);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                   "the scale is %s for x %s, axis %d and block_size %lld: expected one number, "
+                   "one for each index of the axis, or x's shape with one for each block of the axis",
+                   ci_k_describe(k->in[1], scale, sizeof scale), ci_k_describe(k->in[0], x, sizeof x), axis,
+                   (long long)block);
 }
 
 /* Whether scales of x's rank and shape, but for the axis, fit its blocks. */
@@ -77,9 +78,9 @@ static ci_status quant_grid_of(ci_kernel *k, quant_plan *p) {
   const ci_value *x = k->in[0], *scale = k->in[1], *zero = quant_zero(k);
   int64_t wanted, block;
   int axis = 0;
-  CI_TRY(k_attr_i(k, "axis", 1, &wanted));
-  CI_TRY(k_attr_i(k, "block_size", 0, &block));
-  if (block < 0) return k_fail(k, CI_INVALID_ARGUMENT, "block_size is %lld, expected 0 or more", (long long)block);
+  CI_TRY(ci_k_attr_i(k, "axis", 1, &wanted));
+  CI_TRY(ci_k_attr_i(k, "block_size", 0, &block));
+  if (block < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "block_size is %lld, expected 0 or more", (long long)block);
   p->scales = scale->count;
   p->one = scale->rank == 0 || (scale->rank == 1 && scale->count == 1);
   if (zero != NULL) {
@@ -87,13 +88,13 @@ static ci_status quant_grid_of(ci_kernel *k, quant_plan *p) {
     for (int i = 0; equal && i < zero->rank && !p->one; i++) equal = zero->dims[i] == scale->dims[i];
     if (!equal || (p->one && zero->count != 1)) {
       char one[160], other[160];
-      return k_fail(k, CI_INVALID_ARGUMENT, "the zero point is %s, expected the shape of the scale %s",
-                    k_describe(zero, one, sizeof one), k_describe(scale, other, sizeof other));
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "the zero point is %s, expected the shape of the scale %s",
+                       ci_k_describe(zero, one, sizeof one), ci_k_describe(scale, other, sizeof other));
     }
   }
   if (p->one) return CI_OK;
   if (x->rank == 1 && scale->rank == 1) wanted = block > 0 ? wanted : 0;
-  CI_TRY(k_axis(k, x->rank == 1 && wanted == 1 ? 0 : wanted, x->rank, &axis));
+  CI_TRY(ci_k_axis(k, x->rank == 1 && wanted == 1 ? 0 : wanted, x->rank, &axis));
   p->grid.outer = block > 0;
   if (block > 0 ? !quant_blocks_fit(x, scale, axis, block) : scale->rank != 1 || scale->count != x->dims[axis]) {
     return quant_shapes_differ(k, axis, block);
@@ -109,30 +110,30 @@ static ci_status quant_grid_of(ci_kernel *k, quant_plan *p) {
 /* Scratch for the scales and zero points as float32, which holds all of them. */
 static ci_status quant_scratch(ci_kernel *k, quant_plan *p) {
   size_t bytes;
-  if (!ci_mul_size((uint64_t)p->scales, sizeof(float), &bytes) || bytes > PTRDIFF_MAX / 4) return k_no_memory(k);
+  if (!ci_mul_size((uint64_t)p->scales, sizeof(float), &bytes) || bytes > PTRDIFF_MAX / 4) return ci_k_no_memory(k);
   p->zeros = ci_round_up(bytes, 64);
   k->scratch_bytes = 2 * p->zeros;
   const ci_value *zero = quant_zero(k);
   if (!ci_caster_make(&p->scale, k->isa, k->in[1]->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
       (zero != NULL && !ci_caster_make(&p->zero, k->isa, zero->dtype, CI_FLOAT, true, CI_ROUND_UP))) {
-    return k_fail(k, CI_UNIMPLEMENTED, "a scale of type %s", ci_dtype_name(k->in[1]->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "a scale of type %s", ci_dtype_name(k->in[1]->dtype));
   }
   return CI_OK;
 }
 
 static ci_status quant_refuse(ci_kernel *k, const char *what, int32_t found, const char *expected) {
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s", what, ci_dtype_name(found), expected);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s", what, ci_dtype_name(found), expected);
 }
 
-ci_status prepare_quantize_linear(ci_kernel *k) {
+ci_status ci_prepare_quantize_linear(ci_kernel *k) {
   const ci_value *x = k->in[0], *scale = k->in[1], *zero = quant_zero(k);
-  quant_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  quant_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   int32_t to;
   int64_t saturate;
   CI_TRY(quant_dtype_attr(k, "output_dtype", zero != NULL ? zero->dtype : CI_UINT8, &to));
   CI_TRY(quant_dtype_attr(k, "precision", scale->dtype, &p->precision));
-  CI_TRY(k_attr_i(k, "saturate", 1, &saturate));
+  CI_TRY(ci_k_attr_i(k, "saturate", 1, &saturate));
   if (!quant_is_precision(x->dtype) && x->dtype != CI_INT32) {
     return quant_refuse(k, "x", x->dtype, "float32, float16, bfloat16 or int32");
   }
@@ -152,13 +153,13 @@ ci_status prepare_quantize_linear(ci_kernel *k) {
       !ci_caster_make(&p->store, k->isa, p->integers ? CI_INT32 : CI_FLOAT, to, saturate != 0, CI_ROUND_UP)) {
     return quant_refuse(k, "the output", to, "a type of numbers");
   }
-  return k_out_like(k, 0, to, x);
+  return ci_k_out_like(k, 0, to, x);
 }
 
-ci_status prepare_dequantize_linear(ci_kernel *k) {
+ci_status ci_prepare_dequantize_linear(ci_kernel *k) {
   const ci_value *x = k->in[0], *scale = k->in[1], *zero = quant_zero(k);
-  quant_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  quant_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   int32_t to;
   CI_TRY(quant_dtype_attr(k, "output_dtype", quant_is_precision(scale->dtype) ? scale->dtype : CI_FLOAT, &to));
   if (!quant_range(x->dtype, &p->least, &p->most) && x->dtype != CI_INT32) {
@@ -177,7 +178,7 @@ ci_status prepare_dequantize_linear(ci_kernel *k) {
       !ci_caster_make(&p->store, k->isa, CI_FLOAT, to, true, CI_ROUND_UP)) {
     return quant_refuse(k, "x", x->dtype, "a type of numbers");
   }
-  return k_out_like(k, 0, to, x);
+  return ci_k_out_like(k, 0, to, x);
 }
 
 /* ---- run ---- */
@@ -323,12 +324,12 @@ static ci_status quant_run(ci_kernel *k, ci_part_fn part) {
   ci_caster_run(&p->scale, scratch, k->in[1]->data, p->scales);
   if (zero != NULL) ci_caster_run(&p->zero, scratch + p->zeros, zero->data, p->scales);
   else memset(scratch + p->zeros, 0, (size_t)p->scales * sizeof(float));
-  k_parallel_rows(k, k->out[0]->count, QUANT_GRAIN, quant_is_direct(k, p) ? quant_direct_part : part, k);
+  ci_k_parallel_rows(k, k->out[0]->count, QUANT_GRAIN, quant_is_direct(k, p) ? quant_direct_part : part, k);
   return CI_OK;
 }
 
-ci_status run_quantize_linear(ci_kernel *k) { return quant_run(k, quant_quantize_part); }
-ci_status run_dequantize_linear(ci_kernel *k) { return quant_run(k, quant_dequantize_part); }
+ci_status ci_run_quantize_linear(ci_kernel *k) { return quant_run(k, quant_quantize_part); }
+ci_status ci_run_dequantize_linear(ci_kernel *k) { return quant_run(k, quant_dequantize_part); }
 
 /* ---- products of integers: zero points are subtracted, then it is MatMul of float32 over some of K at a time: sums of
  * QUANT_DEPTH products of at most 255 * 255 are whole numbers below 2^24, so exact in any order; int32 adds them ----
@@ -355,8 +356,9 @@ static ci_status quant_along(ci_kernel *k, const ci_value *matrix, const ci_valu
   else
     for (int i = 0; fits && i < rank; i++) fits = v->dims[i] == (i == summed ? 1 : matrix->dims[i]);
   if (fits) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s for a matrix %s: expected one number or one for each %s", what,
-                k_describe(v, one, sizeof one), k_describe(matrix, other, sizeof other), rows ? "row" : "column");
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s for a matrix %s: expected one number or one for each %s", what,
+                   ci_k_describe(v, one, sizeof one), ci_k_describe(matrix, other, sizeof other),
+                   rows ? "row" : "column");
 }
 
 /* Which of the numbers belongs to the element `at` of the matrix. */
@@ -434,8 +436,8 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int
   const ci_value *a_zero = quant_optional(k, q->a_zero), *b_zero = quant_optional(k, q->b_zero);
   quant_room room;
   if (!quant_is_byte(a->dtype) || !quant_is_byte(b->dtype)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "a is %s and b is %s, expected int8 or uint8", ci_dtype_name(a->dtype),
-                  ci_dtype_name(b->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "a is %s and b is %s, expected int8 or uint8", ci_dtype_name(a->dtype),
+                     ci_dtype_name(b->dtype));
   }
   if (a_zero != NULL && a_zero->dtype != a->dtype) {
     return quant_refuse(k, "the zero point of a", a_zero->dtype, ci_dtype_name(a->dtype));
@@ -451,16 +453,16 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int
     wide_a.dims[a_axis] = a->dims[a_axis];
     wide_b.dims[b_axis] = b->dims[b_axis];
   }
-  CI_TRY(quant_matmul(k, &wide_a, &wide_b, &wide, prepare_matmul));
+  CI_TRY(quant_matmul(k, &wide_a, &wide_b, &wide, ci_prepare_matmul));
   k->refit = NULL; /* it would take k's own inputs for the wide ones */
   if (!quant_room_of(k, q, wide.count, keeps, &room) || !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
-    return k_no_memory(k);
+    return ci_k_no_memory(k);
   }
-  CI_TRY(k_out_like(k, 0, to, &wide));
+  CI_TRY(ci_k_out_like(k, 0, to, &wide));
   const ci_bytes_matmul *p = ci_bytes_matmul_plan(k, q->a, q->b, a_zero, b_zero);
-  if (p == NULL) return k_no_memory(k);
+  if (p == NULL) return ci_k_no_memory(k);
   if (p->steps == 0) return CI_OK;
-  return ci_add_size(room.end, p->bytes, &k->scratch_bytes) ? CI_OK : k_no_memory(k);
+  return ci_add_size(room.end, p->bytes, &k->scratch_bytes) ? CI_OK : ci_k_no_memory(k);
 }
 
 /* (x ^ 0x80) - 0x80 is x read with its sign. */
@@ -516,7 +518,7 @@ static ci_status quant_run_product(ci_kernel *k, const quant_product *q, void *y
     quant_widen(right, quant_optional(k, q->b_zero), false, first, b.data);
     k->scratch = scratch + room->end;
     k->scratch_bytes = bytes - room->end;
-    const ci_status status = quant_matmul(k, &a, &b, &part, run_matmul);
+    const ci_status status = quant_matmul(k, &a, &b, &part, ci_run_matmul);
     k->scratch = scratch;
     k->scratch_bytes = bytes;
     CI_TRY(status);
@@ -525,14 +527,14 @@ static ci_status quant_run_product(ci_kernel *k, const quant_product *q, void *y
   return CI_OK;
 }
 
-ci_status prepare_matmul_integer(ci_kernel *k) {
+ci_status ci_prepare_matmul_integer(ci_kernel *k) {
   return quant_prepare_product(k, &quant_matmul_integer, CI_INT32, false);
 }
 
-ci_status run_matmul_integer(ci_kernel *k) {
+ci_status ci_run_matmul_integer(ci_kernel *k) {
   quant_room room;
   if (k->out[0]->count == 0) return CI_OK;
-  if (!quant_room_of(k, &quant_matmul_integer, k->out[0]->count, false, &room)) return k_no_memory(k);
+  if (!quant_room_of(k, &quant_matmul_integer, k->out[0]->count, false, &room)) return ci_k_no_memory(k);
   return quant_run_product(k, &quant_matmul_integer, k->out[0]->data, &room);
 }
 
@@ -540,16 +542,17 @@ ci_status run_matmul_integer(ci_kernel *k) {
 
 enum { QUANT_Y_SCALE = 6, QUANT_Y_ZERO = 7 };
 
-ci_status prepare_qlinear_matmul(ci_kernel *k) {
+ci_status ci_prepare_qlinear_matmul(ci_kernel *k) {
   const ci_value *y_scale = k->in[QUANT_Y_SCALE], *y_zero = k->in[QUANT_Y_ZERO];
   const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
   if (!quant_is_precision(y_scale->dtype) || a_scale->dtype != y_scale->dtype || b_scale->dtype != y_scale->dtype) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the scales are %s, %s and %s, expected one of float32, float16 and bfloat16",
-                  ci_dtype_name(a_scale->dtype), ci_dtype_name(b_scale->dtype), ci_dtype_name(y_scale->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "the scales are %s, %s and %s, expected one of float32, float16 and bfloat16",
+                     ci_dtype_name(a_scale->dtype), ci_dtype_name(b_scale->dtype), ci_dtype_name(y_scale->dtype));
   }
   if (!quant_is_byte(y_zero->dtype)) return quant_refuse(k, "the zero point of y", y_zero->dtype, "int8 or uint8");
   if (y_scale->count != 1 || y_zero->count != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the scale and the zero point of y must be one number each");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the scale and the zero point of y must be one number each");
   }
   CI_TRY(quant_along(k, k->in[quant_qlinear.a], a_scale, "the scale of a", true));
   CI_TRY(quant_along(k, k->in[quant_qlinear.b], b_scale, "the scale of b", false));
@@ -614,10 +617,10 @@ static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room
   }
 }
 
-ci_status run_qlinear_matmul(ci_kernel *k) {
+ci_status ci_run_qlinear_matmul(ci_kernel *k) {
   quant_room room;
   if (k->out[0]->count == 0) return CI_OK;
-  if (!quant_room_of(k, &quant_qlinear, k->out[0]->count, true, &room)) return k_no_memory(k);
+  if (!quant_room_of(k, &quant_qlinear, k->out[0]->count, true, &room)) return ci_k_no_memory(k);
   int32_t *wide = (int32_t *)(void *)((char *)k->scratch + room.y);
   CI_TRY(quant_run_product(k, &quant_qlinear, wide, &room));
   quant_requantize(k, wide, &room);
@@ -626,11 +629,11 @@ ci_status run_qlinear_matmul(ci_kernel *k) {
 
 /* ---- DynamicQuantizeLinear: one float32 tensor to uint8; its scale and zero point ---- */
 
-ci_status prepare_dynamic_quantize_linear(ci_kernel *k) {
+ci_status ci_prepare_dynamic_quantize_linear(ci_kernel *k) {
   if (k->in[0]->dtype != CI_FLOAT) return quant_refuse(k, "x", k->in[0]->dtype, "float32");
-  CI_TRY(k_out_like(k, 0, CI_UINT8, k->in[0]));
-  CI_TRY(k_out(k, 1, CI_FLOAT, 0, NULL));
-  return k_out(k, 2, CI_UINT8, 0, NULL);
+  CI_TRY(ci_k_out_like(k, 0, CI_UINT8, k->in[0]));
+  CI_TRY(ci_k_out(k, 1, CI_FLOAT, 0, NULL));
+  return ci_k_out(k, 2, CI_UINT8, 0, NULL);
 }
 
 static void quant_bytes(const ci_kernel *k, float scale, float zero) {
@@ -649,7 +652,7 @@ static void quant_bytes(const ci_kernel *k, float scale, float zero) {
   }
 }
 
-ci_status run_dynamic_quantize_linear(ci_kernel *k) {
+ci_status ci_run_dynamic_quantize_linear(ci_kernel *k) {
   const float *x = k->in[0]->data;
   const int64_t n = k->in[0]->count;
   const float low = n > 0 ? k->isa->math->row[CI_REDUCE_MIN](x, n) : 0.0f;

@@ -19,26 +19,26 @@ enum { RANDOM_GRAIN = 1 << 12 };
 static ci_status random_type(ci_kernel *k, int kind, int64_t dtype) {
   const bool integer = kind == RANDOM_INTEGER;
   if (integer ? dtype == CI_INT32 || dtype == CI_INT64 : dtype == CI_FLOAT || dtype == CI_DOUBLE) return CI_OK;
-  return k_fail(k, CI_UNIMPLEMENTED, "dtype %lld, expected %s", (long long)dtype,
-                integer ? "int32 (6) or int64 (7)" : "float32 (1) or float64 (11)");
+  return ci_k_fail(k, CI_UNIMPLEMENTED, "dtype %lld, expected %s", (long long)dtype,
+                   integer ? "int32 (6) or int64 (7)" : "float32 (1) or float64 (11)");
 }
 
 static ci_status random_prepare(ci_kernel *k, int kind) {
   int64_t dims[CI_MAX_RANK], dtype;
   int rank;
   ci_span generator;
-  CI_TRY(k_attr_i(k, "dtype", kind == RANDOM_INTEGER ? CI_INT64 : CI_FLOAT, &dtype));
+  CI_TRY(ci_k_attr_i(k, "dtype", kind == RANDOM_INTEGER ? CI_INT64 : CI_FLOAT, &dtype));
   CI_TRY(random_type(k, kind, dtype));
-  CI_TRY(k_attr_s(k, "generator", "", &generator));
-  CI_TRY(k_known_ints(k, 0, dims, CI_MAX_RANK, &rank));
-  CI_TRY(k_out(k, 0, (int32_t)dtype, rank, dims));
+  CI_TRY(ci_k_attr_s(k, "generator", "", &generator));
+  CI_TRY(ci_k_known_ints(k, 0, dims, CI_MAX_RANK, &rank));
+  CI_TRY(ci_k_out(k, 0, (int32_t)dtype, rank, dims));
   for (int i = 1; i < k->n_in; i++) {
     if (k->in[i]->dtype == dtype && k->in[i]->count == 1) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s must be one number of type %s", i == 1 ? "low" : "high",
-                  ci_dtype_name((int32_t)dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s must be one number of type %s", i == 1 ? "low" : "high",
+                     ci_dtype_name((int32_t)dtype));
   }
-  random_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  random_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->kind = kind;
   p->generator = generator;
   const uint64_t count = (uint64_t)k->out[0]->count;
@@ -47,10 +47,10 @@ static ci_status random_prepare(ci_kernel *k, int kind) {
   return CI_OK;
 }
 
-ci_status prepare_random_uniform(ci_kernel *k) { return random_prepare(k, RANDOM_UNIFORM); }
-ci_status prepare_random_normal(ci_kernel *k) { return random_prepare(k, RANDOM_NORMAL); }
-ci_status prepare_random_truncated_normal(ci_kernel *k) { return random_prepare(k, RANDOM_TRUNCATED); }
-ci_status prepare_random_integer(ci_kernel *k) { return random_prepare(k, RANDOM_INTEGER); }
+ci_status ci_prepare_random_uniform(ci_kernel *k) { return random_prepare(k, RANDOM_UNIFORM); }
+ci_status ci_prepare_random_normal(ci_kernel *k) { return random_prepare(k, RANDOM_NORMAL); }
+ci_status ci_prepare_random_truncated_normal(ci_kernel *k) { return random_prepare(k, RANDOM_TRUNCATED); }
+ci_status ci_prepare_random_integer(ci_kernel *k) { return random_prepare(k, RANDOM_INTEGER); }
 
 struct random_job {
   int kind;
@@ -167,20 +167,20 @@ static void random_truncated_part(void *argument, int64_t begin, int64_t end, in
   }
 }
 
-ci_status run_random(ci_kernel *k) {
+ci_status ci_run_random(ci_kernel *k) {
   const random_plan *p = k->private_memory;
   struct random_job job = {.kind = p->kind, .dtype = k->out[0]->dtype, .count = k->out[0]->count, .y = k->out[0]->data};
   if (p->kind == RANDOM_INTEGER) {
     const int64_t high = ci_read_integer(k->in[2], 0);
     job.low = ci_read_integer(k->in[1], 0);
     if (high <= job.low) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "high is %lld, it must be above low, which is %lld", (long long)high,
-                    (long long)job.low);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "high is %lld, it must be above low, which is %lld", (long long)high,
+                       (long long)job.low);
     }
     job.range = (uint64_t)high - (uint64_t)job.low;
   }
-  CI_TRY(k_draw(k, p->generator, p->blocks, &job.key, &job.counter));
-  k_parallel(k, (int64_t)p->blocks, RANDOM_GRAIN, p->kind == RANDOM_TRUNCATED ? random_truncated_part : random_part,
-             &job);
+  CI_TRY(ci_k_draw(k, p->generator, p->blocks, &job.key, &job.counter));
+  ci_k_parallel(k, (int64_t)p->blocks, RANDOM_GRAIN, p->kind == RANDOM_TRUNCATED ? random_truncated_part : random_part,
+                &job);
   return CI_OK;
 }

@@ -496,22 +496,22 @@ static void rec_direction(rec_job *j) {
   rec_state(j, p->aside, NULL, false);
   if (p->gates == REC_LSTM) rec_state(j, p->c, rec_given(k, REC_C0), false);
   const int64_t each = p->columns * (p->width > 0 ? p->width : 1), rows = p->steps * p->batch;
-  k_parallel(k, rows, REC_PART_WORK / each + 1, rec_input_rows, &in);
+  ci_k_parallel(k, rows, REC_PART_WORK / each + 1, rec_input_rows, &in);
   const int64_t row_work = p->columns * p->hidden; /* of one step */
   if (p->alone) rec_alone(j);
-  else k_parallel(k, p->batch, REC_PART_WORK / row_work / (p->steps > 0 ? p->steps : 1) + 1, rec_rows, j);
+  else ci_k_parallel(k, p->batch, REC_PART_WORK / row_work / (p->steps > 0 ? p->steps : 1) + 1, rec_rows, j);
   if (k->n_out > 1) rec_state(j, p->h, k->out[1]->data, true);
   if (k->n_out > 2) rec_state(j, p->c, k->out[2]->data, true);
 }
 
-ci_status run_recurrent(ci_kernel *k) {
+ci_status ci_run_recurrent(ci_kernel *k) {
   const rec *p = k->private_memory;
   rec_job job = {.k = k, .p = p};
   for (int64_t b = 0; b < p->batch; b++) {
     const int64_t length = rec_length(&job, b);
     if (length >= 0 && length <= p->steps) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "sequence_lens[%lld] is %lld, outside [0, %lld]", (long long)b,
-                  (long long)length, (long long)p->steps);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "sequence_lens[%lld] is %lld, outside [0, %lld]", (long long)b,
+                     (long long)length, (long long)p->steps);
   }
   if (p->batch == 0 || p->hidden == 0) return CI_OK;
   for (int d = 0; d < p->directions; d++) {
@@ -539,8 +539,8 @@ static ci_status rec_find_activation(ci_kernel *k, ci_span text, rec_activation 
     *found = rec_activations[i];
     return CI_OK;
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "attribute activations names no activation of ONNX: '%.*s'",
-                (int)(text.length < 40 ? text.length : 40), text.data == NULL ? "" : text.data);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute activations names no activation of ONNX: '%.*s'",
+                   (int)(text.length < 40 ? text.length : 40), text.data == NULL ? "" : text.data);
 }
 
 static ci_status rec_read_activations(ci_kernel *k, rec *p) {
@@ -548,11 +548,11 @@ static ci_status rec_read_activations(ci_kernel *k, rec *p) {
   const float *alpha, *beta;
   int count, alphas, betas, next_alpha = 0, next_beta = 0;
   const int wanted = p->directions * p->per_direction;
-  CI_TRY(k_attr_strings(k, "activations", &names, &count));
-  CI_TRY(k_attr_floats(k, "activation_alpha", &alpha, &alphas));
-  CI_TRY(k_attr_floats(k, "activation_beta", &beta, &betas));
+  CI_TRY(ci_k_attr_strings(k, "activations", &names, &count));
+  CI_TRY(ci_k_attr_floats(k, "activation_alpha", &alpha, &alphas));
+  CI_TRY(ci_k_attr_floats(k, "activation_beta", &beta, &betas));
   if (count >= 0 && count != wanted) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute activations has %d names, expected %d", count, wanted);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute activations has %d names, expected %d", count, wanted);
   }
   for (int i = 0; i < wanted; i++) {
     const bool sigmoid = p->gates != REC_RNN && i % p->per_direction == 0;
@@ -571,25 +571,27 @@ static ci_status rec_read_attributes(ci_kernel *k, rec *p) {
   const ci_value *r = k->in[REC_R];
   const int64_t columns = r->rank == 3 ? r->dims[2] : 0;
   int64_t hidden = 0;
-  CI_TRY(k_attr_s(k, "direction", "forward", &direction));
-  CI_TRY(k_attr_i(k, "layout", 0, &layout));
-  CI_TRY(k_attr_i(k, "hidden_size", columns, &hidden));
-  if (p->gates == REC_LSTM) CI_TRY(k_attr_i(k, "input_forget", 0, &coupled));
-  if (p->gates == REC_GRU) CI_TRY(k_attr_i(k, "linear_before_reset", 0, &before));
-  CI_TRY(k_attr_f(k, "clip", 0.0, &p->clip));
-  const bool both = k_span_is(direction, "bidirectional");
-  p->backward = k_span_is(direction, "reverse");
-  if (!both && !p->backward && !k_span_is(direction, "forward")) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute direction is '%.*s', expected forward, reverse or bidirectional",
-                  (int)(direction.length < 40 ? direction.length : 40), direction.data == NULL ? "" : direction.data);
+  CI_TRY(ci_k_attr_s(k, "direction", "forward", &direction));
+  CI_TRY(ci_k_attr_i(k, "layout", 0, &layout));
+  CI_TRY(ci_k_attr_i(k, "hidden_size", columns, &hidden));
+  if (p->gates == REC_LSTM) CI_TRY(ci_k_attr_i(k, "input_forget", 0, &coupled));
+  if (p->gates == REC_GRU) CI_TRY(ci_k_attr_i(k, "linear_before_reset", 0, &before));
+  CI_TRY(ci_k_attr_f(k, "clip", 0.0, &p->clip));
+  const bool both = ci_k_span_is(direction, "bidirectional");
+  p->backward = ci_k_span_is(direction, "reverse");
+  if (!both && !p->backward && !ci_k_span_is(direction, "forward")) {
+    return ci_k_fail(
+        k, CI_INVALID_ARGUMENT, "attribute direction is '%.*s', expected forward, reverse or bidirectional",
+        (int)(direction.length < 40 ? direction.length : 40), direction.data == NULL ? "" : direction.data);
   }
   if (layout != 0 && layout != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute layout is %lld, expected 0 or 1", (long long)layout);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute layout is %lld, expected 0 or 1", (long long)layout);
   }
-  if (!(p->clip >= 0.0)) return k_fail(k, CI_INVALID_ARGUMENT, "attribute clip is %g, expected more than 0", p->clip);
+  if (!(p->clip >= 0.0))
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute clip is %g, expected more than 0", p->clip);
   if (r->rank == 3 && hidden != columns) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute hidden_size is %lld, R has %lld columns", (long long)hidden,
-                  (long long)columns);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute hidden_size is %lld, R has %lld columns", (long long)hidden,
+                     (long long)columns);
   }
   p->directions = both ? 2 : 1;
   p->batch_first = layout == 1;
@@ -609,16 +611,16 @@ static ci_status rec_check(ci_kernel *k, const rec *p, int i, const char *name, 
   const bool fits =
       v->rank == rank && v->dtype == wanted.dtype && memcmp(v->dims, dims, (size_t)rank * sizeof *dims) == 0;
   if (fits) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s", name, k_describe(v, found[0], sizeof found[0]),
-                k_describe(&wanted, found[1], sizeof found[1]));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s", name, ci_k_describe(v, found[0], sizeof found[0]),
+                   ci_k_describe(&wanted, found[1], sizeof found[1]));
 }
 
 static ci_status rec_check_inputs(ci_kernel *k, rec *p) {
   const ci_value *x = k->in[REC_X], *r = k->in[REC_R];
   char found[2][160];
   if ((x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) || x->rank != 3 || r->rank != 3) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "X is %s and R is %s, expected float32 or float64 of rank 3",
-                  k_describe(x, found[0], sizeof found[0]), k_describe(r, found[1], sizeof found[1]));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "X is %s and R is %s, expected float32 or float64 of rank 3",
+                     ci_k_describe(x, found[0], sizeof found[0]), ci_k_describe(r, found[1], sizeof found[1]));
   }
   p->dtype = x->dtype;
   p->item = ci_dtype_size(x->dtype);
@@ -627,7 +629,7 @@ static ci_status rec_check_inputs(ci_kernel *k, rec *p) {
   p->width = x->dims[2];
   p->hidden = r->dims[2];
   const int64_t d = p->directions, n = p->hidden;
-  if (n > INT32_MAX) return k_fail(k, CI_INVALID_ARGUMENT, "R has %lld columns", (long long)n);
+  if (n > INT32_MAX) return ci_k_fail(k, CI_INVALID_ARGUMENT, "R has %lld columns", (long long)n);
   p->columns = p->gates * n;
   CI_TRY(rec_check(k, p, REC_W, "W", 3, (int64_t[]){d, p->columns, p->width}));
   CI_TRY(rec_check(k, p, REC_R, "R", 3, (int64_t[]){d, p->columns, n}));
@@ -638,8 +640,8 @@ static ci_status rec_check_inputs(ci_kernel *k, rec *p) {
   CI_TRY(rec_check(k, p, REC_C0, "initial_c", 3, state));
   CI_TRY(rec_check(k, p, REC_P, "P", 2, (int64_t[]){d, 3 * n}));
   const int64_t wide[2][4] = {{p->steps, d, p->batch, n}, {p->batch, p->steps, d, n}};
-  if (k->n_out > 0) CI_TRY(k_out(k, 0, p->dtype, 4, wide[p->batch_first]));
-  for (int i = 1; i < k->n_out; i++) CI_TRY(k_out(k, i, p->dtype, 3, state));
+  if (k->n_out > 0) CI_TRY(ci_k_out(k, 0, p->dtype, 4, wide[p->batch_first]));
+  for (int i = 1; i < k->n_out; i++) CI_TRY(ci_k_out(k, i, p->dtype, 3, state));
   return CI_OK;
 }
 
@@ -669,7 +671,7 @@ static bool rec_matrix_make(ci_kernel *k, const rec *p, rec_matrix *m, int input
   if (m->bytes == 0 || !ci_mul_size(m->bytes, (uint64_t)p->directions, &all)) return m->bytes == 0;
   const rec_fill fill = {m, k->isa, p->directions, p->columns};
   const uint32_t which = (uint32_t)((m->units > 0) << 16 | p->directions << 8 | first << 4 | last);
-  m->packed = k_packed(k, input, CI_PACK_RECURRENT, which, all, rec_fill_packed, &fill);
+  m->packed = ci_k_packed(k, input, CI_PACK_RECURRENT, which, all, rec_fill_packed, &fill);
   return m->packed != NULL || rec_reserve(k, p, &m->copy, (int64_t)(m->bytes / p->item), 1);
 }
 
@@ -690,8 +692,8 @@ static bool rec_is_usual(const rec *p, int direction, bool peepholes) {
 }
 
 static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
-  rec *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  rec *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->gates = gates;
   p->per_direction = per_direction;
   CI_TRY(rec_read_attributes(k, p));
@@ -710,11 +712,11 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
                     rec_reserve(k, p, &p->sums, p->batch, p->columns) &&
                     rec_reserve(k, p, &p->h, p->batch, p->hidden) && rec_reserve(k, p, &p->c, p->batch, p->hidden) &&
                     rec_reserve(k, p, &p->aside, p->batch, p->hidden);
-  if (!fits) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the sequences need more memory than this machine can hold");
+  if (!fits) return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "the sequences need more memory than this machine can hold");
   return CI_OK;
 }
 
-ci_status prepare_rnn(ci_kernel *k) { return rec_prepare(k, REC_RNN, 1); }
-ci_status prepare_gru(ci_kernel *k) { return rec_prepare(k, REC_GRU, 2); }
-ci_status prepare_lstm(ci_kernel *k) { return rec_prepare(k, REC_LSTM, 3); }
+ci_status ci_prepare_rnn(ci_kernel *k) { return rec_prepare(k, REC_RNN, 1); }
+ci_status ci_prepare_gru(ci_kernel *k) { return rec_prepare(k, REC_GRU, 2); }
+ci_status ci_prepare_lstm(ci_kernel *k) { return rec_prepare(k, REC_LSTM, 3); }
 #endif

@@ -36,13 +36,13 @@ static ci_status reduce_axes(ci_kernel *k, bool *reduced) {
   const ci_value *x = k->in[0];
   int64_t axes[CI_MAX_RANK], noop;
   int count = 0;
-  if (k->n_in > 1 && k->in[1] != NULL) CI_TRY(k_known_ints(k, 1, axes, CI_MAX_RANK, &count));
-  CI_TRY(k_attr_i(k, "noop_with_empty_axes", 0, &noop));
+  if (k->n_in > 1 && k->in[1] != NULL) CI_TRY(ci_k_known_ints(k, 1, axes, CI_MAX_RANK, &count));
+  CI_TRY(ci_k_attr_i(k, "noop_with_empty_axes", 0, &noop));
   for (int i = 0; i < x->rank; i++) reduced[i] = count == 0 && noop == 0;
   for (int i = 0; i < count; i++) {
     int axis = 0;
-    CI_TRY(k_axis(k, axes[i], x->rank, &axis));
-    if (reduced[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axes name axis %d twice", axis);
+    CI_TRY(ci_k_axis(k, axes[i], x->rank, &axis));
+    if (reduced[axis]) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axes name axis %d twice", axis);
     reduced[axis] = true;
   }
   return CI_OK;
@@ -121,12 +121,12 @@ static ci_status reduce_out(ci_kernel *k, const bool *reduced) {
   const ci_value *x = k->in[0];
   int64_t keep, dims[CI_MAX_RANK];
   int rank = 0;
-  CI_TRY(k_attr_i(k, "keepdims", 1, &keep));
+  CI_TRY(ci_k_attr_i(k, "keepdims", 1, &keep));
   for (int i = 0; i < x->rank; i++) {
     if (!reduced[i]) dims[rank++] = x->dims[i];
     else if (keep != 0) dims[rank++] = 1;
   }
-  return k_out(k, 0, x->dtype, rank, dims);
+  return ci_k_out(k, 0, x->dtype, rank, dims);
 }
 
 static void reduce_parts(reduce_plan *p) {
@@ -155,13 +155,13 @@ static bool reduce_choose(const ci_kernel *k, reduce_plan *p, int op) {
 
 static ci_status reduce_plan_for(ci_kernel *k, int op, bool mean, const bool *reduced) {
   const ci_value *x = k->in[0];
-  reduce_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  reduce_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->mean = mean;
   p->item = ci_dtype_size(x->dtype);
   if (!reduce_choose(k, p, op)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                     ci_dtype_name(x->dtype));
   }
   reduce_shape(k, p, x, reduced);
   p->empty = x->count == 0;
@@ -184,19 +184,19 @@ static ci_status reduce_prepare(ci_kernel *k, int op, bool mean) {
   return reduce_plan_for(k, op, mean, reduced);
 }
 
-ci_status prepare_reduce_sum(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_SUM, false); }
-ci_status prepare_reduce_mean(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_SUM, true); }
-ci_status prepare_reduce_prod(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_PROD, false); }
-ci_status prepare_reduce_max(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_MAX, false); }
-ci_status prepare_reduce_min(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_MIN, false); }
+ci_status ci_prepare_reduce_sum(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_SUM, false); }
+ci_status ci_prepare_reduce_mean(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_SUM, true); }
+ci_status ci_prepare_reduce_prod(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_PROD, false); }
+ci_status ci_prepare_reduce_max(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_MAX, false); }
+ci_status ci_prepare_reduce_min(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_MIN, false); }
 
 /* The axes that broadcasting a tensor of shape in[1] would repeat. */
-ci_status prepare_sum_to_shape(ci_kernel *k) {
+ci_status ci_prepare_sum_to_shape(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t target[CI_MAX_RANK];
   bool reduced[CI_MAX_RANK] = {false}, any = false;
   int rank = 0;
-  CI_TRY(k_known_ints(k, 1, target, CI_MAX_RANK, &rank));
+  CI_TRY(ci_k_known_ints(k, 1, target, CI_MAX_RANK, &rank));
   const int lead = x->rank - rank;
   bool fits = lead >= 0;
   for (int i = 0; fits && i < x->rank; i++) {
@@ -207,19 +207,19 @@ ci_status prepare_sum_to_shape(ci_kernel *k) {
   }
   if (!fits) {
     char text[160];
-    return k_fail(k, CI_INVALID_ARGUMENT, "a shape of %d sizes does not broadcast to x, which is %s", rank,
-                  k_describe(x, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "a shape of %d sizes does not broadcast to x, which is %s", rank,
+                     ci_k_describe(x, text, sizeof text));
   }
-  CI_TRY(k_out(k, 0, x->dtype, rank, target));
-  if (!any) k_in_place(k, 0, 0);
+  CI_TRY(ci_k_out(k, 0, x->dtype, rank, target));
+  if (!any) ci_k_in_place(k, 0, 0);
   CI_TRY(reduce_plan_for(k, CI_REDUCE_SUM, false, reduced));
   ((reduce_plan *)k->private_memory)->copy_alone = !any;
   return CI_OK;
 }
 
-ci_status run_sum_to_shape(ci_kernel *k) {
+ci_status ci_run_sum_to_shape(ci_kernel *k) {
   const reduce_plan *p = k->private_memory;
-  if (!p->copy_alone) return run_reduce(k);
+  if (!p->copy_alone) return ci_run_reduce(k);
   if (k->out[0]->data != k->in[0]->data && k->out[0]->bytes > 0) {
     memcpy(k->out[0]->data, k->in[0]->data, k->out[0]->bytes);
   }
@@ -231,8 +231,8 @@ static ci_status reduce_prepare_norm(ci_kernel *k, int before, int after) {
   const ci_value *x = k->in[0];
   const bool floating = x->dtype == CI_FLOAT || x->dtype == CI_DOUBLE;
   if (after == CI_AFTER_LOG && !floating) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                     ci_dtype_name(x->dtype));
   }
   CI_TRY(reduce_prepare(k, CI_REDUCE_SUM, false));
   reduce_plan *p = k->private_memory;
@@ -245,11 +245,13 @@ static ci_status reduce_prepare_norm(ci_kernel *k, int before, int after) {
   return CI_OK;
 }
 
-ci_status prepare_reduce_l1(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_ABS, CI_AFTER_NOTHING); }
-ci_status prepare_reduce_l2(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_SQUARE, CI_AFTER_ROOT); }
-ci_status prepare_reduce_sum_square(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_SQUARE, CI_AFTER_NOTHING); }
-ci_status prepare_reduce_log_sum(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_NOTHING, CI_AFTER_LOG); }
-ci_status prepare_reduce_log_sum_exp(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_EXP, CI_AFTER_LOG); }
+ci_status ci_prepare_reduce_l1(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_ABS, CI_AFTER_NOTHING); }
+ci_status ci_prepare_reduce_l2(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_SQUARE, CI_AFTER_ROOT); }
+ci_status ci_prepare_reduce_sum_square(ci_kernel *k) {
+  return reduce_prepare_norm(k, CI_BEFORE_SQUARE, CI_AFTER_NOTHING);
+}
+ci_status ci_prepare_reduce_log_sum(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_NOTHING, CI_AFTER_LOG); }
+ci_status ci_prepare_reduce_log_sum_exp(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_EXP, CI_AFTER_LOG); }
 
 /* ---- runs ---- */
 
@@ -324,7 +326,7 @@ static void reduce_pieces(ci_kernel *k, struct reduce_job *job, char *lists) {
     job->pieces = (job->n + CI_REDUCE_PIECE - 1) / CI_REDUCE_PIECE;
     char *y = job->y;
     job->y = lists;
-    k_parallel(k, p->outer * job->pieces, 8, reduce_piece_part, job);
+    ci_k_parallel(k, p->outer * job->pieces, 8, reduce_piece_part, job);
     job->y = y;
     job->x = lists;
     lists += (size_t)(p->outer * job->pieces) * p->item;
@@ -340,13 +342,13 @@ static void reduce_all(ci_kernel *k, struct reduce_job job, char *lists) {
     const char *x = job.x;
     for (int64_t i = 0; i < p->outer; i++) {
       job.x = x + (size_t)(i * p->n * p->inner) * p->item;
-      k_parallel(k, p->inner, p->column_grain, reduce_column_part, &job);
+      ci_k_parallel(k, p->inner, p->column_grain, reduce_column_part, &job);
       job.y += (size_t)p->inner * p->item;
     }
   } else if (p->outer <= p->grain) {
     reduce_outer_part(&job, 0, p->outer, 0);
   } else {
-    k_parallel(k, p->outer, p->grain, reduce_outer_part, &job);
+    ci_k_parallel(k, p->outer, p->grain, reduce_outer_part, &job);
   }
 }
 
@@ -359,7 +361,7 @@ static void reduce_tops(ci_kernel *k, const reduce_plan *p, const char *x, char 
   ci_reduce_finite(k->in[0]->dtype, top, k->out[0]->count);
 }
 
-ci_status run_reduce(ci_kernel *k) {
+ci_status ci_run_reduce(ci_kernel *k) {
   const reduce_plan *p = k->private_memory;
   struct reduce_job job = {.p = p, .x = k->in[0]->data, .y = k->out[0]->data, .n = p->n};
   char *top = k->scratch, *copy = p->top_bytes > 0 ? top + p->top_bytes : top, *lists = copy;

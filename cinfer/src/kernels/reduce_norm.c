@@ -51,7 +51,7 @@ static void norm_part(void *argument, int64_t begin, int64_t end, int thread) {
 
 void ci_reduce_before(ci_kernel *k, struct ci_reduce_map *m, int64_t count) {
   m->k = k;
-  k_parallel(k, count, NORM_GRAIN, norm_part, m);
+  ci_k_parallel(k, count, NORM_GRAIN, norm_part, m);
 }
 
 /* What is no number to subtract becomes 0. */

@@ -15,26 +15,26 @@ typedef struct regex_lists { /* in scratch: step numbers, as many as there are s
 enum { REGEX_LISTS = 5 }; /* `waiting` holds two for each step */
 
 /* The program and its lists are one block. */
-ci_status prepare_regex_full_match(ci_kernel *k) {
+ci_status ci_prepare_regex_full_match(ci_kernel *k) {
   static const char missing[] = "";
   regex_program sizes = {0};
   ci_span pattern;
   CI_TRY(ci_text_input(k, 0));
-  CI_TRY(k_attr_s(k, "pattern", missing, &pattern));
-  if (pattern.data == missing) return k_fail(k, CI_INVALID_ARGUMENT, "attribute pattern is missing");
+  CI_TRY(ci_k_attr_s(k, "pattern", missing, &pattern));
+  if (pattern.data == missing) return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute pattern is missing");
   CI_TRY(ci_regex_parse(k, pattern, &sizes));
   const size_t steps = (size_t)sizes.step_count * sizeof *sizes.steps;
   const size_t ranges = (size_t)sizes.range_count * sizeof *sizes.ranges;
   const size_t classes = (size_t)sizes.class_count * sizeof *sizes.classes;
-  regex_program *p = k_private(k, sizeof *p + steps + ranges + classes);
-  if (p == NULL) return k_no_memory(k);
+  regex_program *p = ci_k_private(k, sizeof *p + steps + ranges + classes);
+  if (p == NULL) return ci_k_no_memory(k);
   char *memory = (char *)(p + 1);
   p->steps = (regex_step *)(void *)memory;
   p->ranges = (regex_range *)(void *)(memory + steps);
   p->classes = (regex_class *)(void *)(memory + steps + ranges);
   CI_TRY(ci_regex_parse(k, pattern, p));
   k->scratch_bytes = REGEX_LISTS * (size_t)p->step_count * sizeof(int32_t);
-  return k_out_like(k, 0, CI_BOOL, k->in[0]);
+  return ci_k_out_like(k, 0, CI_BOOL, k->in[0]);
 }
 
 /* ---- characters ---- */
@@ -123,7 +123,7 @@ static bool regex_matches(const regex_program *p, regex_lists *l, ci_string text
   return false;
 }
 
-ci_status run_regex_full_match(ci_kernel *k) {
+ci_status ci_run_regex_full_match(ci_kernel *k) {
   const regex_program *p = k->private_memory;
   const ci_string *x = k->in[0]->data;
   const size_t n = (size_t)p->step_count;
@@ -133,7 +133,7 @@ ci_status run_regex_full_match(ci_kernel *k) {
   memset(l.seen, 0, n * sizeof *l.seen);
   for (int64_t i = 0; i < k->in[0]->count; i++) {
     if (!ci_utf8_valid((ci_span){x[i].data, x[i].length})) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "text %lld is no UTF-8", (long long)i);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "text %lld is no UTF-8", (long long)i);
     }
     ((uint8_t *)k->out[0]->data)[i] = regex_matches(p, &l, x[i]);
   }

@@ -28,8 +28,8 @@ static ci_status regex_wrong(const regex_reader *r, const char *what) {
   int place = 0;
   for (const char *at = r->begin; at < r->at; place++) (void)ci_utf8_next(&at);
   const size_t length = (size_t)(r->end - r->begin);
-  return k_fail(r->k, CI_INVALID_ARGUMENT, "pattern '%.*s', character %d: %s", (int)(length < 100 ? length : 100),
-                length > 0 ? r->begin : "", place, what);
+  return ci_k_fail(r->k, CI_INVALID_ARGUMENT, "pattern '%.*s', character %d: %s", (int)(length < 100 ? length : 100),
+                   length > 0 ? r->begin : "", place, what);
 }
 
 /* ---- characters ---- */
@@ -217,10 +217,10 @@ static ci_status regex_escaped(regex_reader *r, uint32_t *c) {
   if (letter >= '0' && letter <= '7') return regex_octal(r, c);
   if (letter == 'x') return regex_hexadecimal(r, c);
   if (letter == 'p' || letter == 'P' || letter == 'C') {
-    return k_fail(r->k, CI_UNIMPLEMENTED,
-                  "the pattern has \\%c, which is not there; list the ranges of characters in "
-                  "brackets",
-                  (int)letter);
+    return ci_k_fail(r->k, CI_UNIMPLEMENTED,
+                     "the pattern has \\%c, which is not there; list the ranges of characters in "
+                     "brackets",
+                     (int)letter);
   }
   if (letter < 128 && !ci_regex_in_group(REGEX_ALNUM, letter)) return CI_OK;
   return regex_wrong(r, "RE2 has no such escape");
@@ -266,7 +266,7 @@ static ci_status regex_named(regex_reader *r, regex_class *to, bool *taken) {
   for (end = begin; end != r->end && *end >= 'a' && *end <= 'z';) end++;
   if (r->end - end < 2 || end[0] != ':' || end[1] != ']') return CI_OK;
   for (int32_t i = 0; i < REGEX_PERL_SPACE; i++) {
-    if (!k_span_is((ci_span){begin, (size_t)(end - begin)}, regex_group_names[i])) continue;
+    if (!ci_k_span_is((ci_span){begin, (size_t)(end - begin)}, regex_group_names[i])) continue;
     *taken = true;
     r->at = end + 2;
     return regex_add_group(r, to, i, others);
@@ -477,7 +477,7 @@ ci_status ci_regex_parse(ci_kernel *k, ci_span pattern, regex_program *program) 
   const char *text = pattern.length > 0 ? pattern.data : "";
   regex_reader r = {.k = k, .to = program, .begin = text, .at = text, .end = text + pattern.length};
   program->step_count = program->class_count = program->range_count = 0;
-  if (!ci_utf8_valid(pattern)) return k_fail(k, CI_INVALID_ARGUMENT, "the pattern is no UTF-8");
+  if (!ci_utf8_valid(pattern)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the pattern is no UTF-8");
   r.open[0] = (regex_group){0, REGEX_NONE, REGEX_NONE, 0, false};
   while (r.at != r.end) CI_TRY(regex_one(&r));
   if (r.depth > 0) return regex_wrong(&r, "a '(' is not closed");

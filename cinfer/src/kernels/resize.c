@@ -34,12 +34,12 @@ typedef struct resize_plan {
 
 static ci_status resize_word(ci_kernel *k, const char *name, const char *const *words, int64_t *number) {
   ci_span found;
-  CI_TRY(k_attr_s(k, name, words[0], &found));
+  CI_TRY(ci_k_attr_s(k, name, words[0], &found));
   for (*number = 0; words[*number] != NULL; ++*number) {
-    if (k_span_is(found, words[*number])) return CI_OK;
+    if (ci_k_span_is(found, words[*number])) return CI_OK;
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is '%.*s', expected '%s' or another of its words", name,
-                (int)(found.length < 40 ? found.length : 40), found.data, words[0]);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is '%.*s', expected '%s' or another of its words", name,
+                   (int)(found.length < 40 ? found.length : 40), found.data, words[0]);
 }
 
 enum { RS_HALF_PIXEL, RS_SYMMETRIC, RS_PYTORCH, RS_ALIGN_CORNERS, RS_ASYMMETRIC, RS_CROP };
@@ -57,23 +57,23 @@ static ci_status resize_attributes(ci_kernel *k, resize_plan *p) {
   CI_TRY(resize_word(k, "coordinate_transformation_mode", resize_coordinates, &p->coordinates));
   CI_TRY(resize_word(k, "nearest_mode", resize_nearest, &p->nearest));
   CI_TRY(resize_word(k, "keep_aspect_ratio_policy", resize_policies, &p->policy));
-  CI_TRY(k_attr_i(k, "antialias", 0, &p->antialias));
-  CI_TRY(k_attr_i(k, "exclude_outside", 0, &p->exclude));
-  CI_TRY(k_attr_f(k, "cubic_coeff_a", -0.75, &p->cubic_a));
-  return k_attr_f(k, "extrapolation_value", 0.0, &p->extrapolation);
+  CI_TRY(ci_k_attr_i(k, "antialias", 0, &p->antialias));
+  CI_TRY(ci_k_attr_i(k, "exclude_outside", 0, &p->exclude));
+  CI_TRY(ci_k_attr_f(k, "cubic_coeff_a", -0.75, &p->cubic_a));
+  return ci_k_attr_f(k, "extrapolation_value", 0.0, &p->extrapolation);
 }
 
 static ci_status resize_axes(ci_kernel *k, int rank, int *axes, int *count) {
   const int64_t *given = NULL;
   int found = -1;
   bool seen[CI_MAX_RANK] = {false};
-  CI_TRY(k_attr_ints(k, "axes", &given, &found));
-  if (found > rank) return k_fail(k, CI_INVALID_ARGUMENT, "%d axes for an input of rank %d", found, rank);
+  CI_TRY(ci_k_attr_ints(k, "axes", &given, &found));
+  if (found > rank) return ci_k_fail(k, CI_INVALID_ARGUMENT, "%d axes for an input of rank %d", found, rank);
   *count = found < 0 ? rank : found;
   for (int i = 0; i < *count; i++) {
     axes[i] = i;
-    if (found >= 0) CI_TRY(k_axis(k, given[i], rank, &axes[i]));
-    if (seen[axes[i]]) return k_fail(k, CI_INVALID_ARGUMENT, "axes name axis %d twice", axes[i]);
+    if (found >= 0) CI_TRY(ci_k_axis(k, given[i], rank, &axes[i]));
+    if (seen[axes[i]]) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axes name axis %d twice", axes[i]);
     seen[axes[i]] = true;
   }
   return CI_OK;
@@ -96,22 +96,22 @@ static ci_status resize_vector(ci_kernel *k, int i, const char *name, bool whole
   const bool type =
       whole ? v->dtype == CI_INT64 || v->dtype == CI_INT32 : v->dtype == CI_FLOAT || v->dtype == CI_DOUBLE;
   if (!type || v->rank != 1 || v->count != count) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld numbers of type %s, expected %d %s", name, (long long)v->count,
-                  ci_dtype_name(v->dtype), count, whole ? "integers" : "floats");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld numbers of type %s, expected %d %s", name,
+                     (long long)v->count, ci_dtype_name(v->dtype), count, whole ? "integers" : "floats");
   }
-  return k_known(k, i) ? CI_OK : CI_PENDING;
+  return ci_k_known(k, i) ? CI_OK : CI_PENDING;
 }
 
 static ci_status resize_sizes(ci_kernel *k, resize_plan *p, int at, const int *axes, int count) {
   const ci_value *roi = resize_input(k, at), *scales = resize_input(k, at + 1), *sizes = resize_input(k, at + 2);
   double common = -1.0;
   if ((scales != NULL) == (sizes != NULL) && count > 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "expected scales or sizes, %d numbers, and not both", count);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "expected scales or sizes, %d numbers, and not both", count);
   }
   if (scales != NULL) CI_TRY(resize_vector(k, at + 1, "scales", false, count));
   if (sizes != NULL) CI_TRY(resize_vector(k, at + 2, "sizes", true, count));
   const bool crop = p->coordinates == RS_CROP;
-  if (crop && roi == NULL) return k_fail(k, CI_INVALID_ARGUMENT, "roi is absent, tf_crop_and_resize needs it");
+  if (crop && roi == NULL) return ci_k_fail(k, CI_INVALID_ARGUMENT, "roi is absent, tf_crop_and_resize needs it");
   if (crop) CI_TRY(resize_vector(k, at, "roi", false, 2 * count));
   for (int i = 0; i < count; i++) {
     resize_axis *a = &p->axis[axes[i]];
@@ -136,8 +136,8 @@ static ci_status resize_sizes(ci_kernel *k, resize_plan *p, int at, const int *a
       out = ci_floor(a->exact + 0.5);
     }
     if (!(out >= 0.0 && out < 2147483648.0) || (out > 0.0 && a->size == 0)) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "axis %d of size %lld cannot be resized: scales or sizes ask for %g",
-                    axes[i], (long long)a->size, out);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %d of size %lld cannot be resized: scales or sizes ask for %g",
+                       axes[i], (long long)a->size, out);
     }
     a->out = (int64_t)out;
   }
@@ -156,8 +156,8 @@ static ci_status resize_taps(ci_kernel *k, const resize_plan *p, resize_axis *a)
   a->narrow = p->antialias != 0 && a->scale < 1.0 ? a->scale : 1.0;
   const double first = ci_floor(-reach / a->narrow) + 1.0, taps = 2.0 - 2.0 * first;
   if (!(taps < (double)RS_MOST_TAPS && taps <= 4.0 * (double)a->size + 64.0)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the scale %g of an axis of size %lld is too small", a->scale,
-                  (long long)a->size);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the scale %g of an axis of size %lld is too small", a->scale,
+                     (long long)a->size);
   }
   a->first = (int64_t)first;
   a->taps = (int64_t)taps;
@@ -245,7 +245,8 @@ static ci_status resize_layout(ci_kernel *k, resize_plan *head, int32_t dtype) {
   size_t bytes = sizeof *head, largest = 0, item = head->mode == RS_NEAREST ? ci_dtype_size(dtype) : sizeof(double);
   for (int i = 0; i < head->rank && !resize_is_empty(head); i++) { /* else nothing is read, whatever the other sizes */
     CI_TRY(resize_taps(k, head, &head->axis[i]));
-    if (!resize_table_bytes(&head->axis[i], &bytes)) return k_fail(k, CI_RESOURCE_EXHAUSTED, "axis %d is too large", i);
+    if (!resize_table_bytes(&head->axis[i], &bytes))
+      return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "axis %d is too large", i);
     if (head->axis[i].taps > 0) head->order[head->changes++] = i;
   }
   if (head->mode == RS_NEAREST && !head->transposed) { /* moves alone: the small lines first, then whole ones */
@@ -262,13 +263,13 @@ static ci_status resize_layout(ci_kernel *k, resize_plan *head, int32_t dtype) {
       for (int q = 0; q <= pass; q++) done |= head->order[q] == i;
       if (!ci_mul_size(stage, (uint64_t)(done ? head->axis[i].out : head->axis[i].size), &stage)) stage = SIZE_MAX;
     }
-    if (stage > PTRDIFF_MAX / 4) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the resized input is too large");
+    if (stage > PTRDIFF_MAX / 4) return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "the resized input is too large");
     largest = stage > largest ? stage : largest;
   }
   head->buffer = ci_round_up(largest, 64);
   k->scratch_bytes = 2 * head->buffer;
-  resize_plan *p = k_private(k, bytes);
-  if (p == NULL) return k_no_memory(k);
+  resize_plan *p = ci_k_private(k, bytes);
+  if (p == NULL) return ci_k_no_memory(k);
   *p = *head;
   char *memory = (char *)(p + 1);
   for (int i = 0; i < p->rank; i++) {
@@ -297,36 +298,36 @@ static ci_status resize_plan_make(ci_kernel *k, resize_plan *p, const int64_t *d
   return resize_sizes(k, p, at, axes, count);
 }
 
-ci_status prepare_resize(ci_kernel *k) {
+ci_status ci_prepare_resize(ci_kernel *k) {
   const ci_value *x = k->in[0];
   resize_plan plan = {.transposed = false};
   int64_t dims[CI_MAX_RANK];
   if (x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE && !ci_is_integer(x->dtype)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for numbers", ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for numbers", ci_dtype_name(x->dtype));
   }
   CI_TRY(resize_plan_make(k, &plan, x->dims, x->rank, 1));
   for (int i = 0; i < x->rank; i++) dims[i] = plan.axis[i].out;
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   return resize_layout(k, &plan, x->dtype);
 }
 
-ci_status prepare_resize_grad(ci_kernel *k) {
+ci_status ci_prepare_resize_grad(ci_kernel *k) {
   const ci_value *dy = k->in[1];
   resize_plan plan = {.transposed = true};
   int64_t dims[CI_MAX_RANK];
   int rank = 0;
   char text[160];
   if (dy->dtype != CI_FLOAT && dy->dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for floats", ci_dtype_name(dy->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for floats", ci_dtype_name(dy->dtype));
   }
-  CI_TRY(k_known_ints(k, 0, dims, CI_MAX_RANK, &rank));
-  CI_TRY(k_out(k, 0, dy->dtype, rank, dims));
+  CI_TRY(ci_k_known_ints(k, 0, dims, CI_MAX_RANK, &rank));
+  CI_TRY(ci_k_out(k, 0, dy->dtype, rank, dims));
   CI_TRY(resize_plan_make(k, &plan, dims, rank, 2));
   bool same = dy->rank == rank;
   for (int i = 0; i < rank && same; i++) same = dy->dims[i] == plan.axis[i].out;
   if (!same) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected another shape from x_shape and the sizes",
-                  k_describe(dy, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected another shape from x_shape and the sizes",
+                     ci_k_describe(dy, text, sizeof text));
   }
   return resize_layout(k, &plan, CI_DOUBLE);
 }
@@ -504,11 +505,11 @@ static void resize_step(ci_kernel *k, const resize_plan *p, int axis, int64_t *s
   const int64_t outer = ci_product(shape, 0, axis);
   const int64_t work = pass.inner * a->taps * (p->transposed ? a->out : 1);
   shape[axis] = p->transposed ? a->size : a->out;
-  k_parallel(k, p->transposed ? outer : outer * a->out, (1 << 15) / (work > 0 ? work : 1) + 1,
-             copies          ? resize_copies
-             : p->transposed ? resize_spreads
-                             : resize_sums,
-             &pass);
+  ci_k_parallel(k, p->transposed ? outer : outer * a->out, (1 << 15) / (work > 0 ? work : 1) + 1,
+                copies          ? resize_copies
+                : p->transposed ? resize_spreads
+                                : resize_sums,
+                &pass);
 }
 
 static ci_status resize_run(ci_kernel *k, const ci_value *x) {
@@ -548,5 +549,5 @@ static ci_status resize_run(ci_kernel *k, const ci_value *x) {
   return CI_OK;
 }
 
-ci_status run_resize(ci_kernel *k) { return resize_run(k, k->in[0]); }
-ci_status run_resize_grad(ci_kernel *k) { return resize_run(k, k->in[1]); }
+ci_status ci_run_resize(ci_kernel *k) { return resize_run(k, k->in[0]); }
+ci_status ci_run_resize_grad(ci_kernel *k) { return resize_run(k, k->in[1]); }

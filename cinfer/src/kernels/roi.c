@@ -35,45 +35,45 @@ static ci_status roi_prepare(ci_kernel *k, bool grad) {
   ci_span mode, coordinates;
   int64_t oh, ow, ratio;
   double scale;
-  CI_TRY(k_attr_s(k, "mode", "avg", &mode));
-  CI_TRY(k_attr_s(k, "coordinate_transformation_mode", "half_pixel", &coordinates));
-  CI_TRY(k_attr_i(k, "output_height", 1, &oh));
-  CI_TRY(k_attr_i(k, "output_width", 1, &ow));
-  CI_TRY(k_attr_i(k, "sampling_ratio", 0, &ratio));
-  CI_TRY(k_attr_f(k, "spatial_scale", 1.0, &scale));
+  CI_TRY(ci_k_attr_s(k, "mode", "avg", &mode));
+  CI_TRY(ci_k_attr_s(k, "coordinate_transformation_mode", "half_pixel", &coordinates));
+  CI_TRY(ci_k_attr_i(k, "output_height", 1, &oh));
+  CI_TRY(ci_k_attr_i(k, "output_width", 1, &ow));
+  CI_TRY(ci_k_attr_i(k, "sampling_ratio", 0, &ratio));
+  CI_TRY(ci_k_attr_f(k, "spatial_scale", 1.0, &scale));
   if ((x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) || rois->dtype != x->dtype) {
-    return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s by %s, only for one float type",
-                  ci_dtype_name(x->dtype), ci_dtype_name(rois->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s by %s, only for one float type",
+                     ci_dtype_name(x->dtype), ci_dtype_name(rois->dtype));
   }
   if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != 4 || !ci_is_integer(batch->dtype) || batch->rank != 1 ||
       batch->dims[0] != rois->dims[0]) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "expected x (n, c, h, w), rois (r, 4) and integer batch_indices (r)");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "expected x (n, c, h, w), rois (r, 4) and integer batch_indices (r)");
   }
   if (oh < 1 || ow < 1 || oh >= 1 << 24 || ow >= 1 << 24 || ratio < 0 || ratio >= 1 << 16) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "output_height %lld, output_width %lld or sampling_ratio %lld is out of range", (long long)oh,
-                  (long long)ow, (long long)ratio);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "output_height %lld, output_width %lld or sampling_ratio %lld is out of range", (long long)oh,
+                     (long long)ow, (long long)ratio);
   }
-  const bool maximum = k_span_is(mode, "max"), half = k_span_is(coordinates, "half_pixel");
-  if ((!maximum && !k_span_is(mode, "avg")) || (!half && !k_span_is(coordinates, "output_half_pixel"))) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "mode is none of avg and max, or coordinate_transformation_mode none of "
-                  "half_pixel and output_half_pixel");
+  const bool maximum = ci_k_span_is(mode, "max"), half = ci_k_span_is(coordinates, "half_pixel");
+  if ((!maximum && !ci_k_span_is(mode, "avg")) || (!half && !ci_k_span_is(coordinates, "output_half_pixel"))) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "mode is none of avg and max, or coordinate_transformation_mode none of "
+                     "half_pixel and output_half_pixel");
   }
-  roi_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  roi_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   *p = (roi_plan){maximum, half, grad, x->dims[1], x->dims[2], x->dims[3], oh, ow, ratio, rois->dims[0], scale};
   const int64_t dims[4] = {p->rois, p->channels, oh, ow};
-  if (!grad) return k_out(k, 0, x->dtype, 4, dims);
+  if (!grad) return ci_k_out(k, 0, x->dtype, 4, dims);
   const ci_value *dy = k->in[3];
   if (dy->dtype != x->dtype || dy->rank != 4 || memcmp(dy->dims, dims, sizeof dims) != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "dy must have the result's type and shape");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy must have the result's type and shape");
   }
-  return k_out_like(k, 0, x->dtype, x);
+  return ci_k_out_like(k, 0, x->dtype, x);
 }
 
-ci_status prepare_roi_align(ci_kernel *k) { return roi_prepare(k, false); }
-ci_status prepare_roi_align_grad(ci_kernel *k) { return roi_prepare(k, true); }
+ci_status ci_prepare_roi_align(ci_kernel *k) { return roi_prepare(k, false); }
+ci_status ci_prepare_roi_align_grad(ci_kernel *k) { return roi_prepare(k, true); }
 
 /* Below and above neighbour of a coordinate and the part of the upper one. */
 static void roi_side(double v, int64_t n, int64_t *low, int64_t *high, double *part) {
@@ -164,46 +164,46 @@ static void roi_channels(void *argument, int64_t begin, int64_t end, int thread)
   }
 }
 
-ci_status run_roi_align(ci_kernel *k) {
+ci_status ci_run_roi_align(ci_kernel *k) {
   const roi_plan *p = k->private_memory;
   for (int64_t r = 0; r < p->rois; r++) {
     const int64_t n = ci_read_integer(k->in[2], r);
     const roi_box b = roi_box_of(p, k->in[1], r);
     if (n < 0 || n >= k->in[0]->dims[0]) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "batch index %lld of region %lld is outside [0, %lld)", (long long)n,
-                    (long long)r, (long long)k->in[0]->dims[0]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "batch index %lld of region %lld is outside [0, %lld)", (long long)n,
+                       (long long)r, (long long)k->in[0]->dims[0]);
     }
     if (b.rows * b.columns > ROI_MOST_SAMPLES) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "region %lld takes %lld x %lld samples for a bin, the limit is 2^22",
-                    (long long)r, (long long)b.rows, (long long)b.columns);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "region %lld takes %lld x %lld samples for a bin, the limit is 2^22",
+                       (long long)r, (long long)b.rows, (long long)b.columns);
     }
   }
   if (k->out[0]->bytes > 0) memset(k->out[0]->data, 0, k->out[0]->bytes);
-  if (k->in[0]->count > 0 && p->rois > 0) k_parallel(k, p->channels, 1, roi_channels, k);
+  if (k->in[0]->count > 0 && p->rois > 0) ci_k_parallel(k, p->channels, 1, roi_channels, k);
   return CI_OK;
 }
 
 /* ---- MaxRoiPool ---- */
 
-ci_status prepare_max_roi_pool(ci_kernel *k) {
+ci_status ci_prepare_max_roi_pool(ci_kernel *k) {
   const ci_value *x = k->in[0], *rois = k->in[1];
   const int64_t *shape = NULL;
   int count = -1;
   double scale;
-  CI_TRY(k_attr_ints(k, "pooled_shape", &shape, &count));
-  CI_TRY(k_attr_f(k, "spatial_scale", 1.0, &scale));
+  CI_TRY(ci_k_attr_ints(k, "pooled_shape", &shape, &count));
+  CI_TRY(ci_k_attr_f(k, "spatial_scale", 1.0, &scale));
   if (count != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] >= 1 << 24 || shape[1] >= 1 << 24) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "pooled_shape must be height and width");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "pooled_shape must be height and width");
   }
   if ((x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) || rois->dtype != x->dtype) {
-    return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s by %s, only for one float type",
-                  ci_dtype_name(x->dtype), ci_dtype_name(rois->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s by %s, only for one float type",
+                     ci_dtype_name(x->dtype), ci_dtype_name(rois->dtype));
   }
   if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != 5) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "expected x (n, c, h, w) and rois (r, 5)");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "expected x (n, c, h, w) and rois (r, 5)");
   }
-  roi_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  roi_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   *p = (roi_plan){.channels = x->dims[1],
                   .h = x->dims[2],
                   .w = x->dims[3],
@@ -211,7 +211,7 @@ ci_status prepare_max_roi_pool(ci_kernel *k) {
                   .ow = shape[1],
                   .rois = rois->dims[0],
                   .scale = scale};
-  return k_out(k, 0, x->dtype, 4, (const int64_t[]){p->rois, p->channels, p->oh, p->ow});
+  return ci_k_out(k, 0, x->dtype, 4, (const int64_t[]){p->rois, p->channels, p->oh, p->ow});
 }
 
 /* Bin i of `out` between two ends, which are rounded half away from 0, within [0, n). */
@@ -237,7 +237,7 @@ static double roi_largest(const ci_value *x, int64_t plane, int64_t w, const int
   return best;
 }
 
-ci_status run_max_roi_pool(ci_kernel *k) {
+ci_status ci_run_max_roi_pool(ci_kernel *k) {
   const roi_plan *p = k->private_memory;
   const ci_value *x = k->in[0];
   for (int64_t r = 0; r < p->rois; r++) {
@@ -248,7 +248,7 @@ ci_status run_max_roi_pool(ci_kernel *k) {
       good = good && (i > 0 ? fabs(box[i]) < 1e9 : box[0] >= 0.0 && box[0] < (double)x->dims[0]);
     }
     if (!good) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "region %lld: its image or corners do not exist", (long long)r);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "region %lld: its image or corners do not exist", (long long)r);
     }
     for (int64_t o = 0; o < p->channels * p->oh * p->ow; o++) {
       const int64_t c = o / p->ow / p->oh, plane = ((int64_t)box[0] * p->channels + c) * p->h * p->w;

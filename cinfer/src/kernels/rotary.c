@@ -22,34 +22,34 @@ static ci_status rotary_angles(ci_kernel *k, const rotary_plan *p) {
                           ? c->rank == 2 && c->dims[1] == p->half && c->dims[0] == k->in[1]->dims[0]
                           : c->rank == 3 && c->dims[0] == p->n && c->dims[1] == p->length && c->dims[2] == p->half;
     if (fits) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s%lld]", i == 1 ? "cos_cache" : "sin_cache",
-                  k_describe(c, found, sizeof found), places != NULL ? "[positions, " : "[n, length, ",
-                  (long long)p->half);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s%lld]", i == 1 ? "cos_cache" : "sin_cache",
+                     ci_k_describe(c, found, sizeof found), places != NULL ? "[positions, " : "[n, length, ",
+                     (long long)p->half);
   }
   if (places == NULL ||
       (places->dtype == CI_INT64 && places->rank == 2 && places->dims[0] == p->n && places->dims[1] == p->length)) {
     return CI_OK;
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "position_ids is %s, expected int64[%lld,%lld]",
-                k_describe(places, found, sizeof found), (long long)p->n, (long long)p->length);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "position_ids is %s, expected int64[%lld,%lld]",
+                   ci_k_describe(places, found, sizeof found), (long long)p->n, (long long)p->length);
 }
 
-ci_status prepare_rotary_embedding(ci_kernel *k) {
+ci_status ci_prepare_rotary_embedding(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t interleaved, heads, rotary;
   char found[160];
-  rotary_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  rotary_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_same_floats(k, 3));
-  CI_TRY(k_attr_i(k, "interleaved", 0, &interleaved));
-  CI_TRY(k_attr_i(k, "num_heads", 0, &heads));
-  CI_TRY(k_attr_i(k, "rotary_embedding_dim", 0, &rotary));
+  CI_TRY(ci_k_attr_i(k, "interleaved", 0, &interleaved));
+  CI_TRY(ci_k_attr_i(k, "num_heads", 0, &heads));
+  CI_TRY(ci_k_attr_i(k, "rotary_embedding_dim", 0, &rotary));
   const bool flat = x->rank == 3;
   if (x->rank == 4) heads = x->dims[1];
   if ((x->rank != 4 && !flat) || (flat && (heads < 1 || x->dims[2] % heads != 0))) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "x is %s and num_heads %lld, expected rank 4, or rank 3 whose last axis num_heads divides",
-                  k_describe(x, found, sizeof found), (long long)heads);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "x is %s and num_heads %lld, expected rank 4, or rank 3 whose last axis num_heads divides",
+                     ci_k_describe(x, found, sizeof found), (long long)heads);
   }
   p->interleaved = interleaved != 0;
   p->item = ci_dtype_size(x->dtype);
@@ -59,13 +59,13 @@ ci_status prepare_rotary_embedding(ci_kernel *k) {
   p->size = flat ? x->dims[2] / heads : x->dims[3];
   if (rotary == 0) rotary = p->size;
   if (rotary < 0 || rotary % 2 != 0 || rotary > p->size) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "%lld numbers of a head are rotated, expected an even number up to its size, %lld", (long long)rotary,
-                  (long long)p->size);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "%lld numbers of a head are rotated, expected an even number up to its size, %lld",
+                     (long long)rotary, (long long)p->size);
   }
   p->half = rotary / 2;
   CI_TRY(rotary_angles(k, p));
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   if (x->count == 0) return CI_OK;
   p->step[0] = (ptrdiff_t)(x->count / p->n);
   p->step[1] = (ptrdiff_t)(flat ? p->size : p->length * p->size);
@@ -111,16 +111,16 @@ static void rotary_part(void *argument, int64_t begin, int64_t end, int thread) 
   }
 }
 
-ci_status run_rotary_embedding(ci_kernel *k) {
+ci_status ci_run_rotary_embedding(ci_kernel *k) {
   const rotary_plan *p = k->private_memory;
   const ci_value *places = k->n_in > 3 ? k->in[3] : NULL;
   for (int64_t i = 0; places != NULL && i < places->count; i++) {
     const int64_t place = ((const int64_t *)places->data)[i];
     if (place >= 0 && place < k->in[1]->dims[0]) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "position_ids has %lld, which is outside [0, %lld)", (long long)place,
-                  (long long)k->in[1]->dims[0]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "position_ids has %lld, which is outside [0, %lld)", (long long)place,
+                     (long long)k->in[1]->dims[0]);
   }
-  if (p->rows > 0) k_parallel(k, p->rows, p->grain, rotary_part, k);
+  if (p->rows > 0) ci_k_parallel(k, p->rows, p->grain, rotary_part, k);
   return CI_OK;
 }
 #endif

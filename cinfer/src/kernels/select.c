@@ -17,24 +17,25 @@ static int64_t select_clamp(int64_t value, int64_t low, int64_t high) {
 
 /* ---- Trilu: of every matrix the part on one side of diagonal k ---- */
 
-ci_status prepare_trilu(ci_kernel *k) {
+ci_status ci_prepare_trilu(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t *upper = k_private(k, sizeof *upper);
+  int64_t *upper = ci_k_private(k, sizeof *upper);
   char text[128];
-  if (upper == NULL) return k_no_memory(k);
-  CI_TRY(k_attr_i(k, "upper", 1, upper));
+  if (upper == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_k_attr_i(k, "upper", 1, upper));
   if (x->rank < 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected rank 2 or more", k_describe(x, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected rank 2 or more",
+                     ci_k_describe(x, text, sizeof text));
   }
   if (k->n_in > 1 && k->in[1] != NULL && (k->in[1]->dtype != CI_INT64 || k->in[1]->count != 1)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "k is %s, expected one int64", k_describe(k->in[1], text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "k is %s, expected one int64", ci_k_describe(k->in[1], text, sizeof text));
   }
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
-  k_in_place(k, 0, 0);
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
+  ci_k_in_place(k, 0, 0);
   return CI_OK;
 }
 
-ci_status run_trilu(ci_kernel *k) {
+ci_status ci_run_trilu(ci_kernel *k) {
   const ci_value *x = k->in[0];
   const bool upper = *(const int64_t *)k->private_memory != 0;
   const size_t item = ci_dtype_size(x->dtype);
@@ -63,25 +64,25 @@ typedef struct select_eye {
   ci_caster caster; /* of the ones */
 } select_eye;
 
-ci_status prepare_eye_like(ci_kernel *k) {
+ci_status ci_prepare_eye_like(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  select_eye *eye = k_private(k, sizeof *eye);
+  select_eye *eye = ci_k_private(k, sizeof *eye);
   int64_t dtype = 0;
-  if (eye == NULL) return k_no_memory(k);
-  CI_TRY(k_attr_i(k, "k", 0, &eye->diagonal));
-  CI_TRY(k_attr_i(k, "dtype", x->dtype, &dtype));
+  if (eye == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_k_attr_i(k, "k", 0, &eye->diagonal));
+  CI_TRY(ci_k_attr_i(k, "dtype", x->dtype, &dtype));
   if (x->rank != 2) {
     char text[128];
-    return k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected a matrix", k_describe(x, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected a matrix", ci_k_describe(x, text, sizeof text));
   }
   if (dtype < 0 || dtype >= CI_DTYPES ||
       !ci_caster_make(&eye->caster, k->isa, CI_FLOAT, (int32_t)dtype, true, CI_ROUND_UP)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for type %lld", (long long)dtype);
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for type %lld", (long long)dtype);
   }
-  return k_out_like(k, 0, (int32_t)dtype, x);
+  return ci_k_out_like(k, 0, (int32_t)dtype, x);
 }
 
-ci_status run_eye_like(ci_kernel *k) {
+ci_status ci_run_eye_like(ci_kernel *k) {
   const ci_value *y = k->out[0];
   const select_eye *eye = k->private_memory;
   const float one = 1.0f;
@@ -105,28 +106,28 @@ struct select_compress {
   size_t inner; /* bytes */
 };
 
-ci_status prepare_compress(ci_kernel *k) {
+ci_status ci_prepare_compress(ci_kernel *k) {
   const ci_value *x = k->in[0], *condition = k->in[1];
   int64_t wanted, other, found = 0, dims[CI_MAX_RANK];
   int axis = 0;
   const size_t item = ci_dtype_size(x->dtype);
-  CI_TRY(k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(k_attr_i(k, "axis", 1, &other));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(ci_k_attr_i(k, "axis", 1, &other));
   const bool flat = wanted != other; /* there is no such attribute */
-  if (!flat) CI_TRY(k_axis(k, wanted, x->rank, &axis));
+  if (!flat) CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
   const int64_t n = flat ? x->count : x->dims[axis];
   if (condition->dtype != CI_BOOL || condition->rank != 1 || condition->count > n) {
     char text[128];
-    return k_fail(k, CI_INVALID_ARGUMENT, "condition is %s, expected a vector of at most %lld bools",
-                  k_describe(condition, text, sizeof text), (long long)n);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "condition is %s, expected a vector of at most %lld bools",
+                     ci_k_describe(condition, text, sizeof text), (long long)n);
   }
-  if (condition->count > 0 && !k_known(k, 1)) return CI_PENDING;
+  if (condition->count > 0 && !ci_k_known(k, 1)) return CI_PENDING;
   for (int64_t i = 0; i < condition->count; i++) found += ((const uint8_t *)condition->data)[i] != 0;
   for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
   dims[flat ? 0 : axis] = found;
-  CI_TRY(k_out(k, 0, x->dtype, flat ? 1 : x->rank, dims));
-  struct select_compress *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, x->dtype, flat ? 1 : x->rank, dims));
+  struct select_compress *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   if (k->out[0]->count == 0) return CI_OK;
   p->n = n;
   p->outer = flat ? 1 : ci_product(x->dims, 0, axis);
@@ -134,7 +135,7 @@ ci_status prepare_compress(ci_kernel *k) {
   return CI_OK;
 }
 
-ci_status run_compress(ci_kernel *k) {
+ci_status ci_run_compress(ci_kernel *k) {
   const struct select_compress *p = k->private_memory;
   const uint8_t *condition = k->in[1]->data;
   const char *from = k->in[0]->data;
@@ -152,36 +153,36 @@ ci_status run_compress(ci_kernel *k) {
 
 /* ---- ReverseSequence: of each batch the first sequence_lens steps backwards ---- */
 
-ci_status prepare_reverse_sequence(ci_kernel *k) {
+ci_status ci_prepare_reverse_sequence(ci_kernel *k) {
   const ci_value *x = k->in[0], *lengths = k->in[1];
   int64_t batch, time;
-  int *axis = k_private(k, sizeof *axis);
+  int *axis = ci_k_private(k, sizeof *axis);
   char text[128];
-  if (axis == NULL) return k_no_memory(k);
-  CI_TRY(k_attr_i(k, "batch_axis", 1, &batch));
-  CI_TRY(k_attr_i(k, "time_axis", 0, &time));
+  if (axis == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_k_attr_i(k, "batch_axis", 1, &batch));
+  CI_TRY(ci_k_attr_i(k, "time_axis", 0, &time));
   if (x->rank < 2 || batch < 0 || batch > 1 || time != 1 - batch) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "input is %s, batch_axis %lld and time_axis %lld: expected rank 2 or more and the axes 0 and 1",
-                  k_describe(x, text, sizeof text), (long long)batch, (long long)time);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "input is %s, batch_axis %lld and time_axis %lld: expected rank 2 or more and the axes 0 and 1",
+                     ci_k_describe(x, text, sizeof text), (long long)batch, (long long)time);
   }
   if (lengths->dtype != CI_INT64 || lengths->rank != 1 || lengths->count != x->dims[batch]) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "sequence_lens is %s, expected int64[%lld]",
-                  k_describe(lengths, text, sizeof text), (long long)x->dims[batch]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "sequence_lens is %s, expected int64[%lld]",
+                     ci_k_describe(lengths, text, sizeof text), (long long)x->dims[batch]);
   }
   *axis = (int)batch;
-  return k_out_like(k, 0, x->dtype, x);
+  return ci_k_out_like(k, 0, x->dtype, x);
 }
 
-ci_status run_reverse_sequence(ci_kernel *k) {
+ci_status ci_run_reverse_sequence(ci_kernel *k) {
   const ci_value *x = k->in[0];
   const int axis = *(const int *)k->private_memory;
   const int64_t batches = x->dims[axis], steps = x->dims[1 - axis];
   const int64_t *lengths = k->in[1]->data;
   for (int64_t b = 0; b < batches; b++) {
     if (lengths[b] >= 0 && lengths[b] <= steps) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "sequence_lens[%lld] = %lld is outside 0 to %lld", (long long)b,
-                  (long long)lengths[b], (long long)steps);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "sequence_lens[%lld] = %lld is outside 0 to %lld", (long long)b,
+                     (long long)lengths[b], (long long)steps);
   }
   if (x->count == 0) return CI_OK;
   const size_t bytes = x->bytes / (size_t)(batches * steps);
@@ -203,48 +204,48 @@ struct select_cache {
   bool circular;
 };
 
-ci_status prepare_tensor_scatter(ci_kernel *k) {
+ci_status ci_prepare_tensor_scatter(ci_kernel *k) {
   const ci_value *cache = k->in[0], *update = k->in[1], *starts = k->n_in > 2 ? k->in[2] : NULL;
-  struct select_cache *p = k_private(k, sizeof *p);
+  struct select_cache *p = ci_k_private(k, sizeof *p);
   int64_t wanted;
   ci_span mode;
   char left[128], right[128];
-  if (p == NULL) return k_no_memory(k);
-  CI_TRY(k_attr_i(k, "axis", -2, &wanted));
-  CI_TRY(k_attr_s(k, "mode", "linear", &mode));
-  CI_TRY(k_axis(k, wanted, cache->rank, &p->axis));
-  p->circular = k_span_is(mode, "circular");
-  if (!p->circular && !k_span_is(mode, "linear")) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected linear or circular",
-                  (int)(mode.length < 32 ? mode.length : 32), mode.data);
+  if (p == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_k_attr_i(k, "axis", -2, &wanted));
+  CI_TRY(ci_k_attr_s(k, "mode", "linear", &mode));
+  CI_TRY(ci_k_axis(k, wanted, cache->rank, &p->axis));
+  p->circular = ci_k_span_is(mode, "circular");
+  if (!p->circular && !ci_k_span_is(mode, "linear")) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected linear or circular",
+                     (int)(mode.length < 32 ? mode.length : 32), mode.data);
   }
-  if (p->axis == 0) return k_fail(k, CI_INVALID_ARGUMENT, "axis is 0, which is the batch; expected another");
+  if (p->axis == 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis is 0, which is the batch; expected another");
   bool fits = update->rank == cache->rank && update->dtype == cache->dtype;
   for (int i = 0; fits && i < cache->rank; i++) {
     fits = i == p->axis ? update->dims[i] <= cache->dims[i] : update->dims[i] == cache->dims[i];
   }
   if (!fits) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "update is %s and past_cache %s: only axis %d may differ, and be smaller",
-                  k_describe(update, left, sizeof left), k_describe(cache, right, sizeof right), p->axis);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "update is %s and past_cache %s: only axis %d may differ, and be smaller",
+                     ci_k_describe(update, left, sizeof left), ci_k_describe(cache, right, sizeof right), p->axis);
   }
   if (starts != NULL && (starts->dtype != CI_INT64 || starts->rank != 1 || starts->count != cache->dims[0])) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "write_indices is %s, expected int64[%lld]",
-                  k_describe(starts, left, sizeof left), (long long)cache->dims[0]);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "write_indices is %s, expected int64[%lld]",
+                     ci_k_describe(starts, left, sizeof left), (long long)cache->dims[0]);
   }
-  CI_TRY(k_out_like(k, 0, cache->dtype, cache));
-  k_in_place_alone(k, 0, 0);
+  CI_TRY(ci_k_out_like(k, 0, cache->dtype, cache));
+  ci_k_in_place_alone(k, 0, 0);
   return CI_OK;
 }
 
-ci_status run_tensor_scatter(ci_kernel *k) {
+ci_status ci_run_tensor_scatter(ci_kernel *k) {
   const ci_value *cache = k->in[0], *update = k->in[1], *starts = k->n_in > 2 ? k->in[2] : NULL;
   const struct select_cache *p = k->private_memory;
   const int64_t size = cache->dims[p->axis], steps = update->dims[p->axis];
   for (int64_t b = 0; starts != NULL && b < starts->count && !p->circular; b++) {
     const int64_t start = ((const int64_t *)starts->data)[b];
     if (start >= 0 && start <= size - steps) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "write_indices[%lld] = %lld is outside 0 to %lld", (long long)b,
-                  (long long)start, (long long)(size - steps));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "write_indices[%lld] = %lld is outside 0 to %lld", (long long)b,
+                     (long long)start, (long long)(size - steps));
   }
   if (k->out[0]->data != cache->data && cache->bytes > 0) memcpy(k->out[0]->data, cache->data, cache->bytes);
   if (update->count == 0) return CI_OK;

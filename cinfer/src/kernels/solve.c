@@ -21,12 +21,12 @@ static ci_status solve_square(ci_kernel *k) {
   const ci_value *a = k->in[0];
   char text[128];
   if (a->dtype != CI_FLOAT && a->dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(a->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                     ci_dtype_name(a->dtype));
   }
   if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected square matrices",
-                  k_describe(a, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected square matrices",
+                     ci_k_describe(a, text, sizeof text));
   }
   return CI_OK;
 }
@@ -34,29 +34,29 @@ static ci_status solve_square(ci_kernel *k) {
 /* Memory for one matrix and, beside it, as many columns. */
 static ci_status solve_plan_for(ci_kernel *k, int64_t columns) {
   const ci_value *a = k->in[0];
-  solve_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  solve_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->n = a->dims[a->rank - 1];
   p->columns = columns;
   p->batches = ci_product(a->dims, 0, a->rank - 2);
   size_t numbers, wide;
-  if (!ci_mul_size((uint64_t)p->n, sizeof(double), &wide)) return k_no_memory(k);
-  if (!ci_mul_size((uint64_t)p->n + (uint64_t)columns, wide, &numbers)) return k_no_memory(k);
+  if (!ci_mul_size((uint64_t)p->n, sizeof(double), &wide)) return ci_k_no_memory(k);
+  if (!ci_mul_size((uint64_t)p->n + (uint64_t)columns, wide, &numbers)) return ci_k_no_memory(k);
   k->scratch_bytes = numbers;
   return CI_OK;
 }
 
-ci_status prepare_matrix_solve(ci_kernel *k) {
+ci_status ci_prepare_matrix_solve(ci_kernel *k) {
   CI_TRY(solve_square(k));
   const ci_value *a = k->in[0], *b = k->in[1];
   bool fits = b->dtype == a->dtype && b->rank == a->rank;
   for (int i = 0; fits && i < a->rank - 1; i++) fits = a->dims[i] == b->dims[i];
   if (!fits) {
     char left[128], right[128];
-    return k_fail(k, CI_INVALID_ARGUMENT, "the matrix is %s and the right side %s, expected as many rows of each",
-                  k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the matrix is %s and the right side %s, expected as many rows of each",
+                     ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
   }
-  CI_TRY(k_out_like(k, 0, b->dtype, b));
+  CI_TRY(ci_k_out_like(k, 0, b->dtype, b));
   return solve_plan_for(k, b->dims[b->rank - 1]);
 }
 
@@ -101,22 +101,22 @@ static bool solve_one(double *a, double *b, int64_t n, int64_t columns) {
   return true;
 }
 
-ci_status run_matrix_solve(ci_kernel *k) {
+ci_status ci_run_matrix_solve(ci_kernel *k) {
   const solve_plan *p = k->private_memory;
   const int64_t square = p->n * p->n, side = p->n * p->columns;
   double *a = k->scratch, *b = a + square;
   for (int64_t m = 0; square > 0 && m < p->batches; m++) {
     for (int64_t e = 0; e < square; e++) a[e] = solve_get(k->in[0], m * square + e);
     for (int64_t e = 0; e < side; e++) b[e] = solve_get(k->in[1], m * side + e);
-    if (!solve_one(a, b, p->n, p->columns)) return k_fail(k, CI_INVALID_ARGUMENT, "Input matrix is not invertible.");
+    if (!solve_one(a, b, p->n, p->columns)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "Input matrix is not invertible.");
     for (int64_t e = 0; e < side; e++) solve_put(k->out[0], m * side + e, b[e]);
   }
   return CI_OK;
 }
 
-ci_status prepare_cholesky(ci_kernel *k) {
+ci_status ci_prepare_cholesky(ci_kernel *k) {
   CI_TRY(solve_square(k));
-  CI_TRY(k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
+  CI_TRY(ci_k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
   return solve_plan_for(k, 0);
 }
 
@@ -137,15 +137,15 @@ static bool cholesky_one(double *a, int64_t n) {
   return true;
 }
 
-ci_status run_cholesky(ci_kernel *k) {
+ci_status ci_run_cholesky(ci_kernel *k) {
   const solve_plan *p = k->private_memory;
   const int64_t square = p->n * p->n;
   double *a = k->scratch;
   for (int64_t m = 0; square > 0 && m < p->batches; m++) {
     for (int64_t e = 0; e < square; e++) a[e] = solve_get(k->in[0], m * square + e);
     if (!cholesky_one(a, p->n)) {
-      return k_fail(k, CI_INVALID_ARGUMENT,
-                    "Cholesky decomposition was not successful: the matrix is not positive definite.");
+      return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                       "Cholesky decomposition was not successful: the matrix is not positive definite.");
     }
     for (int64_t e = 0; e < square; e++) solve_put(k->out[0], m * square + e, a[e]);
   }

@@ -9,13 +9,13 @@
 ci_status ci_text_add(ci_kernel *k, size_t *bytes, size_t length) {
   const uint64_t limit = k->node->plan->session->limits.max_memory;
   if (ci_add_size(*bytes, length, bytes) && *bytes <= limit) return CI_OK;
-  return k_fail(k, CI_RESOURCE_EXHAUSTED, "the strings exceed the session's limit of %llu bytes",
-                (unsigned long long)limit);
+  return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "the strings exceed the session's limit of %llu bytes",
+                   (unsigned long long)limit);
 }
 
 ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text) {
   *text = ci_session_keep(k->node->plan->session, bytes);
-  return *text == NULL ? k_no_memory(k) : CI_OK;
+  return *text == NULL ? ci_k_no_memory(k) : CI_OK;
 }
 
 /* ---- inputs and attributes ---- */
@@ -23,22 +23,23 @@ ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text) {
 ci_status ci_text_input(ci_kernel *k, int i) {
   char found[128];
   if (k->in[i]->dtype == CI_STRING) return CI_OK;
-  return k_fail(k, CI_UNIMPLEMENTED, "input %d is %s, expected strings", i, k_describe(k->in[i], found, sizeof found));
+  return ci_k_fail(k, CI_UNIMPLEMENTED, "input %d is %s, expected strings", i,
+                   ci_k_describe(k->in[i], found, sizeof found));
 }
 
 /* Which word of a list an attribute is. */
 static ci_status text_word(ci_kernel *k, const char *name, const char *const *words, int count, int *found) {
   ci_span given;
-  CI_TRY(k_attr_s(k, name, words[0], &given));
+  CI_TRY(ci_k_attr_s(k, name, words[0], &given));
   for (int i = 0; i < count; i++) {
-    if (k_span_is(given, words[i])) {
+    if (ci_k_span_is(given, words[i])) {
       *found = i;
       return CI_OK;
     }
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s is '%.*s', expected %s, %s%s%s", name,
-                (int)(given.length < 64 ? given.length : 64), given.data, words[0], words[1], count > 2 ? " or " : "",
-                count > 2 ? words[2] : "");
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is '%.*s', expected %s, %s%s%s", name,
+                   (int)(given.length < 64 ? given.length : 64), given.data, words[0], words[1],
+                   count > 2 ? " or " : "", count > 2 ? words[2] : "");
 }
 
 static const char *const text_units[] = {"BYTE", "UTF8_CHAR"};
@@ -46,8 +47,8 @@ static const char *const text_ways[] = {"lower", "upper", "strip"};
 enum { TEXT_LOWER, TEXT_UPPER, TEXT_STRIP };
 
 static ci_status text_plan(ci_kernel *k, const char *name, const char *const *words, int count) {
-  int *chosen = k_private(k, sizeof *chosen);
-  if (chosen == NULL) return k_no_memory(k);
+  int *chosen = ci_k_private(k, sizeof *chosen);
+  if (chosen == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_text_input(k, 0));
   return text_word(k, name, words, count, chosen);
 }
@@ -62,18 +63,18 @@ static int64_t text_length(ci_string text, bool bytes) {
   return count;
 }
 
-ci_status prepare_string_length(ci_kernel *k) {
+ci_status ci_prepare_string_length(ci_kernel *k) {
   CI_TRY(text_plan(k, "unit", text_units, 2));
-  return k_out_like(k, 0, CI_INT32, k->in[0]);
+  return ci_k_out_like(k, 0, CI_INT32, k->in[0]);
 }
 
-ci_status run_string_length(ci_kernel *k) {
+ci_status ci_run_string_length(ci_kernel *k) {
   const ci_string *x = k->in[0]->data;
   const bool bytes = *(const int *)k->private_memory == 0;
   int32_t *y = k->out[0]->data;
   for (int64_t i = 0; i < k->in[0]->count; i++) {
     const int64_t length = text_length(x[i], bytes);
-    if (length > INT32_MAX) return k_fail(k, CI_INVALID_ARGUMENT, "a text of %lld does not fit", (long long)length);
+    if (length > INT32_MAX) return ci_k_fail(k, CI_INVALID_ARGUMENT, "a text of %lld does not fit", (long long)length);
     y[i] = (int32_t)length;
   }
   return CI_OK;
@@ -95,12 +96,12 @@ static char text_cased(char c, int way) {
   return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-ci_status prepare_string_transform(ci_kernel *k) {
+ci_status ci_prepare_string_transform(ci_kernel *k) {
   CI_TRY(text_plan(k, "way", text_ways, 3));
-  return k_out_like(k, 0, CI_STRING, k->in[0]);
+  return ci_k_out_like(k, 0, CI_STRING, k->in[0]);
 }
 
-ci_status run_string_transform(ci_kernel *k) {
+ci_status ci_run_string_transform(ci_kernel *k) {
   const ci_string *x = k->in[0]->data;
   ci_string *y = k->out[0]->data;
   const int way = *(const int *)k->private_memory;
@@ -128,16 +129,16 @@ static bool text_same_shape(const ci_value *a, const ci_value *b) {
   return same;
 }
 
-ci_status prepare_substr(ci_kernel *k) {
+ci_status ci_prepare_substr(ci_kernel *k) {
   CI_TRY(text_plan(k, "unit", text_units, 2));
   for (int i = 1; i < 3; i++) {
     char found[128], texts[128];
     const ci_value *v = k->in[i];
     if (v->dtype == CI_INT64 && (v->rank == 0 || text_same_shape(v, k->in[0]))) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected an int64 scalar, or int64 of the shape of %s", i,
-                  k_describe(v, found, sizeof found), k_describe(k->in[0], texts, sizeof texts));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected an int64 scalar, or int64 of the shape of %s", i,
+                     ci_k_describe(v, found, sizeof found), ci_k_describe(k->in[0], texts, sizeof texts));
   }
-  return k_out_like(k, 0, CI_STRING, k->in[0]);
+  return ci_k_out_like(k, 0, CI_STRING, k->in[0]);
 }
 
 /* Where character number n of a text begins; its end if there are as many. */
@@ -154,10 +155,10 @@ static size_t text_place(ci_string text, int64_t n, bool bytes) {
 static ci_status text_part(ci_kernel *k, ci_string text, int64_t begin, int64_t count, bool bytes, ci_string *part) {
   const int64_t length = text_length(text, bytes);
   if (begin < -length || begin > length) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "pos %lld out of range for string b'%.*s'", (long long)begin,
-                  (int)(text.length < 100 ? text.length : 100), text.length > 0 ? text.data : "");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "pos %lld out of range for string b'%.*s'", (long long)begin,
+                     (int)(text.length < 100 ? text.length : 100), text.length > 0 ? text.data : "");
   }
-  if (count < 0) return k_fail(k, CI_INVALID_ARGUMENT, "len %lld is negative", (long long)count);
+  if (count < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "len %lld is negative", (long long)count);
   if (begin < 0) begin += length;
   const int64_t end = count < length - begin ? begin + count : length;
   const size_t from = text_place(text, begin, bytes), to = text_place(text, end, bytes);
@@ -165,7 +166,7 @@ static ci_status text_part(ci_kernel *k, ci_string text, int64_t begin, int64_t 
   return CI_OK;
 }
 
-ci_status run_substr(ci_kernel *k) {
+ci_status ci_run_substr(ci_kernel *k) {
   const ci_string *x = k->in[0]->data;
   const int64_t *begin = k->in[1]->data, *count = k->in[2]->data;
   const bool bytes = *(const int *)k->private_memory == 0;
@@ -179,11 +180,11 @@ ci_status run_substr(ci_kernel *k) {
 
 /* ---- join: inputs of one shape, or scalars ---- */
 
-ci_status prepare_string_join(ci_kernel *k) {
+ci_status ci_prepare_string_join(ci_kernel *k) {
   const ci_value *shape = k->in[0];
-  ci_span *separator = k_private(k, sizeof *separator);
-  if (separator == NULL) return k_no_memory(k);
-  CI_TRY(k_attr_s(k, "separator", "", separator));
+  ci_span *separator = ci_k_private(k, sizeof *separator);
+  if (separator == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_k_attr_s(k, "separator", "", separator));
   for (int i = 0; i < k->n_in; i++) {
     CI_TRY(ci_text_input(k, i));
     if (shape->rank == 0) shape = k->in[i];
@@ -191,10 +192,10 @@ ci_status prepare_string_join(ci_kernel *k) {
   for (int i = 0; i < k->n_in; i++) {
     char found[128], expected[128];
     if (k->in[i]->rank == 0 || text_same_shape(k->in[i], shape)) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a scalar or the shape of %s", i,
-                  k_describe(k->in[i], found, sizeof found), k_describe(shape, expected, sizeof expected));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a scalar or the shape of %s", i,
+                     ci_k_describe(k->in[i], found, sizeof found), ci_k_describe(shape, expected, sizeof expected));
   }
-  return k_out_like(k, 0, CI_STRING, shape);
+  return ci_k_out_like(k, 0, CI_STRING, shape);
 }
 
 static ci_string text_of(const ci_kernel *k, int input, int64_t i) {
@@ -206,7 +207,7 @@ char *ci_text_append(char *to, const void *from, size_t length) {
   return to + length;
 }
 
-ci_status run_string_join(ci_kernel *k) {
+ci_status ci_run_string_join(ci_kernel *k) {
   const ci_span *separator = k->private_memory;
   ci_string *y = k->out[0]->data;
   char *text = NULL;
@@ -237,23 +238,23 @@ typedef struct text_lines {
   int64_t n, inner;
 } text_lines;
 
-ci_status prepare_string_reduce_join(ci_kernel *k) {
+ci_status ci_prepare_string_reduce_join(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted, dims[CI_MAX_RANK];
   int axis = 0;
-  text_lines *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  text_lines *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_text_input(k, 0));
-  CI_TRY(k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(k_attr_s(k, "separator", "", &p->separator));
-  CI_TRY(k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(ci_k_attr_s(k, "separator", "", &p->separator));
+  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
   for (int i = 0; i < x->rank; i++) dims[i] = i == axis ? 1 : x->dims[i];
   p->n = x->dims[axis];
   p->inner = ci_product(x->dims, axis + 1, x->rank);
-  return k_out(k, 0, CI_STRING, x->rank, dims);
+  return ci_k_out(k, 0, CI_STRING, x->rank, dims);
 }
 
-ci_status run_string_reduce_join(ci_kernel *k) {
+ci_status ci_run_string_reduce_join(ci_kernel *k) {
   const text_lines *p = k->private_memory;
   const ci_string *x = k->in[0]->data;
   ci_string *y = k->out[0]->data;

@@ -5,14 +5,14 @@
 
 /* ---- StringConcat: texts one behind the other, broadcast ---- */
 
-ci_status prepare_string_concat(ci_kernel *k) {
+ci_status ci_prepare_string_concat(ci_kernel *k) {
   int64_t dims[CI_MAX_RANK];
   int rank;
   CI_TRY(ci_text_input(k, 0));
   CI_TRY(ci_text_input(k, 1));
   const ci_value *const both[] = {k->in[0], k->in[1]};
-  CI_TRY(k_broadcast(k, both, 2, &rank, dims));
-  return k_out(k, 0, CI_STRING, rank, dims);
+  CI_TRY(ci_k_broadcast(k, both, 2, &rank, dims));
+  return ci_k_out(k, 0, CI_STRING, rank, dims);
 }
 
 /* The element of an input that belongs to element i of the output. */
@@ -28,7 +28,7 @@ static ci_string concat_part(const ci_kernel *k, int input, int64_t i) {
   return ((const ci_string *)x->data)[at];
 }
 
-ci_status run_string_concat(ci_kernel *k) {
+ci_status ci_run_string_concat(ci_kernel *k) {
   ci_string *y = k->out[0]->data;
   const int64_t count = k->out[0]->count;
   char *text = NULL;
@@ -61,18 +61,18 @@ typedef struct normalize_plan {
 static ci_status normalize_attributes(ci_kernel *k, normalize_plan *p) {
   int64_t exact;
   ci_span action;
-  CI_TRY(k_attr_s(k, "case_change_action", "NONE", &action));
-  CI_TRY(k_attr_i(k, "is_case_sensitive", 0, &exact));
-  CI_TRY(k_attr_strings(k, "stopwords", &p->stops, &p->stop_count));
+  CI_TRY(ci_k_attr_s(k, "case_change_action", "NONE", &action));
+  CI_TRY(ci_k_attr_i(k, "is_case_sensitive", 0, &exact));
+  CI_TRY(ci_k_attr_strings(k, "stopwords", &p->stops, &p->stop_count));
   p->exact = exact != 0;
-  if (k_span_is(action, "LOWER")) p->change = ci_letter_small;
-  else if (k_span_is(action, "UPPER")) p->change = ci_letter_large;
-  else if (!k_span_is(action, "NONE")) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "case_change_action is '%.*s', expected NONE, LOWER or UPPER",
-                  (int)(action.length < 64 ? action.length : 64), action.data);
+  if (ci_k_span_is(action, "LOWER")) p->change = ci_letter_small;
+  else if (ci_k_span_is(action, "UPPER")) p->change = ci_letter_large;
+  else if (!ci_k_span_is(action, "NONE")) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "case_change_action is '%.*s', expected NONE, LOWER or UPPER",
+                     (int)(action.length < 64 ? action.length : 64), action.data);
   }
   for (int i = 0; i < p->stop_count; i++) {
-    if (!ci_utf8_valid(p->stops[i])) return k_fail(k, CI_INVALID_ARGUMENT, "stop word %d is no UTF-8", i);
+    if (!ci_utf8_valid(p->stops[i])) return ci_k_fail(k, CI_INVALID_ARGUMENT, "stop word %d is no UTF-8", i);
   }
   return CI_OK;
 }
@@ -97,27 +97,27 @@ static bool normalize_stops(const normalize_plan *p, ci_string text) {
   return false;
 }
 
-ci_status prepare_string_normalizer(ci_kernel *k) {
+ci_status ci_prepare_string_normalizer(ci_kernel *k) {
   const ci_value *x = k->in[0];
   char found[128];
   int64_t count = 0;
-  normalize_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  normalize_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_text_input(k, 0));
   CI_TRY(normalize_attributes(k, p));
   if (x->rank < 1 || x->rank > 2 || (x->rank == 2 && x->dims[0] != 1)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected a vector or one row",
-                  k_describe(x, found, sizeof found));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected a vector or one row",
+                     ci_k_describe(x, found, sizeof found));
   }
-  if (x->count > 0 && !k_known(k, 0)) return CI_PENDING;
+  if (x->count > 0 && !ci_k_known(k, 0)) return CI_PENDING;
   for (int64_t i = 0; i < x->count; i++) {
     const ci_string text = ((const ci_string *)x->data)[i];
     if (!ci_utf8_valid((ci_span){text.data, text.length})) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "text %lld is no UTF-8", (long long)i);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "text %lld is no UTF-8", (long long)i);
     }
     count += !normalize_stops(p, text);
   }
-  return k_out(k, 0, CI_STRING, x->rank, (int64_t[]){x->rank == 1 && count > 0 ? count : 1, count > 0 ? count : 1});
+  return ci_k_out(k, 0, CI_STRING, x->rank, (int64_t[]){x->rank == 1 && count > 0 ? count : 1, count > 0 ? count : 1});
 }
 
 /* Writes a text in its case to `to`, or nothing; returns its bytes. */
@@ -134,7 +134,7 @@ static size_t normalize_write(normalize_case change, ci_string text, char *to) {
   return bytes;
 }
 
-ci_status run_string_normalizer(ci_kernel *k) {
+ci_status ci_run_string_normalizer(ci_kernel *k) {
   const normalize_plan *p = k->private_memory;
   const ci_string *x = k->in[0]->data;
   ci_string *y = k->out[0]->data;

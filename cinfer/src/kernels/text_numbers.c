@@ -13,7 +13,7 @@ enum {
 
 static ci_status words_like(ci_kernel *k, int32_t dtype) {
   CI_TRY(ci_text_input(k, 0));
-  return k_out_like(k, 0, dtype, k->in[0]);
+  return ci_k_out_like(k, 0, dtype, k->in[0]);
 }
 
 /* ---- the point of a number ---- */
@@ -89,11 +89,11 @@ static bool words_read_int(const char *p, int64_t least, int64_t most, int64_t *
   return *p == '\0';
 }
 
-ci_status prepare_string_to_number(ci_kernel *k) {
+ci_status ci_prepare_string_to_number(ci_kernel *k) {
   int64_t dtype;
-  CI_TRY(k_attr_i(k, "dtype", CI_FLOAT, &dtype));
+  CI_TRY(ci_k_attr_i(k, "dtype", CI_FLOAT, &dtype));
   if (dtype != CI_FLOAT && dtype != CI_DOUBLE && dtype != CI_INT32 && dtype != CI_INT64) {
-    return k_fail(k, CI_UNIMPLEMENTED, "no number of type %lld is read from text", (long long)dtype);
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "no number of type %lld is read from text", (long long)dtype);
   }
   return words_like(k, (int32_t)dtype);
 }
@@ -121,12 +121,12 @@ static bool words_read(ci_string s, ci_value *y, int64_t i) {
   return true;
 }
 
-ci_status run_string_to_number(ci_kernel *k) {
+ci_status ci_run_string_to_number(ci_kernel *k) {
   for (int64_t i = 0; i < k->in[0]->count; i++) {
     const ci_string s = ((const ci_string *)k->in[0]->data)[i];
     if (words_read(s, k->out[0], i)) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "StringToNumberOp could not correctly convert string: %.*s",
-                  s.length > 200 ? 200 : (int)s.length, s.data == NULL ? "" : s.data);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "StringToNumberOp could not correctly convert string: %.*s",
+                     s.length > 200 ? 200 : (int)s.length, s.data == NULL ? "" : s.data);
   }
   return CI_OK;
 }
@@ -141,36 +141,36 @@ static bool words_is_whole(int32_t dtype) {
   return (dtype >= CI_UINT8 && dtype <= CI_INT64) || dtype == CI_UINT32 || dtype == CI_UINT64;
 }
 
-ci_status prepare_as_string(ci_kernel *k) {
+ci_status ci_prepare_as_string(ci_kernel *k) {
   const int32_t dtype = k->in[0]->dtype;
   const bool floating = dtype == CI_FLOAT || dtype == CI_DOUBLE || dtype == CI_COMPLEX64 || dtype == CI_COMPLEX128;
   int64_t precision, scientific, shortest, width;
   ci_span fill;
   char digits[24] = "", points[24] = "", flag[2] = "";
-  CI_TRY(k_attr_i(k, "precision", -1, &precision));
-  CI_TRY(k_attr_i(k, "scientific", 0, &scientific));
-  CI_TRY(k_attr_i(k, "shortest", 0, &shortest));
-  CI_TRY(k_attr_i(k, "width", -1, &width));
-  CI_TRY(k_attr_s(k, "fill", "", &fill));
-  words_form *form = k_private(k, sizeof *form);
-  if (form == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_attr_i(k, "precision", -1, &precision));
+  CI_TRY(ci_k_attr_i(k, "scientific", 0, &scientific));
+  CI_TRY(ci_k_attr_i(k, "shortest", 0, &shortest));
+  CI_TRY(ci_k_attr_i(k, "width", -1, &width));
+  CI_TRY(ci_k_attr_s(k, "fill", "", &fill));
+  words_form *form = ci_k_private(k, sizeof *form);
+  if (form == NULL) return ci_k_no_memory(k);
   if (!floating && dtype != CI_BOOL && !words_is_whole(dtype)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "no text of type %s", ci_dtype_name(dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "no text of type %s", ci_dtype_name(dtype));
   }
   if (fill.length > 1 || (fill.length == 1 && memchr(" +-0#", fill.data[0], 5) == NULL)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "Fill argument not supported: \"%.*s\"",
-                  fill.length > 40 ? 40 : (int)fill.length, fill.data);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "Fill argument not supported: \"%.*s\"",
+                     fill.length > 40 ? 40 : (int)fill.length, fill.data);
   }
   if (width > TEXT_WIDTH || precision > TEXT_WIDTH) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "width %lld and precision %lld, expected at most %d", (long long)width,
-                  (long long)precision, TEXT_WIDTH);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "width %lld and precision %lld, expected at most %d", (long long)width,
+                     (long long)precision, TEXT_WIDTH);
   }
   if (scientific != 0 && shortest != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "Cannot select both scientific and shortest notation");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "Cannot select both scientific and shortest notation");
   }
   if (!floating && dtype != CI_BOOL && (scientific != 0 || shortest != 0 || precision >= 0)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "scientific, shortest and precision are not supported for %s",
-                  ci_dtype_name(dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "scientific, shortest and precision are not supported for %s",
+                     ci_dtype_name(dtype));
   }
   if (width >= 0) (void)snprintf(digits, sizeof digits, "%d", (int)width);
   if (precision >= 0) (void)snprintf(points, sizeof points, ".%d", (int)precision);
@@ -180,7 +180,7 @@ ci_status prepare_as_string(ci_kernel *k) {
   (void)snprintf(form->format, sizeof form->format, "%%%s%s%s%s", flag, digits, points, letter);
   form->fewest = precision == TEXT_FEWEST && (dtype == CI_FLOAT || dtype == CI_DOUBLE);
   form->narrow = dtype == CI_FLOAT;
-  return k_out_like(k, 0, CI_STRING, k->in[0]);
+  return ci_k_out_like(k, 0, CI_STRING, k->in[0]);
 }
 
 /* Plain from 1e-4 to 1e16, else with an exponent. */
@@ -249,7 +249,7 @@ static size_t words_element(const words_form *form, const ci_value *x, int64_t i
   return written < 0 ? 0 : (size_t)written;
 }
 
-ci_status run_as_string(ci_kernel *k) {
+ci_status ci_run_as_string(ci_kernel *k) {
   const words_form *form = k->private_memory;
   const ci_value *x = k->in[0];
   ci_string *y = k->out[0]->data;
@@ -269,40 +269,40 @@ ci_status run_as_string(ci_kernel *k) {
 /* ---- bytes as numbers ---- */
 
 /* The texts' length decides the shape, so it has to wait for them. */
-ci_status prepare_decode_raw(ci_kernel *k) {
+ci_status ci_prepare_decode_raw(ci_kernel *k) {
   const ci_value *x = k->in[0];
   const ci_string *s = x->data;
   int64_t dtype, little, dims[CI_MAX_RANK];
-  CI_TRY(k_attr_i(k, "dtype", 0, &dtype));
-  CI_TRY(k_attr_i(k, "little_endian", 1, &little));
+  CI_TRY(ci_k_attr_i(k, "dtype", 0, &dtype));
+  CI_TRY(ci_k_attr_i(k, "little_endian", 1, &little));
   CI_TRY(ci_text_input(k, 0));
   if (dtype < CI_FLOAT || dtype > CI_BFLOAT16 || dtype == CI_STRING) {
-    return k_fail(k, CI_UNIMPLEMENTED, "bytes as elements of type %lld", (long long)dtype);
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "bytes as elements of type %lld", (long long)dtype);
   }
-  if (x->rank == CI_MAX_RANK) return k_fail(k, CI_INVALID_ARGUMENT, "the input has rank %d", x->rank);
-  if (x->count > 0 && !k_known(k, 0)) return CI_PENDING;
+  if (x->rank == CI_MAX_RANK) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input has rank %d", x->rank);
+  if (x->count > 0 && !ci_k_known(k, 0)) return CI_PENDING;
   const size_t size = x->count > 0 ? s[0].length : 0, item = ci_dtype_size((int32_t)dtype);
   for (int64_t i = 0; i < x->count; i++) {
     if (s[i].length == size) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "DecodeRaw requires input strings to all be the same size, but element %lld has size %zu != %zu",
-                  (long long)i, s[i].length, size);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "DecodeRaw requires input strings to all be the same size, but element %lld has size %zu != %zu",
+                     (long long)i, s[i].length, size);
   }
   if (size % item != 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "Input to DecodeRaw has length %zu that is not a multiple of %zu, the size of %s", size, item,
-                  ci_dtype_name((int32_t)dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "Input to DecodeRaw has length %zu that is not a multiple of %zu, the size of %s", size, item,
+                     ci_dtype_name((int32_t)dtype));
   }
   memcpy(dims, x->dims, sizeof dims);
   dims[x->rank] = (int64_t)(size / item);
-  return k_out(k, 0, (int32_t)dtype, x->rank + 1, dims);
+  return ci_k_out(k, 0, (int32_t)dtype, x->rank + 1, dims);
 }
 
-ci_status run_decode_raw(ci_kernel *k) {
+ci_status ci_run_decode_raw(ci_kernel *k) {
   const ci_value *x = k->in[0], *y = k->out[0];
   char *to = y->data;
   int64_t little;
-  CI_TRY(k_attr_i(k, "little_endian", 1, &little));
+  CI_TRY(ci_k_attr_i(k, "little_endian", 1, &little));
   for (int64_t i = 0; i < x->count; i++) {
     const ci_string s = ((const ci_string *)x->data)[i];
     to = ci_text_append(to, s.data, s.length);

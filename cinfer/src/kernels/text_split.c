@@ -64,38 +64,38 @@ static bool text_next(const text_cutter *p, text_cut *c, ci_string *part) {
 
 static ci_status text_cutter_of(ci_kernel *k, text_cutter *p) {
   int64_t letters, skips;
-  CI_TRY(k_attr_s(k, "separator", "", &p->separator));
-  CI_TRY(k_attr_i(k, "letters", 0, &letters));
-  CI_TRY(k_attr_i(k, "skip_empty", 0, &skips));
-  CI_TRY(k_attr_i(k, "limit", -1, &p->limit));
+  CI_TRY(ci_k_attr_s(k, "separator", "", &p->separator));
+  CI_TRY(ci_k_attr_i(k, "letters", 0, &letters));
+  CI_TRY(ci_k_attr_i(k, "skip_empty", 0, &skips));
+  CI_TRY(ci_k_attr_i(k, "limit", -1, &p->limit));
   p->letters = letters != 0;
   p->skips = skips != 0;
   return CI_OK;
 }
 
-ci_status prepare_string_split(ci_kernel *k) {
+ci_status ci_prepare_string_split(ci_kernel *k) {
   const ci_value *x = k->in[0];
   char found[128];
   int64_t count = 0, two = 2;
   ci_string part;
-  text_cutter *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  text_cutter *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_text_input(k, 0));
   CI_TRY(text_cutter_of(k, p));
   if (x->rank != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a vector", k_describe(x, found, sizeof found));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a vector", ci_k_describe(x, found, sizeof found));
   }
-  if (x->count > 0 && !k_known(k, 0)) return CI_PENDING;
+  if (x->count > 0 && !ci_k_known(k, 0)) return CI_PENDING;
   for (int64_t i = 0; i < x->count; i++) {
     text_cut cut = {.text = ((const ci_string *)x->data)[i]};
     while (text_next(p, &cut, &part)) count++;
   }
-  CI_TRY(k_out(k, 0, CI_INT64, 2, (int64_t[]){count, 2}));
-  CI_TRY(k_out(k, 1, CI_STRING, 1, &count));
-  return k_out(k, 2, CI_INT64, 1, &two);
+  CI_TRY(ci_k_out(k, 0, CI_INT64, 2, (int64_t[]){count, 2}));
+  CI_TRY(ci_k_out(k, 1, CI_STRING, 1, &count));
+  return ci_k_out(k, 2, CI_INT64, 1, &two);
 }
 
-ci_status run_string_split(ci_kernel *k) {
+ci_status ci_run_string_split(ci_kernel *k) {
   const text_cutter *p = k->private_memory;
   int64_t *places = k->out[0]->data, *shape = k->out[2]->data;
   ci_string *parts = k->out[1]->data;
@@ -117,17 +117,17 @@ ci_status run_string_split(ci_kernel *k) {
 
 /* ---- ONNX's: texts (...) -> parts (..., most parts of a text), numbers of parts (...) ---- */
 
-ci_status prepare_standard_split(ci_kernel *k) {
+ci_status ci_prepare_standard_split(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t dims[CI_MAX_RANK], most = 0;
   ci_string part;
-  text_cutter *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  text_cutter *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_text_input(k, 0));
-  CI_TRY(k_attr_s(k, "delimiter", "", &p->separator));
-  CI_TRY(k_attr_i(k, "maxsplit", -1, &p->limit));
-  if (x->rank == CI_MAX_RANK) return k_fail(k, CI_UNIMPLEMENTED, "parts of texts of rank %d", (int)x->rank);
-  if (x->count > 0 && !k_known(k, 0)) return CI_PENDING;
+  CI_TRY(ci_k_attr_s(k, "delimiter", "", &p->separator));
+  CI_TRY(ci_k_attr_i(k, "maxsplit", -1, &p->limit));
+  if (x->rank == CI_MAX_RANK) return ci_k_fail(k, CI_UNIMPLEMENTED, "parts of texts of rank %d", (int)x->rank);
+  if (x->count > 0 && !ci_k_known(k, 0)) return CI_PENDING;
   for (int64_t i = 0; i < x->count; i++) {
     text_cut cut = {.text = ((const ci_string *)x->data)[i]};
     int64_t count = 0;
@@ -136,11 +136,11 @@ ci_status prepare_standard_split(ci_kernel *k) {
   }
   memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
   dims[x->rank] = most;
-  CI_TRY(k_out(k, 0, CI_STRING, x->rank + 1, dims));
-  return k->n_out > 1 ? k_out_like(k, 1, CI_INT64, x) : CI_OK;
+  CI_TRY(ci_k_out(k, 0, CI_STRING, x->rank + 1, dims));
+  return k->n_out > 1 ? ci_k_out_like(k, 1, CI_INT64, x) : CI_OK;
 }
 
-ci_status run_standard_split(ci_kernel *k) {
+ci_status ci_run_standard_split(ci_kernel *k) {
   const text_cutter *p = k->private_memory;
   const int64_t most = k->out[0]->dims[k->in[0]->rank];
   for (int64_t i = 0; i < k->in[0]->count; i++) {

@@ -24,38 +24,38 @@ typedef struct tfidf_plan { /* the n-grams and the weights of the output's colum
 /* ---- attributes ---- */
 
 static ci_status tfidf_needed(ci_kernel *k, const char *name, int64_t least, int64_t *value) {
-  CI_TRY(k_attr_i(k, name, INT64_MIN, value));
+  CI_TRY(ci_k_attr_i(k, name, INT64_MIN, value));
   if (*value >= least) return CI_OK;
-  if (!k_has(k, name)) return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing", name);
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, expected at least %lld", name, (long long)*value,
-                (long long)least);
+  if (!ci_k_has(k, name)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing", name);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, expected at least %lld", name, (long long)*value,
+                   (long long)least);
 }
 
 static ci_status tfidf_mode_of(ci_kernel *k, tfidf_mode *mode) {
   static const char *const names[] = {"TF", "IDF", "TFIDF"};
   ci_span found;
-  CI_TRY(k_attr_s(k, "mode", "", &found));
+  CI_TRY(ci_k_attr_s(k, "mode", "", &found));
   for (int i = 0; i < 3; i++) {
     *mode = (tfidf_mode)i;
-    if (k_span_is(found, names[i])) return CI_OK;
+    if (ci_k_span_is(found, names[i])) return CI_OK;
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected TF, IDF or TFIDF",
-                (int)(found.length < 64 ? found.length : 64), found.length > 0 ? found.data : "");
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected TF, IDF or TFIDF",
+                   (int)(found.length < 64 ? found.length : 64), found.length > 0 ? found.data : "");
 }
 
 static ci_status tfidf_pool(ci_kernel *k, tfidf_plan *p) {
   int texts, integers;
   char found[128];
   const int32_t dtype = k->in[0]->dtype;
-  CI_TRY(k_attr_strings(k, "pool_strings", &p->texts, &texts));
-  CI_TRY(k_attr_ints(k, "pool_int64s", &p->integers, &integers));
+  CI_TRY(ci_k_attr_strings(k, "pool_strings", &p->texts, &texts));
+  CI_TRY(ci_k_attr_ints(k, "pool_int64s", &p->integers, &integers));
   if ((texts > 0) == (integers > 0)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "expected one of the attributes pool_strings and pool_int64s");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "expected one of the attributes pool_strings and pool_int64s");
   }
   p->pool = texts > 0 ? texts : integers;
   if (texts > 0 ? dtype == CI_STRING : dtype == CI_INT32 || dtype == CI_INT64) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected %s as the pool",
-                k_describe(k->in[0], found, sizeof found), texts > 0 ? "strings" : "integers");
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected %s as the pool",
+                   ci_k_describe(k->in[0], found, sizeof found), texts > 0 ? "strings" : "integers");
 }
 
 /* ---- n-grams ---- */
@@ -111,18 +111,19 @@ typedef struct tfidf_lists {
 } tfidf_lists;
 
 static ci_status tfidf_lists_of(ci_kernel *k, tfidf_lists *l, tfidf_plan *p) {
-  CI_TRY(k_attr_ints(k, "ngram_counts", &l->counts, &l->lengths));
-  CI_TRY(k_attr_ints(k, "ngram_indexes", &l->places, &l->place_count));
-  CI_TRY(k_attr_floats(k, "weights", &l->weights, &l->weight_count));
+  CI_TRY(ci_k_attr_ints(k, "ngram_counts", &l->counts, &l->lengths));
+  CI_TRY(ci_k_attr_ints(k, "ngram_indexes", &l->places, &l->place_count));
+  CI_TRY(ci_k_attr_floats(k, "weights", &l->weights, &l->weight_count));
   if (l->lengths < 1 || l->place_count < 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attributes ngram_counts and ngram_indexes are needed, and not empty");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attributes ngram_counts and ngram_indexes are needed, and not empty");
   }
   if (l->weight_count > 0 && l->weight_count != l->place_count) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "there are %d weights and %d ngram_indexes", l->weight_count, l->place_count);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "there are %d weights and %d ngram_indexes", l->weight_count,
+                     l->place_count);
   }
   for (int i = 0; i < l->place_count; i++) {
     if (l->places[i] < 0 || l->places[i] >= INT32_MAX) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "ngram_indexes has %lld, expected at least 0", (long long)l->places[i]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "ngram_indexes has %lld, expected at least 0", (long long)l->places[i]);
     }
     if (l->places[i] >= p->width) p->width = l->places[i] + 1;
   }
@@ -135,8 +136,8 @@ static ci_status tfidf_grams(ci_kernel *k, tfidf_plan *p, const tfidf_lists *l) 
   for (int n = 1; n <= l->lengths; n++) {
     const int64_t begin = l->counts[n - 1], end = n < l->lengths ? l->counts[n] : p->pool;
     if (begin < 0 || end < begin || end > p->pool || (end - begin) % n != 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "ngram_counts: the %d-grams are items %lld to %lld of %lld", n,
-                    (long long)begin, (long long)end, (long long)p->pool);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "ngram_counts: the %d-grams are items %lld to %lld of %lld", n,
+                       (long long)begin, (long long)end, (long long)p->pool);
     }
     for (int64_t at = begin; at < end; at += n, number++) {
       if (number >= l->place_count) continue;
@@ -146,18 +147,18 @@ static ci_status tfidf_grams(ci_kernel *k, tfidf_plan *p, const tfidf_lists *l) 
     }
   }
   if (number != l->place_count) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the pool has %lld n-grams, ngram_indexes %d", (long long)number,
-                  l->place_count);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the pool has %lld n-grams, ngram_indexes %d", (long long)number,
+                     l->place_count);
   }
   tfidf_sort(p);
   for (int32_t i = 1; i < p->gram_count; i++) {
     if (tfidf_compare_grams(p, &p->grams[i - 1], &p->grams[i]) == 0)
-      return k_fail(k, CI_INVALID_ARGUMENT, "the pool has an n-gram of %d items twice", (int)p->grams[i].size);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "the pool has an n-gram of %d items twice", (int)p->grams[i].size);
   }
   return CI_OK;
 }
 
-ci_status prepare_tfidf(ci_kernel *k) {
+ci_status ci_prepare_tfidf(ci_kernel *k) {
   const ci_value *x = k->in[0];
   char found[128];
   tfidf_plan made = {0};
@@ -170,20 +171,20 @@ ci_status prepare_tfidf(ci_kernel *k) {
   CI_TRY(tfidf_pool(k, &made));
   CI_TRY(tfidf_lists_of(k, &lists, &made));
   if (x->rank > 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a vector or rows",
-                  k_describe(x, found, sizeof found));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a vector or rows",
+                     ci_k_describe(x, found, sizeof found));
   }
-  if (lists.weight_count > 0 && !ci_mul_size((uint64_t)made.width, sizeof(float), &weights)) return k_no_memory(k);
+  if (lists.weight_count > 0 && !ci_mul_size((uint64_t)made.width, sizeof(float), &weights)) return ci_k_no_memory(k);
   grams = (size_t)lists.place_count * sizeof(tfidf_gram);
-  if (!ci_add_size(weights, sizeof made + grams, &weights)) return k_no_memory(k);
-  tfidf_plan *p = k_private(k, weights);
-  if (p == NULL) return k_no_memory(k);
+  if (!ci_add_size(weights, sizeof made + grams, &weights)) return ci_k_no_memory(k);
+  tfidf_plan *p = ci_k_private(k, weights);
+  if (p == NULL) return ci_k_no_memory(k);
   *p = made;
   p->grams = (tfidf_gram *)(void *)(p + 1);
   p->weights = lists.weight_count > 0 && made.mode != TFIDF_TF ? (float *)(void *)((char *)p->grams + grams) : NULL;
   if (p->weights == NULL) lists.weight_count = 0;
   CI_TRY(tfidf_grams(k, p, &lists));
-  return k_out(k, 0, CI_FLOAT, x->rank > 1 ? 2 : 1, x->rank > 1 ? (int64_t[]){x->dims[0], p->width} : &p->width);
+  return ci_k_out(k, 0, CI_FLOAT, x->rank > 1 ? 2 : 1, x->rank > 1 ? (int64_t[]){x->dims[0], p->width} : &p->width);
 }
 
 /* ---- rows ---- */
@@ -258,9 +259,9 @@ static void tfidf_part(void *argument, int64_t begin, int64_t end, int thread) {
   }
 }
 
-ci_status run_tfidf(ci_kernel *k) {
+ci_status ci_run_tfidf(ci_kernel *k) {
   const ci_value *x = k->in[0];
   tfidf_rows rows = {k, x->rank > 0 ? x->dims[x->rank - 1] : 1};
-  k_parallel(k, x->rank > 1 ? x->dims[0] : 1, 16, tfidf_part, &rows);
+  ci_k_parallel(k, x->rank > 1 ? x->dims[0] : 1, 16, tfidf_part, &rows);
   return CI_OK;
 }

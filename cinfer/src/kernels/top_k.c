@@ -122,27 +122,27 @@ static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
   }
 }
 
-ci_status prepare_top_k(ci_kernel *k) {
+ci_status ci_prepare_top_k(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted, largest, most = 0, dims[CI_MAX_RANK];
   int axis = 0, count;
-  CI_TRY(k_attr_i(k, "axis", -1, &wanted));
-  CI_TRY(k_attr_i(k, "largest", 1, &largest));
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &wanted));
+  CI_TRY(ci_k_attr_i(k, "largest", 1, &largest));
   if (x->dtype == CI_BOOL || !ci_order_keys(x, 0, 0, 0, NULL)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                     ci_dtype_name(x->dtype));
   }
-  CI_TRY(k_axis(k, wanted, x->rank, &axis));
-  CI_TRY(k_known_ints(k, 1, &most, 1, &count));
+  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_known_ints(k, 1, &most, 1, &count));
   if (count != 1 || most < 0 || most > x->dims[axis]) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "k is %lld, expected one number from 0 to %lld, the size of axis %d",
-                  (long long)most, (long long)x->dims[axis], axis);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "k is %lld, expected one number from 0 to %lld, the size of axis %d",
+                     (long long)most, (long long)x->dims[axis], axis);
   }
   for (int i = 0; i < x->rank; i++) dims[i] = i == axis ? most : x->dims[i];
-  CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
-  if (k->n_out > 1) CI_TRY(k_out(k, 1, CI_INT64, x->rank, dims));
-  struct top_k_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
+  if (k->n_out > 1) CI_TRY(ci_k_out(k, 1, CI_INT64, x->rank, dims));
+  struct top_k_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   if (k->out[0]->count == 0) return CI_OK;
   *p = (struct top_k_plan){.n = x->dims[axis],
                            .inner = ci_product(x->dims, axis + 1, x->rank),
@@ -150,14 +150,14 @@ ci_status prepare_top_k(ci_kernel *k) {
                            .flip = largest != 0 ? UINT64_MAX : 0,
                            .item = ci_dtype_size(x->dtype)};
   if (!ci_mul_size((uint64_t)p->n + (uint64_t)most, (uint64_t)k->threads * sizeof(uint64_t), &k->scratch_bytes)) {
-    return k_no_memory(k);
+    return ci_k_no_memory(k);
   }
   return CI_OK;
 }
 
-ci_status run_top_k(ci_kernel *k) {
+ci_status ci_run_top_k(ci_kernel *k) {
   const struct top_k_plan *p = k->private_memory;
   if (k->out[0]->count == 0) return CI_OK;
-  k_parallel(k, k->in[0]->count / p->n, p->n < TOP_K_WORK ? TOP_K_WORK / p->n : 1, top_k_part, k);
+  ci_k_parallel(k, k->in[0]->count / p->n, p->n < TOP_K_WORK ? TOP_K_WORK / p->n : 1, top_k_part, k);
   return CI_OK;
 }

@@ -17,7 +17,8 @@ static ci_status training_check(ci_kernel *k, const char *names, const char *sca
   const ci_value *parameter = k->in[0];
   const int32_t dtype = parameter->dtype;
   if (dtype != CI_FLOAT && dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for float32 and float64", ci_dtype_name(dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for float32 and float64",
+                     ci_dtype_name(dtype));
   }
   for (int i = 1; i < k->n_in; i++) {
     const ci_value *v = k->in[i];
@@ -29,12 +30,12 @@ static ci_status training_check(ci_kernel *k, const char *names, const char *sca
     int length = 0;
     for (int skip = i; skip > 0; names++) skip -= *names == ' ';
     while (names[length] != ' ' && names[length] != '\0') length++;
-    return k_fail(k, CI_INVALID_ARGUMENT, "%.*s is %s, expected %s%s", length, names,
-                  k_describe(v, found, sizeof found),
-                  one ? "one number of the type of parameter " : "the type and shape of parameter ",
-                  k_describe(parameter, wanted, sizeof wanted));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%.*s is %s, expected %s%s", length, names,
+                     ci_k_describe(v, found, sizeof found),
+                     one ? "one number of the type of parameter " : "the type and shape of parameter ",
+                     ci_k_describe(parameter, wanted, sizeof wanted));
   }
-  for (int o = 0; o < k->n_out; o++) CI_TRY(k_out_like(k, o, dtype, parameter));
+  for (int o = 0; o < k->n_out; o++) CI_TRY(ci_k_out_like(k, o, dtype, parameter));
   return CI_OK;
 }
 
@@ -46,9 +47,9 @@ static double training_double(const ci_value *v) { return *(const double *)v->da
 
 /* ---- GradientDescentStep: parameter, learning_rate, gradient ---- */
 
-ci_status prepare_gradient_descent_step(ci_kernel *k) {
+ci_status ci_prepare_gradient_descent_step(ci_kernel *k) {
   CI_TRY(training_check(k, "parameter learning_rate gradient", "010"));
-  k_in_place(k, 0, 0);
+  ci_k_in_place(k, 0, 0);
   return CI_OK;
 }
 
@@ -68,8 +69,8 @@ static void gradient_descent_part(void *argument, int64_t begin, int64_t end, in
   }
 }
 
-ci_status run_gradient_descent_step(ci_kernel *k) {
-  k_parallel(k, k->out[0]->count, TRAINING_GRAIN, gradient_descent_part, k);
+ci_status ci_run_gradient_descent_step(ci_kernel *k) {
+  ci_k_parallel(k, k->out[0]->count, TRAINING_GRAIN, gradient_descent_part, k);
   return CI_OK;
 }
 
@@ -77,15 +78,15 @@ ci_status run_gradient_descent_step(ci_kernel *k) {
 
 static ci_status momentum_prepare(ci_kernel *k, bool nesterov) {
   CI_TRY(training_check(k, "parameter accumulator learning_rate gradient momentum", "00101"));
-  training_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  training_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->nesterov = nesterov;
-  k_in_place(k, 0, 0);
-  k_in_place(k, 1, 1);
+  ci_k_in_place(k, 0, 0);
+  ci_k_in_place(k, 1, 1);
   return CI_OK;
 }
-ci_status prepare_momentum_step(ci_kernel *k) { return momentum_prepare(k, false); }
-ci_status prepare_nesterov_momentum_step(ci_kernel *k) { return momentum_prepare(k, true); }
+ci_status ci_prepare_momentum_step(ci_kernel *k) { return momentum_prepare(k, false); }
+ci_status ci_prepare_nesterov_momentum_step(ci_kernel *k) { return momentum_prepare(k, true); }
 
 static void momentum_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
@@ -108,8 +109,8 @@ static void momentum_part(void *argument, int64_t begin, int64_t end, int thread
   }
 }
 
-ci_status run_momentum_step(ci_kernel *k) {
-  k_parallel(k, k->out[0]->count, TRAINING_GRAIN, momentum_part, k);
+ci_status ci_run_momentum_step(ci_kernel *k) {
+  ci_k_parallel(k, k->out[0]->count, TRAINING_GRAIN, momentum_part, k);
   return CI_OK;
 }
 
@@ -128,10 +129,10 @@ enum {
   ADAM_GRADIENT
 };
 
-ci_status prepare_adam_step(ci_kernel *k) {
+ci_status ci_prepare_adam_step(ci_kernel *k) {
   CI_TRY(training_check(k, "parameter m v beta1_power beta2_power learning_rate beta1 beta2 epsilon gradient",
                         "0001111110"));
-  for (int i = 0; i < 3; i++) k_in_place(k, i, i);
+  for (int i = 0; i < 3; i++) ci_k_in_place(k, i, i);
   return CI_OK;
 }
 
@@ -177,8 +178,8 @@ static void adam_part(void *argument, int64_t begin, int64_t end, int thread) {
                      end - begin);
 }
 
-ci_status run_adam_step(ci_kernel *k) {
-  k_parallel(k, k->out[0]->count, TRAINING_GRAIN, adam_part, k);
+ci_status ci_run_adam_step(ci_kernel *k) {
+  ci_k_parallel(k, k->out[0]->count, TRAINING_GRAIN, adam_part, k);
   return CI_OK;
 }
 #endif

@@ -1,8 +1,8 @@
 /* trees.c - ensembles of decision trees: every row of x walks from each root to a leaf, whose weights are added.
  *
- * prepare_tree_ensemble (or the run, when the trees come as data) checks the trees and packs them: comparisons become
- * "x <= split" or "x == split" by exchanging branches, and a leaf is a node that leads to itself, so that a walk is a
- * fixed number of steps without a jump. Eight walks go side by side, since each waits for its loads.
+ * ci_prepare_tree_ensemble (or the run, when the trees come as data) checks the trees and packs them: comparisons
+ * become "x <= split" or "x == split" by exchanging branches, and a leaf is a node that leads to itself, so that a walk
+ * is a fixed number of steps without a jump. Eight walks go side by side, since each waits for its loads.
  */
 #include <math.h>
 
@@ -55,14 +55,15 @@ static ci_status trees_vector(ci_kernel *k, int input, int32_t dtype, int rank, 
   const ci_value *v = k->in[input];
   if (v->dtype == dtype && v->rank == rank) return CI_OK;
   char text[128];
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s of rank %d", what, k_describe(v, text, sizeof text),
-                ci_dtype_name(dtype), rank);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s of rank %d", what,
+                   ci_k_describe(v, text, sizeof text), ci_dtype_name(dtype), rank);
 }
 
 static ci_status trees_shapes(ci_kernel *k, struct trees_plan *p) {
   const ci_value *x = k->in[TREES_X];
   if (x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) {
-    return k_fail(k, CI_UNIMPLEMENTED, "x has type %s, for which this operator has no kernel", ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "x has type %s, for which this operator has no kernel",
+                     ci_dtype_name(x->dtype));
   }
   CI_TRY(trees_vector(k, TREES_X, x->dtype, 2, "x"));
   CI_TRY(trees_vector(k, TREES_SPLITS, x->dtype, 1, "splits"));
@@ -78,17 +79,18 @@ static ci_status trees_shapes(ci_kernel *k, struct trees_plan *p) {
   const ci_value *branches = k->in[TREES_BRANCHES];
   if (k->in[TREES_FEATURES]->count != n || k->in[TREES_MODES]->count != n || branches->dims[0] != n ||
       branches->dims[1] != 2) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "%lld splits, %lld features, %lld modes and branches [%lld,%lld], expected one of each a node and "
-                  "branches [%lld,2]",
-                  (long long)n, (long long)k->in[TREES_FEATURES]->count, (long long)k->in[TREES_MODES]->count,
-                  (long long)branches->dims[0], (long long)branches->dims[1], (long long)n);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "%lld splits, %lld features, %lld modes and branches [%lld,%lld], expected one of each a node and "
+                     "branches [%lld,2]",
+                     (long long)n, (long long)k->in[TREES_FEATURES]->count, (long long)k->in[TREES_MODES]->count,
+                     (long long)branches->dims[0], (long long)branches->dims[1], (long long)n);
   }
   if (k->in[TREES_WEIGHTS]->count != m || k->in[TREES_STARTS]->count < 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "%lld targets, %lld weights and %lld leaf_starts, expected as many weights as targets and one more "
-                  "start than leaves",
-                  (long long)m, (long long)k->in[TREES_WEIGHTS]->count, (long long)k->in[TREES_STARTS]->count);
+    return ci_k_fail(
+        k, CI_INVALID_ARGUMENT,
+        "%lld targets, %lld weights and %lld leaf_starts, expected as many weights as targets and one more "
+        "start than leaves",
+        (long long)m, (long long)k->in[TREES_WEIGHTS]->count, (long long)k->in[TREES_STARTS]->count);
   }
   p->columns = x->dims[1];
   p->nodes = n;
@@ -97,9 +99,9 @@ static ci_status trees_shapes(ci_kernel *k, struct trees_plan *p) {
   p->trees = k->in[TREES_ROOTS]->count;
   p->is_double = x->dtype == CI_DOUBLE;
   if (n > INT32_MAX - p->leaves || p->columns > INT32_MAX / 4) {
-    return k_fail(k, CI_RESOURCE_EXHAUSTED,
-                  "%lld nodes, %lld leaves and %lld columns are more than this operator counts", (long long)n,
-                  (long long)p->leaves, (long long)p->columns);
+    return ci_k_fail(k, CI_RESOURCE_EXHAUSTED,
+                     "%lld nodes, %lld leaves and %lld columns are more than this operator counts", (long long)n,
+                     (long long)p->leaves, (long long)p->columns);
   }
   return CI_OK;
 }
@@ -107,15 +109,15 @@ static ci_status trees_shapes(ci_kernel *k, struct trees_plan *p) {
 static ci_status trees_attributes(ci_kernel *k, struct trees_plan *p) {
   static const char *const names[] = {"SUM", "AVERAGE", "MIN", "MAX"};
   ci_span aggregate;
-  CI_TRY(k_attr_i(k, "n_targets", 0, &p->targets));
-  CI_TRY(k_attr_s(k, "aggregate", "SUM", &aggregate));
+  CI_TRY(ci_k_attr_i(k, "n_targets", 0, &p->targets));
+  CI_TRY(ci_k_attr_s(k, "aggregate", "SUM", &aggregate));
   if (p->targets < 1)
-    return k_fail(k, CI_INVALID_ARGUMENT, "n_targets is %lld, expected 1 or more", (long long)p->targets);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "n_targets is %lld, expected 1 or more", (long long)p->targets);
   for (p->aggregate = TREES_SUM; p->aggregate <= TREES_MAX; p->aggregate++) {
-    if (k_span_is(aggregate, names[p->aggregate])) return CI_OK;
+    if (ci_k_span_is(aggregate, names[p->aggregate])) return CI_OK;
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "aggregate is '%.*s', expected SUM, AVERAGE, MIN or MAX",
-                (int)(aggregate.length > 40 ? 40 : aggregate.length), aggregate.data);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "aggregate is '%.*s', expected SUM, AVERAGE, MIN or MAX",
+                   (int)(aggregate.length > 40 ? 40 : aggregate.length), aggregate.data);
 }
 
 static ci_status trees_check_nodes(ci_kernel *k, const struct trees_plan *p) {
@@ -123,20 +125,20 @@ static ci_status trees_check_nodes(ci_kernel *k, const struct trees_plan *p) {
   const uint8_t *modes = k->in[TREES_MODES]->data;
   for (int64_t i = 0; i < p->nodes; i++) {
     if (features[i] < 0 || features[i] >= p->columns) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "node %lld compares column %d, but x has %lld columns", (long long)i,
-                    features[i], (long long)p->columns);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "node %lld compares column %d, but x has %lld columns", (long long)i,
+                       features[i], (long long)p->columns);
     }
     if ((modes[i] & ~TREES_MISSING) >= TREES_MODE_COUNT) {
-      return k_fail(k, CI_INVALID_ARGUMENT,
-                    "node %lld has mode %d, expected 0 to 5, plus 128 where NaN goes the true way", (long long)i,
-                    modes[i]);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                       "node %lld has mode %d, expected 0 to 5, plus 128 where NaN goes the true way", (long long)i,
+                       modes[i]);
     }
     for (int way = 0; way < 2; way++) {
       const int64_t to = branches[2 * i + way];
       if (to >= 0 ? to <= i || to >= p->nodes : -1 - to >= p->leaves) {
-        return k_fail(k, CI_INVALID_ARGUMENT,
-                      "node %lld leads to %lld, expected a later node (%lld to %lld) or a leaf (-1 to %lld)",
-                      (long long)i, (long long)to, (long long)i + 1, (long long)p->nodes - 1, (long long)-p->leaves);
+        return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                         "node %lld leads to %lld, expected a later node (%lld to %lld) or a leaf (-1 to %lld)",
+                         (long long)i, (long long)to, (long long)i + 1, (long long)p->nodes - 1, (long long)-p->leaves);
       }
     }
   }
@@ -148,27 +150,27 @@ static ci_status trees_check_leaves(ci_kernel *k, const struct trees_plan *p) {
   const int32_t *roots = k->in[TREES_ROOTS]->data;
   for (int64_t t = 0; t < p->trees; t++) {
     if (roots[t] >= 0 ? roots[t] >= p->nodes : -1 - (int64_t)roots[t] >= p->leaves) {
-      return k_fail(k, CI_INVALID_ARGUMENT,
-                    "tree %lld starts at %d, expected a node (below %lld) or a leaf (-1 to %lld)", (long long)t,
-                    roots[t], (long long)p->nodes, (long long)-p->leaves);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                       "tree %lld starts at %d, expected a node (below %lld) or a leaf (-1 to %lld)", (long long)t,
+                       roots[t], (long long)p->nodes, (long long)-p->leaves);
     }
   }
   if (starts[0] != 0 || starts[p->leaves] != p->entries) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "leaf_starts go from %d to %d, expected 0 to %lld, the number of weights",
-                  starts[0], starts[p->leaves], (long long)p->entries);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "leaf_starts go from %d to %d, expected 0 to %lld, the number of weights",
+                     starts[0], starts[p->leaves], (long long)p->entries);
   }
   for (int64_t leaf = 0; leaf < p->leaves; leaf++) {
     if (starts[leaf] > starts[leaf + 1] || starts[leaf + 1] > p->entries) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "leaf %lld has weights %d to %d, expected ascending places below %lld",
-                    (long long)leaf, starts[leaf], starts[leaf + 1], (long long)p->entries);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "leaf %lld has weights %d to %d, expected ascending places below %lld",
+                       (long long)leaf, starts[leaf], starts[leaf + 1], (long long)p->entries);
     }
     for (int32_t e = starts[leaf]; e < starts[leaf + 1]; e++) {
       const int32_t before = e == starts[leaf] ? -1 : targets[e - 1];
       if (targets[e] <= before || targets[e] >= p->targets) {
-        return k_fail(k, CI_INVALID_ARGUMENT,
-                      "leaf %lld has a weight for target %d after %d, expected ascending targets "
-                      "below %lld",
-                      (long long)leaf, targets[e], before, (long long)p->targets);
+        return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                         "leaf %lld has a weight for target %d after %d, expected ascending targets "
+                         "below %lld",
+                         (long long)leaf, targets[e], before, (long long)p->targets);
       }
     }
   }
@@ -446,7 +448,7 @@ static void trees_fill(void *to, const ci_value *splits, const void *argument) {
 
 static bool trees_are_constants(const ci_kernel *k) {
   for (int i = TREES_SPLITS; i < TREES_INPUTS; i++) {
-    if (!k_is_constant(k, i)) return false;
+    if (!ci_k_is_constant(k, i)) return false;
   }
   return true;
 }
@@ -456,24 +458,24 @@ static ci_status trees_check(ci_kernel *k, const struct trees_plan *p) {
   return trees_check_leaves(k, p);
 }
 
-ci_status prepare_tree_ensemble(ci_kernel *k) {
-  struct trees_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+ci_status ci_prepare_tree_ensemble(ci_kernel *k) {
+  struct trees_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(trees_shapes(k, p));
   CI_TRY(trees_attributes(k, p));
-  CI_TRY(k_out(k, 0, p->wide ? CI_DOUBLE : CI_FLOAT, 2, (int64_t[]){k->in[TREES_X]->dims[0], p->targets}));
-  if (!trees_layout(p)) return k_no_memory(k);
+  CI_TRY(ci_k_out(k, 0, p->wide ? CI_DOUBLE : CI_FLOAT, 2, (int64_t[]){k->in[TREES_X]->dims[0], p->targets}));
+  if (!trees_layout(p)) return ci_k_no_memory(k);
   if (trees_are_constants(k)) {
     CI_TRY(trees_check(k, p));
     const uint32_t node =
         (uint32_t)(k->node->node - k->node->plan->model->nodes.at); /* the splits may have others too */
-    p->memory = k_packed(k, TREES_SPLITS, CI_PACK_TREES, node, p->bytes, trees_fill, &(struct trees_fill){k, p});
+    p->memory = ci_k_packed(k, TREES_SPLITS, CI_PACK_TREES, node, p->bytes, trees_fill, &(struct trees_fill){k, p});
   }
   if (p->memory == NULL) k->scratch_bytes = p->bytes;
   return CI_OK;
 }
 
-ci_status run_tree_ensemble(ci_kernel *k) {
+ci_status ci_run_tree_ensemble(ci_kernel *k) {
   const struct trees_plan *p = k->private_memory;
   struct trees_run r = {.k = k, .p = p, .memory = p->memory};
   if (r.memory == NULL) {
@@ -484,6 +486,6 @@ ci_status run_tree_ensemble(ci_kernel *k) {
   memcpy(&r.flags, r.memory + p->at_flags, sizeof r.flags);
   const int64_t grain = 1 + TREES_WORK / (1 + p->trees);
   const ci_part_fn part = p->is_double ? trees_part_double : p->wide ? trees_part_mixed : trees_part_float;
-  k_parallel(k, k->in[TREES_X]->dims[0], grain, part, &r);
+  ci_k_parallel(k, k->in[TREES_X]->dims[0], grain, part, &r);
   return CI_OK;
 }

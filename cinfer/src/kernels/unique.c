@@ -92,10 +92,10 @@ static ci_status unique_memory(ci_kernel *k, const struct unique_plan *sizes, st
   size_t lists, bytes;
   if (!ci_mul_size((uint64_t)sizes->n, 4, &lists) || !ci_add_size(lists, keys, &lists) ||
       !ci_mul_size(lists, sizeof(int64_t), &bytes) || !ci_add_size(bytes, sizeof **plan, &bytes)) {
-    return k_no_memory(k);
+    return ci_k_no_memory(k);
   }
-  struct unique_plan *p = k_private(k, bytes);
-  if (p == NULL) return k_no_memory(k);
+  struct unique_plan *p = ci_k_private(k, bytes);
+  if (p == NULL) return ci_k_no_memory(k);
   *p = *sizes;
   int64_t *next = (int64_t *)(void *)(p + 1);
   p->order = next;
@@ -112,26 +112,26 @@ static ci_status unique_memory(ci_kernel *k, const struct unique_plan *sizes, st
   return CI_OK;
 }
 
-ci_status prepare_unique(ci_kernel *k) {
+ci_status ci_prepare_unique(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted = 0, other = 1, sorted = 1, dims[CI_MAX_RANK];
   int axis = 0;
-  CI_TRY(k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(k_attr_i(k, "axis", 1, &other));
-  CI_TRY(k_attr_i(k, "sorted", 1, &sorted));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(ci_k_attr_i(k, "axis", 1, &other));
+  CI_TRY(ci_k_attr_i(k, "sorted", 1, &sorted));
   const int32_t part = unique_part(x->dtype);
   if (part != CI_STRING && !ci_order_keys(&(ci_value){.dtype = part}, 0, 0, 0, NULL)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                     ci_dtype_name(x->dtype));
   }
   const bool flat = wanted != other; /* there is no such attribute */
-  if (!flat) CI_TRY(k_axis(k, wanted, x->rank, &axis));
+  if (!flat) CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
   if (!flat && x->count == 0 && x->dims[axis] > 0) {
     char text[128];
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s has no elements, but %lld slices along axis %d to compare",
-                  k_describe(x, text, sizeof text), (long long)x->dims[axis], axis);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has no elements, but %lld slices along axis %d to compare",
+                     ci_k_describe(x, text, sizeof text), (long long)x->dims[axis], axis);
   }
-  if (x->count > 0 && !k_known(k, 0)) return CI_PENDING;
+  if (x->count > 0 && !ci_k_known(k, 0)) return CI_PENDING;
   struct unique_plan *p = NULL, sizes = {.x = x, .outer = 1, .n = x->count, .inner = 1, .item = ci_dtype_size(part)};
   if (!flat && x->count > 0) {
     sizes.outer = ci_product(x->dims, 0, axis);
@@ -145,12 +145,12 @@ ci_status prepare_unique(ci_kernel *k) {
   if (sorted == 0) unique_by_appearance(p);
   for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
   dims[flat ? 0 : axis] = p->found;
-  CI_TRY(k_out(k, 0, x->dtype, flat ? 1 : x->rank, dims));
-  for (int i = 1; i < k->n_out; i++) CI_TRY(k_out(k, i, CI_INT64, 1, i == 2 ? &p->n : &p->found));
+  CI_TRY(ci_k_out(k, 0, x->dtype, flat ? 1 : x->rank, dims));
+  for (int i = 1; i < k->n_out; i++) CI_TRY(ci_k_out(k, i, CI_INT64, 1, i == 2 ? &p->n : &p->found));
   return CI_OK;
 }
 
-ci_status run_unique(ci_kernel *k) {
+ci_status ci_run_unique(ci_kernel *k) {
   const struct unique_plan *p = k->private_memory;
   const size_t bytes = (size_t)p->inner * p->item;
   const char *x = k->in[0]->data;

@@ -56,32 +56,32 @@ static void where_run(const void *context, void *y, const void *const *in, int64
   }
 }
 
-ci_status prepare_where(ci_kernel *k) {
+ci_status ci_prepare_where(ci_kernel *k) {
   const ci_value *in[3] = {k->in[0], k->in[1], k->in[2]};
   int rank;
   int64_t dims[CI_MAX_RANK];
   if (in[0]->dtype != CI_BOOL) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the condition has type %s, expected bool", ci_dtype_name(in[0]->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the condition has type %s, expected bool", ci_dtype_name(in[0]->dtype));
   }
   if (in[1]->dtype != in[2]->dtype) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "x has type %s, y has %s; they must be equal: cast one",
-                  ci_dtype_name(in[1]->dtype), ci_dtype_name(in[2]->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "x has type %s, y has %s; they must be equal: cast one",
+                     ci_dtype_name(in[1]->dtype), ci_dtype_name(in[2]->dtype));
   }
-  CI_TRY(k_broadcast(k, in, 3, &rank, dims));
-  CI_TRY(k_out(k, 0, in[1]->dtype, rank, dims));
-  where_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_k_broadcast(k, in, 3, &rank, dims));
+  CI_TRY(ci_k_out(k, 0, in[1]->dtype, rank, dims));
+  where_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->item = ci_dtype_size(in[1]->dtype);
   const struct ci_isa_move *move = k->isa->move;
   if (p->item < 16) p->choose = move->choose[p->item == 1 ? 0 : p->item == 2 ? 1 : p->item == 4 ? 2 : 3];
   ci_broadcast_plan(&p->walk, k->out[0], in, 3);
   for (int i = 1; i < 3; i++) {
-    if (in[i]->bytes == k->out[0]->bytes) k_in_place(k, 0, i);
+    if (in[i]->bytes == k->out[0]->bytes) ci_k_in_place(k, 0, i);
   }
   return CI_OK;
 }
 
-ci_status run_where(ci_kernel *k) {
+ci_status ci_run_where(ci_kernel *k) {
   const where_plan *p = k->private_memory;
   const void *x[3] = {k->in[0]->data, k->in[1]->data, k->in[2]->data};
   ci_broadcast_run(k, &p->walk, where_run, p, k->out[0]->data, x);
@@ -99,22 +99,22 @@ static const void *clip_bound(const ci_kernel *k, int i) {
   return k->n_in > i && k->in[i] != NULL ? k->in[i]->data : NULL;
 }
 
-ci_status prepare_clip(ci_kernel *k) {
+ci_status ci_prepare_clip(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  clip_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
+  clip_plan *p = ci_k_private(k, sizeof *p);
+  if (p == NULL) return ci_k_no_memory(k);
   p->typed = ci_typed_clip(x->dtype);
   p->item = ci_dtype_size(x->dtype);
-  if (p->typed == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
+  if (p->typed == NULL) return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
   for (int i = 1; i < k->n_in; i++) {
     const ci_value *bound = k->in[i];
     if (bound == NULL || (bound->dtype == x->dtype && bound->count == 1)) continue;
     char found[128];
-    return k_fail(k, CI_INVALID_ARGUMENT, "bound %s is %s, expected one %s", i == 1 ? "min" : "max",
-                  k_describe(bound, found, sizeof found), ci_dtype_name(x->dtype));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "bound %s is %s, expected one %s", i == 1 ? "min" : "max",
+                     ci_k_describe(bound, found, sizeof found), ci_dtype_name(x->dtype));
   }
-  CI_TRY(k_out_like(k, 0, x->dtype, x));
-  k_in_place(k, 0, 0);
+  CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
+  ci_k_in_place(k, 0, 0);
   return CI_OK;
 }
 
@@ -133,8 +133,8 @@ static void clip_part(void *argument, int64_t begin, int64_t end, int thread) {
   }
 }
 
-ci_status run_clip(ci_kernel *k) {
-  k_parallel(k, k->out[0]->count, WHERE_GRAIN, clip_part, k);
+ci_status ci_run_clip(ci_kernel *k) {
+  ci_k_parallel(k, k->out[0]->count, WHERE_GRAIN, clip_part, k);
   if (k->in[0]->dtype == CI_FLOAT) k_wrote_one_nan(k);
   return CI_OK;
 }

@@ -4,15 +4,15 @@
 ci_status ci_window_ints(ci_kernel *k, const char *name, int most, int64_t least, int64_t *out) {
   const int64_t *values = NULL;
   int count = -1;
-  CI_TRY(k_attr_ints(k, name, &values, &count));
+  CI_TRY(ci_k_attr_ints(k, name, &values, &count));
   if (count < 0) return CI_OK;
   if (count != most) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s has %d numbers, expected %d", name, count, most);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s has %d numbers, expected %d", name, count, most);
   }
   for (int i = 0; i < most; i++) {
     if (values[i] < least || values[i] > CI_WINDOW_MOST) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s[%d] is %lld, expected %lld to %lld", name, i,
-                    (long long)values[i], (long long)least, (long long)CI_WINDOW_MOST);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s[%d] is %lld, expected %lld to %lld", name, i,
+                       (long long)values[i], (long long)least, (long long)CI_WINDOW_MOST);
     }
     out[i] = values[i];
   }
@@ -22,12 +22,12 @@ ci_status ci_window_ints(ci_kernel *k, const char *name, int most, int64_t least
 ci_status ci_window_mode(ci_kernel *k, int *mode) {
   static const char names[4][12] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
   ci_span text;
-  CI_TRY(k_attr_s(k, "auto_pad", "NOTSET", &text));
+  CI_TRY(ci_k_attr_s(k, "auto_pad", "NOTSET", &text));
   for (*mode = 0; *mode < 4; ++*mode) {
-    if (k_span_is(text, names[*mode])) return CI_OK;
+    if (ci_k_span_is(text, names[*mode])) return CI_OK;
   }
-  return k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
-                (int)(text.length < 32 ? text.length : 32), text.data);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
+                   (int)(text.length < 32 ? text.length : 32), text.data);
 }
 
 /* One axis: output size and the padding before. same: 0 none, 1 upper, 2 lower. */
@@ -57,13 +57,13 @@ ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int
   if (valid) memset(pads, 0, sizeof pads);
   for (int i = 0; i < 4; i++) {
     if (x_dims[i] > CI_WINDOW_MOST || x_dims[i] < 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "an image axis has %lld elements, expected 0 to %lld", (long long)x_dims[i],
-                    (long long)CI_WINDOW_MOST);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "an image axis has %lld elements, expected 0 to %lld",
+                       (long long)x_dims[i], (long long)CI_WINDOW_MOST);
     }
   }
   if (kh < 1 || kw < 1 || kh > CI_WINDOW_MOST || kw > CI_WINDOW_MOST) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the window is %lld x %lld, both must be 1 or more", (long long)kh,
-                  (long long)kw);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the window is %lld x %lld, both must be 1 or more", (long long)kh,
+                     (long long)kw);
   }
   *g = (ci_window){.n = x_dims[0],
                    .h = x_dims[1],
@@ -81,18 +81,18 @@ ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int
   const bool fits_h = window_axis(g->h, span_h, g->sh, same, &g->top, pads[2], &g->oh);
   const bool fits_w = window_axis(g->w, span_w, g->sw, same, &g->left, pads[3], &g->ow);
   if (!fits_h || !fits_w) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "a window of %lld x %lld does not fit into an image of %lld x %lld with its padding",
-                  (long long)span_h, (long long)span_w, (long long)g->h, (long long)g->w);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                     "a window of %lld x %lld does not fit into an image of %lld x %lld with its padding",
+                     (long long)span_h, (long long)span_w, (long long)g->h, (long long)g->w);
   }
   if (pools && same == 0 && (pads[0] >= kh || pads[2] >= kh || pads[1] >= kw || pads[3] >= kw)) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "pads %lld %lld %lld %lld must be smaller than the window %lld x %lld",
-                  (long long)pads[0], (long long)pads[1], (long long)pads[2], (long long)pads[3], (long long)kh,
-                  (long long)kw);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "pads %lld %lld %lld %lld must be smaller than the window %lld x %lld",
+                     (long long)pads[0], (long long)pads[1], (long long)pads[2], (long long)pads[3], (long long)kh,
+                     (long long)kw);
   }
   if (g->oh > 0 && g->ow > 0 && g->n > INT64_MAX / g->oh / g->ow) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%lld images of %lld x %lld outputs are too many", (long long)g->n,
-                  (long long)g->oh, (long long)g->ow);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%lld images of %lld x %lld outputs are too many", (long long)g->n,
+                     (long long)g->oh, (long long)g->ow);
   }
   g->pixels = g->n * g->oh * g->ow;
   return CI_OK;
