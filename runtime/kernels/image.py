@@ -146,10 +146,9 @@ class Resizing:
         scale = min(ratios) if self.policy == "not_larger" else max(ratios)
         return [(math.floor(scale * n + 0.5), scale, scale * n) for n in old]
 
-    def _quotient(self, above: Array, below: float) -> Array:
+    def _place(self, found: Array) -> Array:
         """Of nearest the float32 beside it, as long as those lie close: a float32 scale of 2.2 is a
         little more, and 11 / 2.2 a little less than 5."""
-        found = above / below
         if self.mode != "nearest":
             return found
         return np.where(found < 2.0**22, found.astype(np.float32).astype(np.float64), found)
@@ -159,9 +158,9 @@ class Resizing:
     ) -> Array:
         i = np.arange(out, dtype=np.float64)
         if self.coordinates == "align_corners":
-            return i * 0 if exact == 1 else self._quotient(i * (size - 1), exact - 1)
+            return i * 0 if exact == 1 else self._place(i * (size - 1) / (exact - 1))
         if self.coordinates == "asymmetric":
-            return self._quotient(i, scale)
+            return self._place(i / scale)
         if self.coordinates == "tf_crop_and_resize":
             if exact == 1:
                 return i * 0 + 0.5 * (start + end) * (size - 1)
@@ -171,7 +170,7 @@ class Resizing:
         offset = 0.0
         if self.coordinates == "half_pixel_symmetric":
             offset = size / 2 * (1 - out / exact)
-        return offset + self._quotient(i + 0.5, scale) - 0.5
+        return self._place(offset + (i + 0.5) / scale) - 0.5
 
     def table(
         self, size: int, out: int, scale: float, exact: float, start: float, end: float

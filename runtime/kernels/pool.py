@@ -79,7 +79,7 @@ class Rule:
             head = (total + 1) // 2 if self.auto_pad == "SAME_LOWER" else total // 2
             return out, head, total - head
         room = size + head + tail - extent
-        if room < 0 or n < 1:
+        if room < (1 - step if self.ceil else 0) or n < 1:  # a part of one window may do
             raise _invalid(
                 f"a window of {extent} does not fit axis {i + 2} of size {size} padded by "
                 f"{head} and {tail}"

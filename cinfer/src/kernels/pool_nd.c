@@ -62,12 +62,13 @@ static ci_status nd_axis(ci_kernel *k, nd_plan *p, int i, ci_span automatic, boo
   }
   if (!ci_k_span_is(automatic, "NOTSET")) p->head[i] = p->tail[i] = 0;
   const int64_t room = size + p->head[i] + p->tail[i] - extent;
-  if (room < 0) {
+  const bool part = ceiling && room < 0 && room > -step; /* of one window lies inside */
+  if (room < 0 && !part) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "a window of %lld does not fit axis %d of size %lld padded by %lld and %lld", (long long)extent,
                      i + 2, (long long)size, (long long)p->head[i], (long long)p->tail[i]);
   }
-  p->y[i] = room / step + 1 + (ceiling && room % step != 0);
+  p->y[i] = part ? 1 : room / step + 1 + (ceiling && room % step != 0);
   if (ceiling && (p->y[i] - 1) * step >= size + p->head[i]) p->y[i]--;
   return CI_OK;
 }

@@ -166,16 +166,15 @@ static ci_status resize_taps(ci_kernel *k, const resize_plan *p, resize_axis *a)
 
 /* A float32 scale of 2.2 is a little more, and 11 / 2.2 a little less than 5: nearest takes the float32 that it lies
  * at, as long as those lie close. */
-static double resize_quotient(const resize_plan *p, double above, double below) {
-  const double found = above / below;
+static double resize_place(const resize_plan *p, double found) {
   return p->mode == RS_NEAREST && found < 4194304.0 ? (double)(float)found : found;
 }
 
 static double resize_origin(const resize_plan *p, const resize_axis *a, int64_t i) {
   const double at = (double)i, side = (double)(a->size - 1);
   switch (p->coordinates) {
-    case RS_ALIGN_CORNERS: return a->exact == 1.0 ? 0.0 : resize_quotient(p, at * side, a->exact - 1.0);
-    case RS_ASYMMETRIC: return resize_quotient(p, at, a->scale);
+    case RS_ALIGN_CORNERS: return a->exact == 1.0 ? 0.0 : resize_place(p, at * side / (a->exact - 1.0));
+    case RS_ASYMMETRIC: return resize_place(p, at / a->scale);
     case RS_CROP:
       if (a->exact == 1.0) return 0.5 * (a->start + a->end) * side;
       return a->start * side + at * (a->end - a->start) * side / (a->exact - 1.0);
@@ -186,7 +185,7 @@ static double resize_origin(const resize_plan *p, const resize_axis *a, int64_t 
   }
   const double offset =
       p->coordinates == RS_SYMMETRIC ? (double)a->size / 2.0 * (1.0 - (double)a->out / a->exact) : 0.0;
-  return offset + resize_quotient(p, at + 0.5, a->scale) - 0.5;
+  return resize_place(p, offset + (at + 0.5) / a->scale) - 0.5;
 }
 
 static double resize_weight(const resize_plan *p, double x) {
