@@ -528,7 +528,8 @@ static int runner_fill(PyObject *self, PyObject *arguments, PyObject *names) {
 }
 
 static PyMethodDef runner_methods[] = {
-    {"run", (PyCFunction)(void (*)(void))runner_run, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"run", (PyCFunction)(void (*)(void))runner_run, METH_FASTCALL | METH_KEYWORDS,
+     "run(inputs, out=None)\n--\n\nRuns in the signature's order: see Signature.run of graphio.cinfer.signature."},
     {"bind", runner_bind, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot runner_slots[] = {{Py_tp_new, (void *)PyType_GenericNew},

@@ -46,6 +46,8 @@ class Signature:
         self._feeds = [Feed(self._in[i], s) for i, s in enumerate(self.inputs.values())]
         self._help = Help(handles, name, self.inputs, self.outputs)
         self._runner = self._help.runner(self._number, self._lock)
+        if self._runner is not None:  # a call less of Python in each run
+            self.run = self._runner.run  # type: ignore[method-assign]
         self._results = [self._out[i] for i in range(len(self.outputs))]
         self._readers = self._readers_of(self._results)
 
@@ -110,8 +112,6 @@ class Signature:
             InvalidArgumentError: a wrong number of arrays, dtype or shape. A wrong shape of `out`
                 may be found only when the run is over.
         """
-        if self._runner is not None:
-            return self._runner.run(inputs, out)
         if isinstance(inputs, np.ndarray) and len(self._feeds) == 1:
             inputs = [inputs]
         if out is not None:
@@ -124,7 +124,7 @@ class Signature:
     @property
     def run_checked(self) -> Callable[[Sequence[Array]], list[Array]]:
         """As run, for a list of inputs of which the caller knows that they fit."""
-        return self._run_any if self._runner is None else self._runner.run
+        return self._run_any if self._runner is None else self.run
 
     def _run_any(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs what may have texts, sequences, optional values and types that numpy lacks."""
