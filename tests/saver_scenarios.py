@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,17 @@ def newest_is_found_without_a_good_list(folder: str) -> None:
         stores.write(f"{folder}/checkpoint", [text])
         with pytest.warns(UserWarning):
             assert tf.train.latest_checkpoint(folder) == f"{folder}/m-2"
+    stores.of_folder(folder).remove("checkpoint")
+    with pytest.warns(UserWarning, match="'checkpoint' of .* is missing; going on from '.*/m-2'"):
+        assert tf.train.latest_checkpoint(folder) == f"{folder}/m-2"
     stores.write(f"{folder}/m-2.index", [b"damaged"])
     with pytest.warns(UserWarning):
         assert tf.train.latest_checkpoint(folder) == f"{folder}/m-1"
+    for name in indexes(folder):
+        stores.of_folder(folder).remove(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tf.train.latest_checkpoint(folder) is None
+    stores.write(f"{folder}/checkpoint", [b'model_checkpoint_path: "m-9"\n'])
+    with pytest.warns(UserWarning, match="names no checkpoint that exists; there is no other"):
+        assert tf.train.latest_checkpoint(folder) is None

@@ -249,6 +249,32 @@ def test_a_training_does_not_begin_anew_where_all_is_damaged(tmp_path: Path) -> 
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize("how", ["train", "MonitoredTrainingSession", "restore_latest"])
+def test_a_training_goes_on_where_the_list_of_checkpoints_is_lost(how: str, tmp_path: Path) -> None:
+    in_a_new_graph(lambda: tf.train.train(counting()[0], tmp_path, 4))
+    (tmp_path / "checkpoint").unlink()
+    op, w = counting()
+    with pytest.warns(UserWarning, match=r"is missing; going on from '.*-4'"):
+        if how == "train":
+            assert tf.train.train(op, tmp_path, 5, metrics={"w": w.read_value()})["w"] == 5
+        elif how == "MonitoredTrainingSession":
+            with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path)) as session:
+                assert session.run(w) == 4
+        else:
+            session = tf.Session()
+            assert tf.train.restore_latest(tf.train.Saver(), session, tmp_path) is not None
+            assert session.run(w) == 4
+
+
+def test_a_training_does_not_begin_anew_without_a_list_and_a_good_index(tmp_path: Path) -> None:
+    in_a_new_graph(lambda: tf.train.train(counting()[0], tmp_path, 2))
+    (tmp_path / "checkpoint").unlink()
+    for step in steps_of(tmp_path):
+        damage(tmp_path, step, ".index")
+    with pytest.raises(tf.errors.DataLossError, match=r"no checkpoint.*-0'.*-2'.*another folder"):
+        tf.train.train(counting()[0], tmp_path, 3)
+
+
 def test_a_checkpoint_of_another_graph_is_no_damage(tmp_path: Path) -> None:
     in_a_new_graph(lambda: tf.train.train(counting()[0], tmp_path, 2, save_steps=1))
     tf.get_variable("other", initializer=1.0)

@@ -184,30 +184,43 @@ def latest_checkpoint(
 ) -> str | None:
     """The prefix of a folder's newest checkpoint, None if it has none.
 
-    A file `checkpoint` that cannot be read, or names what is not there, does not count: then the
-    newest valid checkpoint of the folder is found, with a warning.
+    A file `checkpoint` that is missing, cannot be read, or names what is not there, does not count:
+    then the newest valid checkpoint of the folder is found, with a warning.
+
+    Args:
+        checkpoint_dir: the folder, or a URL of an object store.
+        latest_filename: of the state file; None: "checkpoint". One of another name is of one run
+            among several: where it is missing, that run has no checkpoints.
 
     Raises:
         UnavailableError: the folder or an index in it cannot be read now: that is no reason to
             go on from an older one, or from nothing.
     """
     folder, name = os.fspath(checkpoint_dir), latest_filename or STATE_FILE
-    if not _is_there(folder, name):
-        return None
     state, before = get_checkpoint_state(folder, latest_filename), None
     while state is not None and state != before:
         if checkpoint_exists(state.model_checkpoint_path):
             return state.model_checkpoint_path
         # Another process may have saved and deleted in between: then the file says so by now.
         state, before = get_checkpoint_state(folder, latest_filename), state
-    found = _newest(folder)
-    if state is not None or found is not None:
-        warnings.warn(
-            f"the file '{name}' of {folder!r} names no checkpoint that "
-            f"exists; going on from {found!r}, the newest one found",
-            stacklevel=2,
+    if not indexes_count(folder, latest_filename):
+        return None
+    found, _ = indexes(folder)
+    if found or state is not None:
+        there = "names no checkpoint that exists" if _is_there(folder, name) else "is missing"
+        then = (
+            f"going on from {found[-1]!r}, the newest one found" if found else "there is no other"
         )
-    return found
+        warnings.warn(f"the file '{name}' of {folder!r} {there}; {then}", stacklevel=2)
+    return found[-1] if found else None
+
+
+def indexes_count(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> bool:
+    """Whether the indexes of a folder stand in for its state file, where that is of no use."""
+    folder, name = os.fspath(checkpoint_dir), latest_filename or STATE_FILE
+    return name == STATE_FILE or _is_there(folder, name)
 
 
 def _is_there(folder: str, name: str) -> bool:
@@ -217,25 +230,29 @@ def _is_there(folder: str, name: str) -> bool:
     return files.exists(stores.join(folder, name), follow=False)
 
 
-def _newest(folder: str) -> str | None:
-    found = valid_checkpoints(folder)
-    return found[-1] if found else None
+def indexes(folder: str) -> tuple[list[str], dict[str, str]]:
+    """The prefixes of a folder whose index is valid, oldest first; what is wrong with the others.
 
-
-def valid_checkpoints(folder: str) -> list[str]:
-    """The prefixes of a folder whose index is valid, oldest first."""
+    A folder that is not there has none.
+    """
+    if not stores.is_remote(folder) and not files.is_folder(stores.plain(folder) or os.curdir):
+        return [], {}
     store = stores.of_folder(folder)
     found: list[tuple[int, int, str]] = []
+    wrong: dict[str, str] = {}
     for name in store.names():
         base, extension = os.path.splitext(name)
         if extension != ".index":
             continue
         try:
             index = read_index_of(store, base)
+        except errors.NotFoundError:
+            continue
         except errors.OpError as error:
             # One that cannot be read now may be the newest; what is no file, or damaged, is not.
             if isinstance(error, errors.UnavailableError) and (store.shared or error.errno):
                 raise
+            wrong[store.path(base)] = error.message
             continue
         found.append((index.time, index.step, store.path(base)))
-    return [prefix for _, _, prefix in sorted(found)]
+    return [prefix for _, _, prefix in sorted(found)], wrong

@@ -12,8 +12,9 @@ from graphio.schema.checkpoint_index import read_index
 from graphio.train.checkpoint_state import (
     checkpoint_exists,
     get_checkpoint_state,
+    indexes,
+    indexes_count,
     latest_checkpoint,
-    valid_checkpoints,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def restore_latest(
         The prefix of what was restored; None if the folder has no checkpoint.
 
     Raises:
-        DataLossError: the newest is damaged; with fall_back: all are.
+        DataLossError: the newest is damaged; with fall_back: all are; or no index is valid.
         ValueError, OpError: see Saver.restore.
     """
     from graphio.train import restoring
@@ -57,6 +58,8 @@ def restore_latest(
     while True:
         found = _newest_but(damaged, checkpoint_dir, latest_filename)
         if found is None:
+            if indexes_count(checkpoint_dir, latest_filename):
+                damaged.update(indexes(os.fspath(checkpoint_dir))[1])
             break
         save_id = _save_id(found)
         try:
@@ -81,7 +84,7 @@ def _newest_but(
         return found
     state = get_checkpoint_state(folder, latest_filename)
     listed = state.all_model_checkpoint_paths if state is not None else []
-    for prefix in [*reversed(listed), *reversed(valid_checkpoints(os.fspath(folder)))]:
+    for prefix in [*reversed(listed), *reversed(indexes(os.fspath(folder))[0])]:
         if prefix not in damaged and checkpoint_exists(prefix):
             return prefix
     return None
