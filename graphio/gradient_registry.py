@@ -17,18 +17,31 @@ if TYPE_CHECKING:
 GradientFunction = Callable[..., "Sequence[Tensor | None]"]
 
 _functions: dict[tuple[str, str], GradientFunction] = {}
+_of_slices: set[GradientFunction] = set()
 _none: set[tuple[str, str]] = set()
 _lacking: dict[str, str] = {}
 
 
-def gradient(op: str, domain: str = "") -> Callable[[GradientFunction], GradientFunction]:
-    """Registers the decorated function as the gradient of an operator."""
+def gradient(
+    op: str, domain: str = "", *, takes_slices: bool = False
+) -> Callable[[GradientFunction], GradientFunction]:
+    """Registers the decorated function as the gradient of an operator.
+
+    takes_slices: whether it also takes IndexedSlices; else they are made dense before.
+    """
 
     def register(function: GradientFunction) -> GradientFunction:
         _functions[domain, op] = function
+        if takes_slices:
+            _of_slices.add(function)
         return function
 
     return register
+
+
+def takes_slices(function: GradientFunction) -> bool:
+    """Whether a gradient function takes IndexedSlices."""
+    return function in _of_slices
 
 
 def not_differentiable(*ops: str, domain: str = "") -> None:

@@ -212,7 +212,7 @@ class _Backward:
         function = gradient_registry.lookup(operation)
         if function is None:
             return
-        keep_sparse = getattr(function, "takes_indexed_slices", False)
+        keep_sparse = gradient_registry.takes_slices(function)
         dense = arriving if keep_sparse else [_dense(dy) for dy in arriving]
         wanted, targets = self.wanted_inputs(operation), sources(operation)
         with scopes.name_scope(operation.name.rsplit("/", 1)[-1] + "_grad"):

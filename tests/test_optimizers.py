@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,6 +164,50 @@ def test_slices_need_no_dense_shape(target: str) -> None:
                 want = 2 * start[[0, 2]] / np.linalg.norm(2 * start[[0, 2]])
                 np.testing.assert_allclose(two[[0, 2]], start[[0, 2]] - 0.1 * want, rtol=1e-6)
                 np.testing.assert_array_equal(two[1], start[1])
+
+
+LOOKUPS: dict[str, Callable[[Any], Any]] = {
+    "one variable": lambda parts: tf.gather(parts[0], [0, 0]),
+    "its copy": lambda parts: tf.gather(tf.identity(parts[0]), [0]),
+    "its value read here": lambda parts: tf.gather(parts[0].read_value(), [0]),
+    "parts in turns": lambda parts: tf.nn.embedding_lookup(parts, [0]),
+    "parts one after the other": lambda parts: tf.nn.embedding_lookup(parts, [0], "div"),
+    "parts of a sparse tensor": lambda parts: tf.nn.embedding_lookup_sparse(
+        parts, tf.SparseTensor([[0, 0]], [0], [1, 1]), None
+    ),
+    "parts joined by hand": lambda parts: tf.gather(tf.concat(parts, 0), [0]),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("lookup", LOOKUPS)
+def test_rows_that_are_not_looked_up_stay(lookup: str, target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        parts = [tf.Variable(np.ones((2, 1), np.float32)) for _ in range(2)]
+        loss = tf.reduce_sum(LOOKUPS[lookup](parts))
+        optimizer = tf.train.FtrlOptimizer(0.1, l2_regularization_strength=0.1)
+        train = optimizer.minimize(loss)
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        first, second = session.run(parts)
+        assert first[0, 0] < 1
+        assert first[1, 0] == 1 and second.tolist() == [[1], [1]]
+
+
+@TARGETS
+def test_slices_of_joined_parts_sum_to_the_dense_gradient(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        parts = [tf.constant(np.ones((n, 2), np.float32)) for n in (2, 0, 3)]
+        factors = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        joined = tf.gather(tf.concat(parts, 0), [4, 1, 4])
+        found = tf.gradients(joined * joined * factors, parts)
+        assert all(isinstance(g, tf.IndexedSlices) for g in found)
+        first, empty, last = session.run([tf.convert_to_tensor(g) for g in found])
+        assert first.tolist() == [[0, 0], [6, 8]] and empty.shape == (0, 2)
+        assert last.tolist() == [[0, 0], [0, 0], [12, 16]]
+        beside = tf.concat([parts[0], parts[0] * 2], 1)
+        (dense,) = tf.gradients(tf.gather(beside, [1]), parts[0])
+        assert session.run(dense).tolist() == [[0, 0], [3, 3]]
 
 
 @TARGETS

@@ -12,6 +12,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
+from graphio.indexed_slices import IndexedSlices
 from graphio.ops import filling, primitive, shapes
 from graphio.ops.emit import (
     INTEGER,
@@ -27,7 +28,7 @@ from graphio.ops.emit import (
     scope,
     static_ints,
 )
-from graphio.ops.primitive import binary, cast
+from graphio.ops.primitive import binary, cast, compare
 from graphio.ops.shapes import Dims, dims_of, text_of
 
 __all__ = [
@@ -39,7 +40,7 @@ __all__ = [
     "unstack",
 ]
 
-Gradients = Sequence["Tensor | None"]
+Gradients = Sequence[Any]
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
@@ -397,12 +398,24 @@ def _not_zero(value: Any) -> bool:
 # ---- gradients ----
 
 
-@gradient("Concat")
-def _concat_gradient(op: Operation, dy: Tensor) -> Gradients:
+@gradient("Concat", takes_slices=True)
+def _concat_gradient(op: Operation, dy: Tensor | IndexedSlices) -> Gradients:
     """The part of dy that is each input's."""
     axis = int(op.attrs["axis"])
     if len(op.inputs) == 1:
         return [dy]
+    sizes = _sizes_along(op, axis)
+    if isinstance(dy, IndexedSlices):
+        if axis == 0:
+            return _rows_of_parts(op, dy, sizes)
+        dy = dy.to_tensor()
+    target = primitive.concat(sizes, 0)
+    outputs = [(x.dtype, dims_of(x)) for x in op.inputs]
+    return list(operation("Split", [dy, target], outputs, attrs={"axis": axis}).outputs)
+
+
+def _sizes_along(op: Operation, axis: int) -> list[Tensor]:
+    """Vectors of one number: how much of the axis is each input's."""
     sizes = []
     for x in op.inputs:
         dims = dims_of(x)
@@ -414,9 +427,24 @@ def _concat_gradient(op: Operation, dy: Tensor) -> Gradients:
                 node("Shape", [x], dtypes.int64, (x.shape.ndims,)), [axis], [axis + 1 or 2**62], [0]
             )
         )
-    target = primitive.concat(sizes, 0)
-    outputs = [(x.dtype, dims_of(x)) for x in op.inputs]
-    return list(operation("Split", [dy, target], outputs, attrs={"axis": axis}).outputs)
+    return sizes
+
+
+def _rows_of_parts(op: Operation, dy: IndexedSlices, sizes: Sequence[Tensor]) -> Gradients:
+    """The slices of each input, whose rows follow each other: so that what no slice names stays
+    untouched by optimizers."""
+    places, start = cast(dy.indices, dtypes.int64), scalar(0, dtypes.int64)
+    found = []
+    for x, size in zip(op.inputs, sizes, strict=True):
+        end = binary("Add", start, primitive.squeeze(size, [0]))
+        below, above = compare("Less", places, end), compare("GreaterOrEqual", places, start)
+        mine = node("NonZero", [binary("And", above, below)], dtypes.int64, (1, None))
+        mine = primitive.squeeze(mine, [0])
+        rows = binary("Sub", primitive.gather(places, mine, 0), start)
+        values = primitive.gather(dy.values, mine, 0)
+        found.append(IndexedSlices(values, rows, primitive.shape_of(x)))
+        start = end
+    return found
 
 
 @gradient("Split")

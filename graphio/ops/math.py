@@ -651,8 +651,8 @@ def _erf_gradient(op: Operation, dy: Tensor) -> Gradients:
     return [multiply(dy, multiply(bell, 2.0 / _math.sqrt(_math.pi)))]
 
 
-@gradient("Identity")
-@gradient("PlaceholderWithDefault", domain="graphio")
+@gradient("Identity", takes_slices=True)
+@gradient("PlaceholderWithDefault", domain="graphio", takes_slices=True)
 def _identity_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy."""
     return [dy]

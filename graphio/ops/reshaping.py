@@ -46,7 +46,7 @@ not_differentiable("Placeholder", "Variable", "Assign", domain="graphio")
 not_differentiable("IsInitialized", "NoOp", domain="graphio")
 
 
-@gradient("ReadVariable", domain="graphio")
+@gradient("ReadVariable", domain="graphio", takes_slices=True)
 def _read_variable_grad(op: Operation, dy: Tensor) -> Gradients:
     return [dy]
 

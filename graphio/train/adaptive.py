@@ -1,7 +1,8 @@
 """Optimizers that scale each element's step by its past gradients: RMSProp, Adagrad, Adadelta.
 
 The updates are compositions of elementwise nodes, in the order that the docstrings give. A sparse
-gradient changes only the rows that it has, parameters and slots alike.
+gradient changes only the rows that it has, parameters and slots alike; those of rows that are
+looked up inside a loop or a branch are dense.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class MomentumOptimizer(Optimizer):
 
     With use_nesterov: variable -= learning_rate * (gradient + momentum * accumulator), after
     Sutskever et al. 2013. The slot "momentum" starts at 0. A sparse gradient touches only the
-    rows that it has.
+    rows that it has; those of rows looked up inside a loop or a branch are dense.
 
     Args:
         learning_rate: number, scalar tensor, or a callable that gives one.

@@ -1,7 +1,8 @@
 """Optimizers with L1 and L2 regularization in the step: Ftrl, AdagradDA and the proximal ones.
 
 The L1 term leaves exact zeros, which a penalty in the loss does not. The updates are compositions
-of elementwise nodes. A sparse gradient changes only the rows that it has.
+of elementwise nodes. A sparse gradient changes only the rows that it has; those of rows that are
+looked up inside a loop or a branch are dense.
 """
 
 from __future__ import annotations
