@@ -93,7 +93,7 @@ def test_inputs_may_be_absent_or_any_number_and_outputs_several(engine: str) -> 
         types={"T": "float32", "U": "float32 int32"},
         attributes={"axes": ("ints", [0]), "weights": ("floats", []), "mode": ("string", "é")},
         shape=lambda shapes, axes, weights, mode: [shapes[0][len(axes) :], ()],
-        kernel=lambda x, bias, *rest, axes, weights, mode: (
+        kernel=lambda x, bias=None, *rest, axes, weights, mode: (
             x.sum(tuple(axes)) + (0 if bias is None else bias) + np.float32(sum(weights)),
             np.int64(len(rest) + 100 * len(mode)),
         ),
@@ -102,10 +102,12 @@ def test_inputs_may_be_absent_or_any_number_and_outputs_several(engine: str) -> 
     total, count = made(X, None, rest, rest, axes=[0], weights=[0.5, 2])
     one, none = made(X, tf.ones([3]), mode="two", axes=[0])
     assert total.shape.as_list() == [3] and count.dtype == tf.int64
-    got = run(engine, [total, count, one, none])
+    alone, _ = made(X, axes=[0])
+    got = run(engine, [total, count, one, none, alone])
     np.testing.assert_allclose(got[0], X.sum(0) + 2.5, rtol=1e-5)
     np.testing.assert_allclose(got[2], X.sum(0) + 1, rtol=1e-5)
     assert (got[1], got[3]) == (102, 300)
+    np.testing.assert_allclose(got[4], X.sum(0), rtol=1e-5)
 
 
 @engines.BOTH

@@ -75,6 +75,23 @@ def test_a_real_signal_needs_no_dimension_for_its_one_part(target: str, shape: l
 
 
 @ENGINES
+@pytest.mark.parametrize(
+    ("op", "shape", "weights"),
+    [("Conv", (1, 2, 5, 5), (3, 2, 3, 3)), ("Gemm", (2, 4), (4, 3))],
+)
+def test_a_node_without_a_bias_takes_the_activation_behind_it(
+    target: str, op: str, shape: tuple[int, ...], weights: tuple[int, ...]
+) -> None:
+    draw = np.random.RandomState(0)
+    x, w = (draw.randn(*s).astype(np.float32) for s in (shape, weights))
+    nodes = [node(op, ["x", "w"], ["h"]), node("Relu", ["h"], ["y"])]
+    made = model(nodes, {"x": (FLOAT, shape)}, ["y"], {"w": w}, ir_version=10)
+    made.graph.output[0].type.tensor_type.elem_type = FLOAT
+    expected = in_onnxruntime(made, x=x)["y"]
+    np.testing.assert_allclose(run(made, target, x=x)["y"], expected, rtol=1e-4, atol=1e-5)
+
+
+@ENGINES
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("shape", [[3, 2], [None, 2], [None, None]])
 def test_a_slice_backwards_from_before_the_first_element_is_from_the_first(

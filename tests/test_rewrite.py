@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import engines
 import numpy as np
 import pytest
 from random_graphs import RandomModel
@@ -403,6 +404,21 @@ def test_a_file_of_fused_nodes_is_imported_with_gradients(tmp_path: Any) -> None
         np.testing.assert_allclose(
             session.run(grad, {inputs["x"]: numbers(2, 6)}), expected, rtol=1e-5
         )
+
+
+@engines.BOTH
+def test_a_layer_without_a_bias_is_loaded_from_its_file(engine: str, tmp_path: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, 4], name="x")
+    w, v = (tf.Variable(numbers(*shape)) for shape in ((4, 3), (5, 3)))
+    y = tf.nn.relu(tf.matmul(tf.nn.relu(tf.matmul(x, w)), v, transpose_b=True))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        tf.saved_model.save(str(tmp_path / "m.gio"), session, {"predict": ({"x": x}, {"y": y})})
+        expected = session.run(y, {x: numbers(2, 4)})
+    assert ops(container.read(str(tmp_path / "m.gio"))[0])["FusedGemm"] == 1
+    model = engines.module(engine).load(tmp_path / "m.gio")
+    found = model.signature("predict")(x=numbers(2, 4))["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_no_fused_node_leaves_for_onnx() -> None:

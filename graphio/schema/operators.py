@@ -65,7 +65,7 @@ class Operator:
     @property
     def min_inputs(self) -> int:
         """How many inputs at least, absent ones between others included."""
-        return _least(self.inputs)
+        return _least(self.inputs, self.domain)
 
     @property
     def max_inputs(self) -> int:
@@ -75,7 +75,7 @@ class Operator:
     @property
     def min_outputs(self) -> int:
         """How many outputs at least."""
-        return _least(self.outputs)
+        return _least(self.outputs, self.domain)
 
     @property
     def max_outputs(self) -> int:
@@ -93,8 +93,10 @@ class Operator:
         return any(_allows(self.types.get(p.type, {p.type}), name) for p in self.inputs)
 
 
-def _least(parameters: Sequence[Parameter]) -> int:
-    needed = [i + p.least for i, p in enumerate(parameters) if not p.optional]
+def _least(parameters: Sequence[Parameter], domain: str) -> int:
+    # The standard counts all that stands before any number of values: a Loop's M and cond.
+    counted = [p.least or (p.variadic and not domain) for p in parameters]
+    needed = [i + p.least for i, p in enumerate(parameters) if counted[i]]
     return max(needed, default=0)
 
 
