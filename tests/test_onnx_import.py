@@ -91,6 +91,29 @@ def test_a_node_without_a_bias_takes_the_activation_behind_it(
     np.testing.assert_allclose(run(made, target, x=x)["y"], expected, rtol=1e-4, atol=1e-5)
 
 
+TURNED: list[dict[str, Any]] = [
+    {"output_shape": [3, 1]},
+    {"output_shape": [7, 5], "strides": [3, 2], "auto_pad": "SAME_LOWER"},
+    {"strides": [3, 3], "auto_pad": "SAME_LOWER"},
+    {"strides": [3, 2], "auto_pad": "SAME_UPPER", "output_padding": [1, 0]},
+    {"strides": [3, 2], "auto_pad": "VALID", "output_padding": [1, 0], "group": 2},
+    {"strides": [3, 2], "pads": [0, 1, 1, 0], "dilations": [2, 1]},
+]
+
+
+@ENGINES
+@pytest.mark.parametrize("attributes", TURNED)
+@pytest.mark.parametrize("shape", [[1, 2, 3, 2], ["batch", 2, None, "width"], None])
+def test_the_shape_of_a_transposed_convolution_is_what_runs(
+    target: str, shape: list[Any] | None, attributes: dict[str, Any]
+) -> None:
+    nodes = [node("ConvTranspose", ["x", "w"], ["y"], **attributes), node("Shape", ["y"], ["s"])]
+    weights = {"w": np.ones((2, 2 // attributes.get("group", 1), 2, 2), np.float32)}
+    made = model(nodes, {"x": (FLOAT, shape)}, ["y", "s"], weights, ir_version=10)
+    found = run(made, target, x=np.ones((1, 2, 3, 2), np.float32))
+    assert found["s"].tolist() == list(found["y"].shape)
+
+
 @ENGINES
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("shape", [[3, 2], [None, 2], [None, None]])

@@ -83,9 +83,14 @@ def infer(
             (dtype, _of_heads(k, _without_zeros(dims, inputs), inputs))
             for k, (dtype, dims) in enumerate(result)
         ]
-    if node.op_type in _SHAPED and node.domain in ("", "ai.onnx"):
+    if node.domain in ("", "ai.onnx"):
         dtype, dims = result[0]
-        result[0] = dtype, _sharper(dims, _SHAPED[node.op_type](node, inputs))
+        if node.op_type in _SHAPED:
+            result[0] = dtype, _sharper(dims, _SHAPED[node.op_type](node, inputs))
+        elif node.op_type == "ConvTranspose":
+            # onnx puts output_shape as it is in the place of the result's, and counts otherwise
+            # than what runs where auto_pad is SAME.
+            result[0] = dtype, _turned(node, inputs)
     return result
 
 
@@ -191,6 +196,38 @@ def _frames(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
     """Batch, frames, frequencies and the two parts of each; the standard's rule wants all sizes."""
     assert inputs[0] is not None
     return (_size(inputs[0], 0), None, None, 2)
+
+
+def _turned(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
+    """ConvTranspose's result as both engines compute it: batch, channels, each window's axis."""
+    x, w = inputs[:2]
+    assert x is not None and w is not None
+    rank = len(dims_of(x) or dims_of(w) or ()) - 2
+    given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    mode = given.get("auto_pad", b"NOTSET")
+    pads = given.get("pads") if mode == b"NOTSET" else None
+    pads = pads or [0] * (2 * rank)
+    steps, gaps = (given.get(key) or [1] * rank for key in ("strides", "dilations"))
+    extra, wanted = given.get("output_padding") or [0] * rank, given.get("output_shape")
+    lengths = [len(steps), len(gaps), len(extra), len(pads) // 2, len(wanted or steps)]
+    if rank < 1 or min(lengths) < rank:
+        return None  # the run refuses such lengths
+
+    def size(i: int) -> int | None:
+        if wanted is not None:
+            return int(wanted[-rank:][i])
+        n, k = _size(x, 2 + i), _size(w, 2 + i)
+        if mode.startswith(b"SAME"):
+            return None if n is None else n * steps[i]
+        if n is None or k is None:
+            return None
+        full = steps[i] * (n - 1) + extra[i] + (k - 1) * gaps[i] + 1
+        return int(full - pads[i] - pads[rank + i])
+
+    channels = _size(w, 1)
+    outer = None if channels is None else channels * given.get("group", 1)
+    sizes = [size(i) for i in range(rank)]
+    return (_size(x, 0), outer, *(None if n is None or n < 0 else n for n in sizes))
 
 
 _SHAPED = {
