@@ -66,10 +66,10 @@ def _along_a_direction(session: Any, y: Any, xs: Any, values: Any, rng: Any) -> 
     present = [
         (g, d) for g, d in zip(dense_gradients(y, xs), directions, strict=True) if g is not None
     ]
-    found = sum(
-        np.sum(value * d)
-        for value, (_, d) in zip(session.run([g for g, _ in present], at), present, strict=True)
-    )
+    gradients = session.run([g for g, _ in present], at)
+    for value, (_, d) in zip(gradients, present, strict=True):
+        assert np.shape(value) == np.shape(d)
+    found = sum(np.sum(v * d) for v, (_, d) in zip(gradients, present, strict=True))
     ends = [
         session.run(
             y, {x: v + s * STEP * d for x, v, d in zip(xs, values, directions, strict=True)}

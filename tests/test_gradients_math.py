@@ -119,6 +119,9 @@ EINSUMS = (
     ("ii,ij->j", (3, 3), (3, 2)),
     (",i->i", (), (3,)),
     ("ij,ij->ij", (2, 3), (1, 3)),
+    ("...ij,...jk->...ik", (2, 2, 3), (1, 3, 2)),
+    ("ij,ij,ij->j", (1, 3), (2, 3), (2, 1)),
+    ("ii,i->i", (1, 1), (3,)),
 )
 for _equation, *_shapes in EINSUMS:
     CASES[f"einsum {_equation}"] = (

@@ -115,6 +115,19 @@ def test_the_shape_of_a_transposed_convolution_is_what_runs(
 
 
 @ENGINES
+@pytest.mark.parametrize("equation", ["ij,ij->ij", "ij,ij->ji", "ji,ij->i", "...j,...j->j..."])
+@pytest.mark.parametrize("rows", [1, None])
+def test_the_shape_of_an_einsum_is_what_runs_where_a_letter_spreads(
+    target: str, equation: str, rows: int | None
+) -> None:
+    nodes = [node("Einsum", ["x", "w"], ["y"], equation=equation), node("Shape", ["y"], ["s"])]
+    weights = {"w": np.ones((3, 3), np.float32)}
+    made = model(nodes, {"x": (FLOAT, [rows, 3])}, ["y", "s"], weights, ir_version=10)
+    found = run(made, target, x=np.ones((1, 3), np.float32))
+    assert found["s"].tolist() == list(found["y"].shape)
+
+
+@ENGINES
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("shape", [[3, 2], [None, 2], [None, None]])
 def test_a_slice_backwards_from_before_the_first_element_is_from_the_first(

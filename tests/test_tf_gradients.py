@@ -189,3 +189,31 @@ def test_only_a_gather_of_ones_own_has_indexed_slices(target: str) -> None:
             (gradient,) = tf.gradients(y, x)
             assert isinstance(gradient, tf.Tensor)
             assert session.run(gradient).tolist() == want
+
+
+@TARGETS
+@pytest.mark.parametrize("equation", ["...ij,...jk->...ik", "bij,bjk->bik"])
+def test_derivatives_of_an_einsum_are_those_of_known_sizes(target: str, equation: str) -> None:
+    values = [np.arange(12.0).reshape(2, 2, 3), np.arange(6.0).reshape(1, 3, 2)]
+    if equation[0] == "b":  # equal letters have equal sizes where they are known
+        known = [tf.constant(values[0]), tf.constant(np.repeat(values[1], 2, 0))]
+    else:
+        known = [tf.constant(v) for v in values]
+    unknown = [tf.placeholder(tf.float64, [None] * 3) for _ in values]
+    found = []
+    with tf.Session(target) as session:
+        for a, b in (known, unknown):
+            da, db = tf.gradients(tf.reduce_sum(tf.einsum(equation, a, b) ** 2), [a, b])
+            (second,) = tf.gradients(tf.reduce_sum(da * da), [b])
+            feeds = dict(zip(unknown, values, strict=True))
+            found.append(session.run([da, db, second], feeds))
+    for expected, got, value in zip(*found, [values[0], values[1], values[1]], strict=True):
+        assert got.shape == value.shape
+        np.testing.assert_allclose(
+            got, expected.sum(0, keepdims=True) if len(value) == 1 else expected
+        )
+
+
+def test_an_einsum_of_an_unknown_size_and_1_has_an_unknown_one() -> None:
+    a, b = (tf.placeholder(tf.float32, [n, 3]) for n in (None, 1))
+    assert tf.einsum("ij,ij->ij", a, b).shape.as_list() == [None, 3]

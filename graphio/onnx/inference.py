@@ -17,9 +17,10 @@ from graphio.folding import constant_shape, constant_value, partial_value
 from graphio.graph import Tensor
 from graphio.onnx.guards import unbearable
 from graphio.onnx.types import static_type, type_proto
+from graphio.ops.einsum import joined_sizes
 from graphio.ops.shapes import Dims, dims_of
 from graphio.schema import dtypes as table
-from graphio.schema import operators
+from graphio.schema import equation, operators
 
 __all__ = ["by_signature", "infer"]
 
@@ -87,10 +88,8 @@ def infer(
         dtype, dims = result[0]
         if node.op_type in _SHAPED:
             result[0] = dtype, _sharper(dims, _SHAPED[node.op_type](node, inputs))
-        elif node.op_type == "ConvTranspose":
-            # onnx puts output_shape as it is in the place of the result's, and counts otherwise
-            # than what runs where auto_pad is SAME.
-            result[0] = dtype, _turned(node, inputs)
+        elif node.op_type in _OWN:
+            result[0] = dtype, _OWN[node.op_type](node, inputs)
     return result
 
 
@@ -229,6 +228,21 @@ def _turned(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
     sizes = [size(i) for i in range(rank)]
     return (_size(x, 0), outer, *(None if n is None or n < 0 else n for n in sizes))
 
+
+def _summed(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
+    """Einsum's result: letters spread a size 1, as the ellipsis does."""
+    dims = [() if x is None else dims_of(x) for x in inputs]
+    text = next(a.s for a in node.attribute if a.name == "equation").decode()
+    if any(d is None for d in dims):
+        return None
+    found = equation.parse(text, [len(d or ()) for d in dims])
+    sizes = joined_sizes(zip(found.terms, dims, strict=True))
+    return tuple(sizes[label] for label in found.output)
+
+
+#: Where onnx's word is not what runs: it takes output_shape of a ConvTranspose for the whole shape
+#: and counts otherwise where auto_pad is SAME; of an Einsum's letter it takes the first size.
+_OWN = {"ConvTranspose": _turned, "Einsum": _summed}
 
 _SHAPED = {
     "ConstantOfShape": _filled,

@@ -385,9 +385,9 @@ def _einsum_dims(equation: str, operands_dims: list[tuple[int | None, ...]], wha
     for term, dims in zip(parsed.terms, operands_dims, strict=True):
         for label, size in zip(term, dims, strict=True):
             old = sizes.get(label, size)
-            joined = shapes.broadcast((old,), (size,), what) if label.isdigit() else (
-                shapes.merge((old,), (size,), what)
-            )  # fmt: skip
+            if not label.isdigit():
+                shapes.merge((old,), (size,), what)  # what is known of letters is equal
+            joined = shapes.broadcast((old,), (size,), what)
             assert joined is not None
             sizes[label] = joined[0]
     return tuple(sizes[label] for label in parsed.output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from string import ascii_letters
 
 import numpy as np
@@ -14,10 +14,10 @@ from graphio.graph import Operation, Tensor
 from graphio.ops import primitive
 from graphio.ops.emit import node
 from graphio.ops.primitive import compare
-from graphio.ops.shapes import dims_of
+from graphio.ops.shapes import Dims, dims_of
 from graphio.schema import equation
 
-__all__: list[str] = []
+__all__ = ["joined_sizes"]
 
 Labels = tuple[str, ...]
 
@@ -35,11 +35,10 @@ def _einsum_gradient(op: Operation, dy: Tensor) -> Sequence[Tensor | None]:
     letters = _letters(found)
     terms = [tuple(letters[label] for label in term) for term in found.terms]
     output = tuple(letters[label] for label in found.output)
-    dots = {letter for label, letter in letters.items() if label.isdigit()}
     results: list[Tensor] = []
     for i, x in enumerate(inputs):
         others = [(terms[j], inputs[j]) for j in range(len(inputs)) if j != i]
-        results.append(_of_operand(x, terms[i], [(output, dy), *others], dots))
+        results.append(_of_operand(x, terms[i], (output, dy), others))
     return results
 
 
@@ -51,16 +50,16 @@ def _letters(found: equation.Equation) -> dict[str, str]:
 
 
 def _of_operand(
-    x: Tensor, term: Labels, factors: list[tuple[Labels, Tensor]], dots: set[str]
+    x: Tensor, term: Labels, flow: tuple[Labels, Tensor], others: list[tuple[Labels, Tensor]]
 ) -> Tensor:
     dims = dims_of(x)
     assert dims is not None
     unique = tuple(dict.fromkeys(term))
     size = {label: dims[term.index(label)] for label in unique}
-    reached = {label for labels, _ in factors for label in labels}
+    reached = {label for labels, _ in (flow, *others) for label in labels}
     # What has size 1 was spread: its gradient is the sum.
     kept = tuple(label for label in unique if label in reached and size[label] != 1)
-    result = _einsum(_ordered(factors), kept)
+    result = _einsum(_ordered([flow, *others]), kept)
     missing = [i for i, label in enumerate(unique) if label not in kept]
     if missing:
         result = primitive.unsqueeze(result, missing)
@@ -68,11 +67,22 @@ def _of_operand(
         full = primitive.int_vector([term.index(label) for label in unique])
         shape = primitive.gather(primitive.shape_of(x), full, 0)
         result = primitive.expand(result, shape, tuple(size[label] for label in unique))
-    if len(unique) < len(term):
-        return _on_diagonals(result, x, term, unique)
-    if any(label in dots and size[label] is None for label in kept):
-        return primitive.unbroadcast_at_run_time(result, x)
-    return result
+    shared = _spreading(others)
+    repeated = len(unique) < len(term)
+    if any(label in shared and size[label] is None for label in kept):
+        operand = _einsum([(term, x)], unique) if repeated else x
+        result = primitive.unbroadcast_at_run_time(result, operand)
+    return _on_diagonals(result, x, term, unique) if repeated else result
+
+
+def _spreading(others: list[tuple[Labels, Tensor]]) -> set[str]:
+    """The labels that may be larger than 1 in an operand: they spread a 1 of another's."""
+    return {
+        label
+        for labels, x in others
+        for label, n in zip(labels, dims_of(x) or [None] * len(labels), strict=True)
+        if n != 1
+    }
 
 
 def _ordered(factors: list[tuple[Labels, Tensor]]) -> list[tuple[Labels, Tensor]]:
@@ -86,12 +96,18 @@ def _ordered(factors: list[tuple[Labels, Tensor]]) -> list[tuple[Labels, Tensor]
     return done
 
 
-def _einsum(factors: Sequence[tuple[Labels, Tensor]], output: Labels) -> Tensor:
+def joined_sizes(operands: Iterable[tuple[Labels, Dims]]) -> dict[str, int | None]:
+    """The size of each label, by the labels and dims of operands of which a 1 is spread."""
     sizes: dict[str, int | None] = {}
-    for labels, x in factors:
-        for label, n in zip(labels, dims_of(x) or [None] * len(labels), strict=True):
-            if sizes.get(label, 1) == 1:
+    for labels, dims in operands:
+        for label, n in zip(labels, dims or [None] * len(labels), strict=True):
+            if sizes.get(label, 1) == 1 or (sizes[label] is None and n != 1):
                 sizes[label] = n
+    return sizes
+
+
+def _einsum(factors: Sequence[tuple[Labels, Tensor]], output: Labels) -> Tensor:
+    sizes = joined_sizes((labels, dims_of(x)) for labels, x in factors)
     text = ",".join("".join(labels) for labels, _ in factors) + "->" + "".join(output)
     inputs = [x for _, x in factors]
     dims = tuple(sizes[label] for label in output)
