@@ -39,7 +39,7 @@ def decode(data: Array, pixels: str) -> Array:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise errors.UnimplementedError(
-            message="pictures are decoded by Pillow; `pip install graphio[images]` adds it"
+            message="pictures are decoded by Pillow; `pip install 'graphio[images]'` adds it"
         ) from None
     try:
         with Image.open(io.BytesIO(data.tobytes()), formats=_FORMATS) as picture:

@@ -215,6 +215,6 @@ def _tensorboard() -> tuple[Any, Any]:
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
     except ImportError as error:
         raise ImportError(
-            "event files need the package tensorboard: pip install graphio[tensorboard]"
+            "event files need the package tensorboard: pip install 'graphio[tensorboard]'"
         ) from error
     return EventFileWriter, event_pb2
