@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -138,6 +139,17 @@ def test_a_file_of_another_kind_is_told(graphio: Command, tmp_path: Path) -> Non
     (tmp_path / "notes.txt").write_text("nothing")
     done = graphio("inspect", tmp_path / "notes.txt", code=exits.FILE)
     assert "neither a model nor a checkpoint" in done.err
+
+
+@pytest.mark.parametrize("arguments", [["{}"], ["{}", "--json"], ["--help"]], ids=" ".join)
+def test_a_reader_that_has_seen_enough_is_no_error(files: Path, arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [word.format(files / "net.gio") for word in arguments]
+    command = [sys.executable, "-m", "graphio", "inspect", *words]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (exits.DONE, b"")
 
 
 def test_debug_shows_where_an_error_comes_from(graphio: Command) -> None:

@@ -78,22 +78,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, see graphio.command_line.exits.
     """
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    code = _run(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _print_nowhere()
+    return code
+
+
+def _run(given: list[str]) -> int:
     try:
         with progress_bars():
             app(given, prog_name="graphio")
     except SystemExit as end:  # with which typer tells wrong usage, too
+        if isinstance(end.__context__, BrokenPipeError):  # so do typer and rich tell of this
+            _print_nowhere()
+            return exits.DONE
         return end.code if isinstance(end.code, int) else exits.DONE
     except KeyboardInterrupt:
         return exits.INTERRUPTED
-    except BrokenPipeError:  # whoever read has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exits.DONE
     except EXPECTED as error:
         return _failed(error, "--debug" in given)
     except Exception as error:
         return _fault(error, "--debug" in given)
     return exits.DONE
+
+
+def _print_nowhere() -> None:
+    """Whoever read the output has seen enough: what is still to come is not written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(error: Any, debug: bool) -> int:
