@@ -15,6 +15,7 @@ import pytest
 from command_line import Command, small_onnx, trained
 
 from graphio.command_line import exits
+from graphio.command_line.commands import run
 from graphio.version import __version__
 
 
@@ -303,19 +304,53 @@ def test_run_takes_and_gives_tables(
     assert parquet.read_table(tmp_path / "out.parquet").num_columns == 4
 
 
-def test_run_takes_pictures(graphio: Command, tmp_path: Path) -> None:
-    image = pytest.importorskip("PIL.Image")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("way", ["-i", "-o"])
+def test_tables_without_pyarrow_are_refused_before_the_run(
+    graphio: Command,
+    files: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+    ending: str,
+) -> None:
+    path = tmp_path / f"x.{ending}"
+    if way == "-i":
+        path.write_text("a,b,c\n1,0,0\n")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setattr(run, "_run", lambda *_: pytest.fail("it ran"))
+    done = graphio("run", files / "net.onnx", way, path, code=exits.USAGE)
+    assert done.err == "graphio: tables need pyarrow: pip install 'graphio[tables]'\n"
+    assert done.out == "" and path.exists() == (way == "-i")
+
+
+def mean_of_pictures(folder: Path) -> Path:
+    """A model that gives the mean colour of pictures."""
     import graphio as tf
 
     graph = tf.Graph()
     with graph.as_default(), tf.Session(graph=graph) as session:
         x = tf.placeholder(tf.float32, [None, 4, 4, 3], name="x")
         mean = tf.reduce_mean(x, axis=[1, 2])
-        tf.saved_model.save(str(tmp_path / "mean.gio"), session, {"mean": ({"x": x}, {"y": mean})})
+        tf.saved_model.save(str(folder / "mean.gio"), session, {"mean": ({"x": x}, {"y": mean})})
+    return folder / "mean.gio"
+
+
+def test_pictures_without_pillow_are_refused(
+    graphio: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    done = graphio("run", mean_of_pictures(tmp_path), "-i", "a.png", code=exits.USAGE)
+    assert "pictures need Pillow: pip install 'graphio[images]'" in done.err
+
+
+def test_run_takes_pictures(graphio: Command, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    model = mean_of_pictures(tmp_path)
     for name, colour in (("a", (255, 0, 0)), ("b", (0, 255, 0))):
         image.new("RGB", (9, 7), colour).save(tmp_path / f"{name}.png")
     given = f"x={tmp_path / '*.png'}"
-    graphio("run", tmp_path / "mean.gio", "-i", given, "-o", tmp_path / "y.npy")
+    graphio("run", model, "-i", given, "-o", tmp_path / "y.npy")
     assert np.load(tmp_path / "y.npy").tolist() == [[1, 0, 0], [0, 1, 0]]
 
 

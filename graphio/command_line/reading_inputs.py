@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphio.command_line.exits import USAGE, Refused
+from graphio.command_line.extras import need
 from graphio.schema.engine import TensorSpec
 
 __all__ = ["read_arrays", "read_inputs"]
@@ -87,10 +88,9 @@ def _read(name: str | None, path: str, specs: Specs) -> dict[str, Any]:
     if suffix not in _TABLES:
         known = ", ".join((".npz", ".npy", *_TABLES, *_PICTURES))
         raise Refused(f"'{path}' ends in none of {known}", USAGE)
+    need("pyarrow")
     try:
         table = _TABLES[suffix](path)
-    except ModuleNotFoundError:
-        raise Refused("tables need pyarrow: pip install 'graphio[tables]'") from None
     except (OSError, ValueError) as error:
         raise Refused(f"'{path}' cannot be read: {error}") from None
     return _columns(table, name, path, specs)
@@ -204,16 +204,13 @@ _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 
 def _picture(path: str, channels: int | None, height: int | None, width: int | None) -> Array:
     """[height, width, channels] of uint8."""
-    try:
-        from PIL import Image
-    except ModuleNotFoundError:
-        raise Refused("pictures need Pillow: pip install 'graphio[images]'") from None
+    pillow = need("PIL.Image")
     if not os.path.isfile(path):
         raise Refused(f"there is no file '{path}'")
-    with Image.open(path) as image:
+    with pillow.open(path) as image:
         image = image.convert(_MODES.get(channels or 3, "RGB"))
         if height is not None and width is not None and image.size != (width, height):
-            image = image.resize((width, height), Image.Resampling.BILINEAR)
+            image = image.resize((width, height), pillow.Resampling.BILINEAR)
         array: Array = np.asarray(image)
     return array[:, :, None] if array.ndim == 2 else array
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphio.command_line.exits import USAGE, Refused
+from graphio.command_line.extras import need
 
 __all__ = ["check_ending", "write_outputs"]
 
@@ -16,9 +17,12 @@ Array = np.ndarray[Any, Any]
 
 
 def check_ending(path: str) -> None:
-    """Refuses a path that no format belongs to, before anything is run."""
-    if os.path.splitext(path)[1].lower() not in _WRITERS:
+    """Refuses a path that no format belongs to, or none that can be written, before any run."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in _WRITERS:
         raise Refused(f"'{path}' ends in none of {', '.join(_WRITERS)}", USAGE)
+    if ending in _TABLES:
+        need("pyarrow")
 
 
 def write_outputs(path: str, outputs: Mapping[str, Any]) -> None:
@@ -88,3 +92,4 @@ _WRITERS: Mapping[str, Callable[[str, Mapping[str, Array]], None]] = {
     ".csv": _csv,
     ".parquet": _parquet,
 }
+_TABLES = (".csv", ".parquet")
