@@ -14,8 +14,9 @@ import onnx
 import pytest
 from command_line import Command, small_onnx, trained
 
-from graphio.command_line import exits
+from graphio.command_line import engines, exits
 from graphio.command_line.commands import run
+from graphio.schema import container
 from graphio.version import __version__
 
 
@@ -52,7 +53,18 @@ def test_the_version(graphio: Command) -> None:
         (["inspect", "nowhere.gio"], exits.FILE, "no file, folder or checkpoint 'nowhere.gio'"),
         (["inspect"], exits.USAGE, "Missing argument"),
         (["inspekt"], exits.USAGE, "No such command"),
-        (["run", "{net.gio}"], exits.FILE, "predict"),
+        (
+            ["run", "{net.gio}"],
+            exits.USAGE,
+            "name a signature with -s: the model has predict, train",
+        ),
+        (
+            ["bench", "{net.gio}", "-s", "x"],
+            exits.USAGE,
+            "there is no signature 'x': the model has predict, train",
+        ),
+        (["profile", "{net.gio}"], exits.USAGE, "name a signature with -s"),
+        (["inspect", "{net.gio}", "--cost"], exits.USAGE, "name a signature with -s"),
         (
             ["run", "{net.gio}", "-s", "train", "--size", "z=3"],
             exits.USAGE,
@@ -151,6 +163,25 @@ def test_a_reader_that_has_seen_enough_is_no_error(files: Path, arguments: list[
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     assert (done.returncode, done.stderr) == (exits.DONE, b"")
+
+
+def test_a_model_without_signatures_is_of_the_wrong_kind(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    model, arrays = container.read(files / "net.gio")
+    del model.signature[:]
+    (tmp_path / "none.gio").write_bytes(container.pack(model, arrays))
+    done = graphio("run", tmp_path / "none.gio", code=exits.FILE)
+    assert "the model has no signatures" in done.err
+
+
+def test_an_engine_that_is_not_installed_is_wrong_usage(
+    graphio: Command, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "installed", lambda engine: engine in engines.OURS)
+    for words in (["bench", "--engine"], ["run", "--compare"]):
+        done = graphio(words[0], files / "net.onnx", words[1], "openvino", code=exits.USAGE)
+        assert done.err == "graphio: openvino is not installed: pip install openvino\n"
 
 
 def test_debug_shows_where_an_error_comes_from(graphio: Command) -> None:

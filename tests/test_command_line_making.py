@@ -141,17 +141,21 @@ def test_weights_become_a_checkpoint_under_other_names(
         ("x.pt", [], "x.pt' ends in '.pt', expected .gio, .onnx, "),
         ("x.xyz", [], "or a checkpoint's prefix such as name.ckpt"),
         ("x.gio", ["--optimize", "much"], "expected one of none, exact, approximate"),
-        ("x.gio", ["-s", "nothing"], "there is no signature nothing"),
+        (
+            "x.gio",
+            ["-s", "nothing"],
+            "there is no signature 'nothing': the model has predict, train",
+        ),
         ("x.gio", ["--weights", "float8"], "expected one of float16, bfloat16"),
+        ("x.onnx", ["-s", "nothing"], "there is no signature 'nothing'"),
+        ("x.onnx", [], "name a signature with -s: the model has predict, train"),
+        ("x.onnx", ["-s", "predict", "--opset", "29"], "--opset is 29, expected 18 to 28"),
     ],
 )
 def test_what_cannot_be_made_is_told_and_nothing_is_left(
     graphio: Command, files: Path, tmp_path: Path, target: str, options: list[str], text: str
 ) -> None:
-    code = (
-        exits.USAGE if target.endswith((".pt", ".xyz")) or "--optimize" in options else exits.FILE
-    )
-    done = graphio("convert", files / "net.gio", tmp_path / target, *options, code=code)
+    done = graphio("convert", files / "net.gio", tmp_path / target, *options, code=exits.USAGE)
     assert text in done.err
     assert list(tmp_path.iterdir()) == []
 
@@ -174,8 +178,8 @@ def test_the_picture_of_a_graph_has_a_box_for_each_node(
     assert {"image", "score", "Relu", "MatMul [3,4]"} <= set(texts)
     boxes = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("rx")]
     assert len(boxes) == 4
-    done = graphio("show", files / "net.gio", "--svg", tmp_path / "x", "-s", "no", code=exits.FILE)
-    assert "only predict, train" in done.err
+    done = graphio("show", files / "net.gio", "--svg", tmp_path / "x", "-s", "no", code=exits.USAGE)
+    assert "the model has predict, train" in done.err
 
 
 def test_the_viewer_serves_the_graph_and_says_where_alone(files: Path) -> None:

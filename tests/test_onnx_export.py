@@ -252,7 +252,7 @@ def test_files_and_signatures_are_exported_too(tmp_path: Path) -> None:
     model = tfonnx.from_model(tmp_path / "m.gio", tmp_path / "m.onnx", signature="half")
     assert onnx.load(tmp_path / "m.onnx") == model
     assert in_onnxruntime(model, {"x": np.float32([3])})["y"] == [1.5]
-    with pytest.raises(KeyError, match="double, half"):
+    with pytest.raises(KeyError, match="name a signature: the model has double, half"):
         tfonnx.from_model(tmp_path / "m.gio")
 
 

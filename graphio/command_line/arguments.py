@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Annotated, Any
 
 import typer
 
-from graphio.command_line.exits import Refused
+from graphio.command_line.exits import USAGE, Refused
 
-__all__ = ["Engine", "Inputs", "Signature", "Sizes", "parse_sizes"]
+__all__ = ["Engine", "Inputs", "Signature", "Sizes", "choose_signature", "parse_sizes"]
 
 Signature = Annotated[
     str | None, typer.Option("--signature", "-s", help="Which signature; needless if there is one.")
@@ -52,6 +53,25 @@ class Engine(str, Enum):
         return runtime.load(data)
 
 
+def choose_signature(name: str | None, known: Sequence[str]) -> str:
+    """The signature that --signature names; without it the only one.
+
+    Args:
+        known: those of the model.
+
+    Raises:
+        Refused: there is no such signature, or several and no name.
+    """
+    if name is not None and name in known:
+        return name
+    if not known:
+        raise Refused("the model has no signatures")
+    if name is None and len(known) == 1:
+        return known[0]
+    what = "name a signature with -s" if name is None else f"there is no signature '{name}'"
+    raise Refused(f"{what}: the model has {', '.join(known)}", USAGE)
+
+
 def parse_sizes(given: list[str] | None) -> dict[str, tuple[int, ...]]:
     """By name of an input or dimension: its sizes.
 
@@ -63,6 +83,8 @@ def parse_sizes(given: list[str] | None) -> dict[str, tuple[int, ...]]:
         name, equals, numbers = text.rpartition("=")
         parts = [part.strip() for part in numbers.split(",") if part.strip()]
         if not equals or not name or not all(part.isdigit() for part in parts):
-            raise Refused(f"--size is '{text}', expected NAME=SIZES such as image=1,3,224,224", 2)
+            raise Refused(
+                f"--size is '{text}', expected NAME=SIZES such as image=1,3,224,224", USAGE
+            )
         sizes[name] = tuple(map(int, parts))
     return sizes

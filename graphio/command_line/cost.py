@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphio import cinfer
+from graphio.command_line.arguments import choose_signature
 from graphio.command_line.giving import given_inputs
 from graphio.costs import node_costs
 
@@ -26,7 +27,7 @@ def cost_of(data: bytes, signature: str | None, size: list[str] | None) -> dict[
         written once), arena_bytes (that cinfer holds for values), nodes (the costliest first).
     """
     with cinfer.load(data) as model:
-        run = model.signature(signature)
+        run = model.signature(choose_signature(signature, model.signatures))
         inputs = given_inputs(data, run, None, size)
         run(**inputs)
         held = model.stats().arena_bytes

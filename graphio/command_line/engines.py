@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from graphio.command_line import opening
-from graphio.command_line.arguments import Engine
+from graphio.command_line.arguments import Engine, choose_signature
 from graphio.command_line.exits import USAGE, Refused
 from graphio.schema.engine import TensorSpec
 
@@ -60,7 +60,7 @@ def load(engine: str, path: str, signature: str | None, threads: int = 1) -> Loa
     if opening.kind_of(path) != opening.ONNX:
         raise Refused(f"{engine} reads ONNX files, '{path}' is a {opening.kind_of(path)}")
     if not installed(engine):
-        raise Refused(f"{engine} is not installed: pip install {engine}")
+        raise Refused(f"{engine} is not installed: pip install {engine}", USAGE)
     opened = _asked(engine, lambda: _OPENERS[engine](path, threads))
     return replace(opened, run=lambda inputs: _asked(engine, lambda: opened.run(inputs)))
 
@@ -77,7 +77,8 @@ def _asked(engine: str, question: Callable[[], T]) -> T:
 
 def _ours(engine: str, path: str, signature: str | None, threads: int) -> Loaded:
     data = opening.model_bytes(path)
-    found = Engine(engine).open(data, threads).signature(signature)
+    model = Engine(engine).open(data, threads)
+    found = model.signature(choose_signature(signature, model.signatures))
     return Loaded(engine, lambda inputs: found(**inputs), found.name, found.inputs, data)
 
 

@@ -14,8 +14,10 @@ from graphio.onnx.emitting import OLDEST_OPSET, Emitter
 from graphio.onnx.upgrade import TARGET
 from graphio.schema import container, errors, fused, model_pb2
 
-__all__ = ["export", "from_model"]
+__all__ = ["OPSETS", "export", "from_model"]
 
+#: of ai.onnx, that a file may be written for
+OPSETS = range(OLDEST_OPSET, TARGET + 1)
 _SINGLE_FILE = 1 << 30  # bytes of weights; protobuf cannot hold more than 2 GiB
 
 
@@ -91,10 +93,10 @@ def from_model(
 
 
 def _check_opset(opset: Any) -> None:
-    text = f"opset is {opset!r}, expected an int from {OLDEST_OPSET} to {TARGET}, or None"
+    text = f"opset is {opset!r}, expected an int from {OPSETS[0]} to {OPSETS[-1]}, or None"
     if opset is not None and not isinstance(opset, int):
         raise TypeError(text)
-    if opset is not None and not OLDEST_OPSET <= opset <= TARGET:
+    if opset is not None and opset not in OPSETS:
         raise errors.InvalidArgumentError(message=text)
 
 
@@ -103,7 +105,8 @@ def _signature(message: model_pb2.Model, name: str | None) -> model_pb2.Signatur
     if name is None and len(names) == 1:
         return message.signature[0]
     if name not in names:
-        raise KeyError(f"signature {name!r}: the model has {', '.join(names) or 'none'}")
+        what = "name a signature" if name is None else f"there is no signature {name!r}"
+        raise KeyError(f"{what}: the model has {', '.join(names) or 'none'}")
     return message.signature[names.index(name)]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import typer
 
 from graphio.command_line import opening, output
+from graphio.command_line.arguments import choose_signature
 from graphio.command_line.exits import USAGE, Refused
 
 NAME = "convert"
@@ -61,12 +62,12 @@ def command(
     as_json: output.Json = False,
 ) -> None:
     """Convert SOURCE into TARGET, whose ending says what it becomes."""
-    if optimize not in _LEVELS:
-        raise Refused(f"--optimize is '{optimize}', expected one of {', '.join(_LEVELS)}", USAGE)
+    _check_options(optimize, weights, opset)
     ending = _ending(target)
     kind = opening.kind_of(source)
     if ending in _WRITTEN:
         data = _model(source, kind, (inputs, outputs), optimize)
+        _check_signatures(data, ending, signature)
         if signature or freeze or weights or strip:
             data = _slim(data, signature, freeze, weights, strip, optimize)
         _write_model(data, target, ending, signature, opset)
@@ -75,6 +76,29 @@ def command(
     facts = {"source": source, "kind": kind, "target": target, "bytes": _size(target)}
     text = f"{source} ({kind}) -> {target}, {facts['bytes']:,} bytes"
     output.show(facts, as_json, lambda console: console.print(output.name(text)))
+
+
+def _check_options(optimize: str, weights: str | None, opset: int | None) -> None:
+    from graphio.onnx.exporting import OPSETS
+    from graphio.slimming import WEIGHTS
+
+    if optimize not in _LEVELS:
+        raise Refused(f"--optimize is '{optimize}', expected one of {', '.join(_LEVELS)}", USAGE)
+    if weights is not None and weights not in WEIGHTS:
+        raise Refused(f"--weights is '{weights}', expected one of {', '.join(WEIGHTS)}", USAGE)
+    if opset is not None and opset not in OPSETS:
+        raise Refused(f"--opset is {opset}, expected {OPSETS[0]} to {OPSETS[-1]}", USAGE)
+
+
+def _check_signatures(data: bytes, ending: str, wanted: list[str] | None) -> None:
+    """An ONNX file has one, a model file any number."""
+    from graphio.schema import container
+
+    known = [signature.name for signature in container.unpack(data, lazy=True)[0].signature]
+    if not wanted and ending == ".onnx":
+        choose_signature(None, known)
+    for name in wanted or ():
+        choose_signature(name, known)
 
 
 def _ending(target: str) -> str:

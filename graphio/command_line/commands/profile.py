@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from graphio.command_line import opening, output
-from graphio.command_line.arguments import Engine, Inputs, Signature, Sizes
+from graphio.command_line.arguments import Engine, Inputs, Signature, Sizes, choose_signature
 from graphio.command_line.giving import given_inputs
 
 NAME = "profile"
@@ -34,7 +34,8 @@ def command(
     from graphio.schema import container
 
     data = opening.model_bytes(model)
-    loaded = engine.open(data).signature(signature)
+    opened = engine.open(data)
+    loaded = opened.signature(choose_signature(signature, opened.signatures))
     given = given_inputs(data, loaded, inputs, size)
     message, _ = container.unpack(data, lazy=True)
     found = profile.of_runs(

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from graphio.command_line import opening, output
+from graphio.command_line.arguments import choose_signature
 from graphio.command_line.exits import USAGE, Refused
 
 NAME = "show"
@@ -55,8 +56,11 @@ def _onnx(path: str, signature: str | None) -> tuple[str, bytes]:
         with open(path, "rb") as file:
             return name, file.read()
     from graphio.onnx import from_model
+    from graphio.schema import container
 
-    model = from_model(opening.model_bytes(path, "none"), signature=signature)
+    data = opening.model_bytes(path, "none")
+    known = [s.name for s in container.unpack(data, lazy=True)[0].signature]
+    model = from_model(data, signature=choose_signature(signature, known))
     return f"{name}.onnx", model.SerializeToString()
 
 
@@ -65,5 +69,7 @@ def _write(path: str, svg: str, signature: str | None) -> None:
     from graphio.schema import container, stores
 
     model, _ = container.unpack(opening.model_bytes(path, "none"), lazy=True)
+    if signature is not None:
+        choose_signature(signature, [s.name for s in model.signature])
     stores.write(svg, [draw(model, signature).encode()])
     output.console().print(output.name(f"written to {svg}"))
