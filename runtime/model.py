@@ -60,7 +60,8 @@ def load(
             slower, and a run keeps its values to its end.
 
     Raises:
-        NotFoundError, DataLossError: there is no such file, or it is damaged.
+        NotFoundError, DataLossError: there is no such file, or it is damaged or of another kind.
+        InvalidArgumentError: what lies there is no regular file.
         UnimplementedError: operators (all are named) that are not there.
     """
     if isinstance(source, (str, os.PathLike)):

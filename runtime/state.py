@@ -325,6 +325,10 @@ class State:
             step: the global step, or None.
             meta: the bytes of the graph file `prefix`.meta, or None for none.
             shard_bytes: how large a data file may become; None: there is one.
+
+        Raises:
+            NotFoundError, InvalidArgumentError: the folder is not there, or is none.
+            ResourceExhaustedError, UnavailableError: what else the operating system said.
         """
         from graphio.schema import checkpoint
 

@@ -103,10 +103,17 @@ def test_impossible_lengths_are_refused(packed: bytes, field: str, value: int) -
         container.unpack(with_header(packed, **{field: value}))
 
 
-@pytest.mark.parametrize("data", [b"", b"x" * 64, b"\x89GIX\r\n\x1a\n" + bytes(64)])
-def test_other_files_are_refused(data: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "data, text",
+    [
+        (b"", "^f: the model file is damaged"),
+        (b"x" * 64, "f' is no model file"),
+        (b"\x89GIX\r\n\x1a\n" + bytes(64), "f' is the index of a checkpoint"),
+    ],
+)
+def test_other_files_are_refused(data: bytes, text: str, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(data)
-    with pytest.raises(errors.DataLossError, match="^f: the model file is damaged"):
+    with pytest.raises(errors.DataLossError, match=text):
         container.read(tmp_path / "f")
     with pytest.raises(errors.NotFoundError, match="no file"):
         container.read(tmp_path / "none")

@@ -61,7 +61,7 @@ def test_a_message_that_cannot_be_read_is_refused_wherever_it_stands() -> None:
 MESSAGE = damage.rich().SerializeToString(deterministic=True)
 CONTAINERS: list[tuple[Callable[[], bytes], str]] = [
     (lambda: damage.file(MESSAGE)[:63], "it has 63 bytes, the header alone has 64"),
-    (lambda: b"x" + damage.file(MESSAGE)[1:], "does not start as a model file does"),
+    (lambda: b"x" + damage.file(MESSAGE)[1:], "does not begin as one"),
     (lambda: damage.file(MESSAGE)[:63] + b"xx", "the header's checksum does not match"),
     (lambda: damage.file(MESSAGE, reserved=1), "reserved bytes are not zero"),
     (lambda: damage.file(MESSAGE, length=2**63), "its sections do not fit its length"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import weakref
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from graphio.cinfer.feeds import closed
 from graphio.cinfer.host import Host
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
-from graphio.schema import calls, errors, html
+from graphio.schema import calls, errors, files, html
 from graphio.schema.engine import HostFunction
 
 ISA = {
@@ -62,16 +63,32 @@ def load(
 
     Raises:
         ResourceExhaustedError: the file wants more than a limit.
-        NotFoundError, DataLossError: there is no such file, or it is damaged.
+        NotFoundError, DataLossError: there is no such file, or it is damaged or of another kind.
+        InvalidArgumentError: what lies there is no regular file; threads, isa or limits that there
+            are not.
         UnimplementedError: operators (all are named) or an instruction set that are not there.
     """
     if isa not in ISA:
         raise errors.InvalidArgumentError(message=f"isa is {isa!r}, expected one of {list(ISA)}")
+    calls.check_source(source)
     chosen = State() if state is None else state
+    count = _count_of(threads)
     host_calls = Host({} if host is None else host, parallel, chosen.lock)
     customs = Operators(operators, host_calls)
     most = limits_of.checked({} if limits is None else limits)
-    return Model(Handles(source, chosen, lazy, threads, ISA[isa], host_calls, customs, most))
+    return Model(Handles(source, chosen, lazy, count, ISA[isa], host_calls, customs, most))
+
+
+def _count_of(threads: Any) -> int:
+    try:
+        found = operator.index(threads)
+    except TypeError:
+        found = 0
+    if not 1 <= found < 1 << 31:
+        raise errors.InvalidArgumentError(
+            message=f"threads is {threads!r}, expected an int from 1 to 2^31 - 1"
+        )
+    return found
 
 
 class Stats(NamedTuple):
@@ -135,7 +152,8 @@ class Handles:
         else:
             options.borrow = 1
             code = lib.ci_open_memory(source, len(source), options, handle, self.error)
-        status.check(code, self.error)
+        if code:
+            raise _told(status.of(code, self.error), source)
         return handle[0]
 
     def _open_session(self, threads: int, limits: Mapping[str, int]) -> Any:
@@ -183,6 +201,23 @@ class Handles:
 def _close(session: Any, model: Any, _data: Any) -> None:
     lib.ci_session_close(session)
     lib.ci_close(model)
+
+
+def _told(error: errors.OpError, source: Any) -> errors.OpError:
+    """The error of an open with the file's name, or with what the file is if it is no model."""
+    from graphio.schema import container  # which a load that succeeds does without
+
+    damaged = isinstance(error, errors.DataLossError)
+    if not isinstance(source, (str, os.PathLike)):
+        if damaged:
+            container.check_beginning(ffi.buffer(source), "source")
+        return error
+    where = os.fsdecode(source)
+    if damaged:
+        container.check_beginning(files.map_file(where), repr(where))
+    if where in error.message:
+        return error
+    return type(error)(message=f"{os.path.basename(where)}: {error.message}")
 
 
 class Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,6 +13,19 @@ from graphio.schema import dtypes, errors
 Array = np.ndarray[Any, Any]
 OBJECT = np.dtype(object)
 _ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # what Python numbers may become, upwards
+
+
+def check_source(source: Any) -> None:
+    """Raises TypeError: it is neither a path nor bytes."""
+    if isinstance(source, (str, os.PathLike)):
+        return
+    try:
+        memoryview(source)
+    except TypeError:
+        found = "None" if source is None else f"of type {type(source).__name__}"
+        raise TypeError(
+            f"source is {found}, expected a path or the bytes of a model file"
+        ) from None
 
 
 def fits(shape: Sequence[int], static: Sequence[int | None]) -> bool:

@@ -6,6 +6,7 @@ Every byte is protected: a flip, a truncation or a byte too many is a DataLossEr
 from __future__ import annotations
 
 import os
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio.schema import dtypes, errors, files, tensors
+from graphio.schema import calls, dtypes, errors, files, tensors
 from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Model, Tensor
 
@@ -22,6 +23,18 @@ MAJOR, MINOR = 1, 0
 HEADER = 64
 ALIGN = 64
 _FIELDS = struct.Struct("<8sHHIQQQI16s")  # bytes 0 to 59; their CRC follows
+#: what people take for a model file, by how it begins: ONNX with the version of its format
+_OTHERS = (
+    (
+        re.compile(rb"\x08[\x01-\x1f][\x12\x1a\x22\x28\x32\x3a\x42]"),
+        "an ONNX file: graphio.onnx.load runs it, `graphio convert` makes a model file of it",
+    ),
+    (
+        re.compile(rb"\x89GIX\r\n\x1a\n"),
+        "the index of a checkpoint: tf.train.Saver, or restore of a model's state, reads it",
+    ),
+)
+_UNKNOWN = "no model file: it does not begin as one"
 
 Array = np.ndarray[Any, Any]
 
@@ -84,11 +97,13 @@ def read(path: str | os.PathLike[str], lazy: bool = False) -> tuple[Model, Seque
 
     Raises:
         NotFoundError: there is no such file.
-        DataLossError: a byte is damaged, missing or too many.
+        InvalidArgumentError: what lies there is no regular file.
+        DataLossError: it is another kind of file, or a byte is damaged, missing or too many.
         UnimplementedError: the file needs a newer reader.
     """
     where = os.fspath(path)
     data = files.map_file(where)
+    check_beginning(data, repr(where))
     try:
         return unpack(data, lazy)
     except errors.OpError as error:
@@ -97,7 +112,9 @@ def read(path: str | os.PathLike[str], lazy: bool = False) -> tuple[Model, Seque
 
 def unpack(data: Any, lazy: bool = False) -> tuple[Model, Sequence[Array]]:
     """As read, from a bytes-like object, which the arrays keep alive."""
+    calls.check_source(data)
     view = memoryview(data)
+    check_beginning(view, "source")
     length, start, size, crc = _header(view)
     graph = view[HEADER : HEADER + length]
     if crc32c(graph) != crc:
@@ -112,13 +129,24 @@ def unpack(data: Any, lazy: bool = False) -> tuple[Model, Sequence[Array]]:
     return model, tensors.StoredList(stored) if lazy else [item.array() for item in stored]
 
 
+def check_beginning(data: Any, what: str) -> None:
+    """Refuses another kind of file; a model file that is cut short may still begin as one.
+
+    Raises:
+        DataLossError: names `what`, and says what it is.
+    """
+    head = bytes(data[: len(MAGIC)])
+    if MAGIC.startswith(head):
+        return
+    kind = next((text for begins, text in _OTHERS if begins.match(head)), _UNKNOWN)
+    raise errors.DataLossError(message=f"{what} is {kind}")
+
+
 def _header(view: memoryview) -> tuple[int, int, int, int]:
     if len(view) < HEADER:
         raise _damaged(f"it has {len(view)} bytes, a model file has at least {HEADER}")
     fields = view[: _FIELDS.size]
-    magic, major, _, flags, length, start, size, crc, reserved = _FIELDS.unpack(fields)
-    if magic != MAGIC:
-        raise _damaged(f"it starts with {magic!r}, a model file starts with {MAGIC!r}")
+    _, major, _, flags, length, start, size, crc, reserved = _FIELDS.unpack(fields)
     (header_crc,) = struct.unpack("<I", view[_FIELDS.size : HEADER])
     if crc32c(fields) != header_crc:
         raise _damaged("the header's checksum does not match")

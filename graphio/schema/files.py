@@ -1,7 +1,8 @@
 """Writing files so that a crash leaves the old one or the new one, never less.
 
 Every operation goes through a FileLayer, so that tests can record, stop or fail it. Failures are
-errors that name the file: UnavailableError, DiskFullError when there is no room, both OSError.
+errors that name the file, and OSError: UnavailableError, DiskFullError when there is no room,
+NoFolderError and OtherKindError when what should be there is not.
 """
 
 from __future__ import annotations
@@ -29,6 +30,14 @@ _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
 class DiskFullError(errors.ResourceExhaustedError, OSError):
     """There is no room on the disk, or the quota is used up."""
+
+
+class NoFolderError(errors.NotFoundError, errors.UnavailableError):
+    """The folder that a file is to lie in is not there."""
+
+
+class OtherKindError(errors.InvalidArgumentError, errors.UnavailableError):
+    """A folder, a pipe or a device where a file is meant, or a file where a folder is."""
 
 
 def _close(handle: int) -> None:
@@ -178,7 +187,7 @@ def write_new(layer: FileLayer, path: str, parts: Iterable[Any], temporary: str)
     system may have dropped the pages and call them clean.
     """
     with naming("write", path):
-        handle = layer.create(temporary)
+        handle = _create(layer, path, temporary)
         try:
             try:
                 _write_parts(layer, handle, parts)
@@ -190,6 +199,21 @@ def write_new(layer: FileLayer, path: str, parts: Iterable[Any], temporary: str)
             with contextlib.suppress(OSError):
                 layer.remove(temporary)
             raise
+
+
+def _create(layer: FileLayer, path: str, temporary: str) -> int:
+    """Opens the temporary file of a path; says what is wrong with the folder of both."""
+    try:
+        return layer.create(temporary)
+    except FileNotFoundError as error:
+        made: errors.UnavailableError = NoFolderError(
+            message=f"cannot write {path!r}: there is no folder {folder_of(path)!r}"
+        )
+        made.errno = error.errno
+    except NotADirectoryError as error:
+        made = OtherKindError(message=f"cannot write {path!r}: {folder_of(path)!r} is no folder")
+        made.errno = error.errno
+    raise made
 
 
 def _write_parts(layer: FileLayer, handle: int, parts: Iterable[Any]) -> None:
@@ -268,7 +292,8 @@ class OpenFile:
 
     Raises:
         NotFoundError: it is not there.
-        UnavailableError: it is no regular file, or cannot be read.
+        OtherKindError: it is no regular file.
+        UnavailableError: it cannot be read.
     """
 
     piece = PIECE
@@ -290,7 +315,7 @@ class OpenFile:
             raise
         if not stat.S_ISREG(status.st_mode):
             self.close()
-            raise errors.UnavailableError(message=f"{path!r} is no regular file")
+            raise OtherKindError(message=f"{path!r} is no regular file")
         self.handle, self.size = handle, status.st_size
 
     def __enter__(self) -> OpenFile:
