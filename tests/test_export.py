@@ -261,3 +261,51 @@ def test_a_signature_that_feeds_a_tensor_twice_is_refused(graph: tf.Graph) -> No
         tf.errors.InvalidArgumentError, match="feeds 'x:0' twice, as 'a' and as 'b'"
     ):
         build_model(graph, [spec])
+
+
+# ---- what is no signature ----
+
+
+def test_a_signature_of_another_form_is_told_with_the_form(graph: tf.Graph, tmp_path: Path) -> None:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = tf.identity(x, name="y")
+    path = tmp_path / "m.gio"
+    wrong = {
+        "found inputs <tf.Tensor 'x:0'": (x, y),
+        "found outputs [<tf.Tensor 'y:0'": ({"x": x}, [y]),
+        "found targets <tf.Tensor 'y:0'": ({"x": x}, {"y": y}, y),
+        "found ({'x': <tf.Tensor": ({"x": x},),
+    }
+    with tf.Session() as session:
+        for found, entry in wrong.items():
+            with pytest.raises(TypeError, match="'p' must be .inputs, outputs.* such as") as error:
+                tf.saved_model.save(path, session, {"p": entry})
+            assert found in str(error.value)
+        with pytest.raises(TypeError, match=r"signatures is \[1\], expected a dict from names"):
+            tf.saved_model.save(path, session, [1])
+        with pytest.raises(TypeError, match=r"'m.gio', expected a tf.Session: save.path, session"):
+            tf.saved_model.save(session, "m.gio", {"p": ({"x": x}, {"y": y})})
+    assert not path.exists()
+
+
+def test_a_signature_without_the_placeholders_that_it_needs_is_refused(
+    graph: tf.Graph, tmp_path: Path
+) -> None:
+    """No run could feed them. What is fed behind them, or has a default, needs none."""
+    a, b, c = (tf.placeholder(tf.float32, [2], name=name) for name in "abc")
+    total = tf.add(a, b, name="total")
+    default = tf.placeholder_with_default([1.0, 1.0], [2])
+    tf.get_variable("v", initializer=a)
+    path = tmp_path / "m.gio"
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError) as error:
+            good = ({"a": a, "b": b}, {"y": total})
+            bad = {"one": ({"b": b}, {"y": total}), "two": ({}, {"y": total, "z": c}), "ok": good}
+            tf.saved_model.save(path, session, bad)
+        assert "signature 'one' needs 'a'; signature 'two' needs 'a', 'b', 'c'" in str(error.value)
+        assert not path.exists()
+        tf.saved_model.save(
+            path, session, {"ok": good, "behind": ({"t": total}, {"y": total * default})}
+        )
+    found = tf.saved_model.load(path).signature("behind")(t=[2, 3])["y"]
+    assert found.tolist() == [2, 3]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from graphio.export import SignatureSpec, build_model
+from graphio.export import SignatureSpec, build_model, reach
 from graphio.graph import Graph, Operation, Tensor
 from graphio.rewrite import rewrite
 from graphio.saved_model import constants
@@ -50,15 +50,15 @@ def save(
 
     Raises:
         ValueError: no signatures, or one without outputs and targets; another optimize.
-        TypeError: a signature of another form.
+        TypeError: no session, or a signature of another form.
+        InvalidArgumentError: a signature needs placeholders that are none of its inputs; all are
+            named.
         FailedPreconditionError: variables that the signatures use have no value.
     """
-    if not signatures:
-        raise ValueError(
-            "a model needs at least one signature, such as {'predict': (inputs, outputs)}"
-        )
+    _check_arguments(session, signatures)
     graph = session.graph
     specs = [signature_spec(graph, name, entry) for name, entry in signatures.items()]
+    _check_fed(specs)
     model, arrays = build_model(graph, specs, state=session.state, metadata=metadata)
     empty = [v.name for v in model.variable if not v.HasField("value")]
     if empty:
@@ -107,11 +107,13 @@ def signature_spec(graph: Graph, name: str, entry: Any) -> SignatureSpec:
         TypeError: another form. ValueError: neither outputs nor targets.
     """
     if not isinstance(entry, Sequence) or not 2 <= len(entry) <= 3:
-        raise TypeError(
-            f"signature '{name}' must be (inputs, outputs) or (inputs, outputs, targets), "
-            f"found {entry!r}"
-        )
+        raise _of_another_form(name, repr(entry))
     inputs, outputs, targets = (*entry, ()) if len(entry) == 2 else entry
+    for what, given in (("inputs", inputs), ("outputs", outputs)):
+        if not isinstance(given, Mapping):
+            raise _of_another_form(name, f"{what} {given!r}")
+    if not isinstance(targets, Collection) or isinstance(targets, str):
+        raise _of_another_form(name, f"targets {targets!r}")
     if not outputs and not targets:
         raise ValueError(f"signature '{name}' has neither outputs nor targets")
     return SignatureSpec(
@@ -121,6 +123,50 @@ def signature_spec(graph: Graph, name: str, entry: Any) -> SignatureSpec:
         [_operation(graph, value) for value in targets],
         PREDICT_METHOD if not targets else "",
     )
+
+
+def _of_another_form(name: Any, found: str) -> TypeError:
+    return TypeError(
+        f"signature '{name}' must be (inputs, outputs) or (inputs, outputs, targets), dicts from "
+        "keys to tensors and a list of operations, such as ({'x': x}, {'y': y}, [train]); "
+        f"found {found}"
+    )
+
+
+def _check_arguments(session: Any, signatures: Any) -> None:
+    """Refuses what is no session or no signatures, and a session in the path's place."""
+    if not isinstance(getattr(session, "graph", None), Graph) or not hasattr(session, "state"):
+        raise TypeError(
+            f"session is {session!r}, expected a tf.Session: save(path, session, signatures)"
+        )
+    if not signatures:
+        raise ValueError(
+            "a model needs at least one signature, such as {'predict': (inputs, outputs)}"
+        )
+    if not isinstance(signatures, Mapping):
+        raise TypeError(
+            f"signatures is {signatures!r}, expected a dict from names, such as "
+            "{'predict': (inputs, outputs)}"
+        )
+
+
+def _check_fed(specs: Sequence[SignatureSpec]) -> None:
+    """No run of a signature could go without the placeholders that are none of its inputs."""
+    missing = []
+    for spec in specs:
+        fed = {tensor for _, tensor in spec.inputs}
+        roots = [tensor.op for _, tensor in spec.outputs if tensor not in fed]
+        needed, _ = reach([*roots, *spec.targets], fed)
+        names = sorted(
+            op.name for op in needed if op.op == "Placeholder" and op.outputs[0] not in fed
+        )
+        if names:
+            missing.append(f"signature {spec.name!r} needs {', '.join(map(repr, names))}")
+    if missing:
+        raise errors.InvalidArgumentError(
+            message=f"placeholders that are no inputs: {'; '.join(missing)}; make them inputs, or "
+            "take outputs that do without"
+        )
 
 
 def _tensor(graph: Graph, value: Any) -> Tensor:
