@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -115,7 +115,18 @@ class Session:
         NotFoundError: an unknown target.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(
+        self,
+        target: str = "",
+        graph: Graph | None = None,
+        config: Any = None,
+        **unknown: NoReturn,
+    ) -> None:
+        if unknown:
+            raise TypeError(
+                f"a session has no argument {', '.join(unknown)}; options are those of "
+                "config=tf.ConfigProto(...), threads are its intra_op_parallelism_threads"
+            )
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {type(target).__name__}")
         if graph is not None and not isinstance(graph, Graph):
@@ -365,8 +376,14 @@ def _visiting(visitors: Sequence[Visit]) -> Visit | None:
 class InteractiveSession(Session):
     """A session that makes itself the default one until it is closed; see Session."""
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        super().__init__(target, graph, config)
+    def __init__(
+        self,
+        target: str = "",
+        graph: Graph | None = None,
+        config: Any = None,
+        **unknown: NoReturn,
+    ) -> None:
+        super().__init__(target, graph, config, **unknown)
         self._context = contextlib.ExitStack()
         if graph is not None:
             self._context.enter_context(graph.as_default())

@@ -128,6 +128,15 @@ class Dimension:
         return f"Dimension({self._value})"
 
 
+def _size(place: int, value: Any) -> int | None:
+    """The size of a dimension; an error says which one is wrong."""
+    try:
+        return Dimension(value).value
+    except TypeError:
+        found = repr(value)
+    raise TypeError(f"dimension {place} is {found}, expected an integer or None")
+
+
 class TensorShape:
     """A static shape: known, partly known (dimensions None) or of unknown rank (dims None).
 
@@ -148,9 +157,9 @@ class TensorShape:
             self._dims = dims._dims
             self._symbols = dims._symbols if symbols is None else self._symbols
         elif hasattr(dims, "__iter__"):
-            self._dims = tuple(Dimension(d).value for d in dims)
+            self._dims = tuple(_size(place, d) for place, d in enumerate(dims))
         else:
-            self._dims = (Dimension(dims).value,)
+            self._dims = (_size(0, dims),)
 
     @property
     def dims(self) -> list[Dimension] | None:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -223,7 +223,7 @@ class Signature:
         #: the template behind slot 0 and the inputs, which are the first ones
         self._behind = self._block.template[1 + len(self._feeds) :]
 
-    def __call__(self, /, **inputs: Any) -> dict[str, Array]:
+    def __call__(self, /, *nameless: NoReturn, **inputs: Any) -> dict[str, Array]:
         """Runs by names.
 
         Args:
@@ -234,7 +234,10 @@ class Signature:
 
         Raises:
             InvalidArgumentError: missing or unknown names (all are listed), a wrong dtype or shape.
+            TypeError: inputs without names.
         """
+        if nameless:
+            raise calls.unnamed(self.name, self.inputs)
         if inputs.keys() != self.inputs.keys():
             raise calls.wrong_names(self.name, self.inputs, inputs)
         ready = [

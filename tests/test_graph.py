@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -255,6 +256,20 @@ def test_tensor_shape_knows_what_is_unknown() -> None:
                     lambda: s.with_rank(3), lambda: len(anything)):  # fmt: skip
         with pytest.raises(ValueError):
             refused()
+
+
+@pytest.mark.parametrize(
+    "shape, text",
+    [
+        (["batch", 2], "dimension 0 is 'batch', expected an integer or None"),
+        ([None, 2.5], "dimension 1 is 2.5, expected"),
+    ],
+)
+def test_a_size_that_is_no_integer_is_told_with_its_dimension(shape: list[Any], text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        tf.TensorShape(shape)
+    with pytest.raises(TypeError, match=text):
+        tf.placeholder(tf.float32, shape)
 
 
 # ---- constants ----

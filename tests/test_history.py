@@ -143,6 +143,9 @@ def test_scalars_of_tensorflow_2_are_read(tmp_path: Path) -> None:
 def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(tf.errors.NotFoundError, match="no such file"):
         History.read(tmp_path / "none.csv")
+    (tmp_path / "net.gio").write_bytes(b"no events")
+    with pytest.raises(ValueError, match=r"net\.gio.*expected a \.csv or \.jsonl file, an event"):
+        History.read(tmp_path / "net.gio")
     pytest.importorskip("tensorboard")
     with pytest.raises(tf.errors.NotFoundError, match="holds no event file"):
         History.read(tmp_path)

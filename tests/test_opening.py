@@ -80,6 +80,13 @@ def test_a_state_is_not_saved_into_what_is_no_folder(engine: str, files: Path) -
     assert sorted(os.listdir(files)) == before
 
 
+@engines.BOTH
+def test_inputs_without_names_are_told_their_names(engine: str, files: Path) -> None:
+    train = engines.module(engine).load(files / "net.gio").signature("train")
+    with pytest.raises(TypeError, match=r"'train' takes its inputs by name: \(x=..., y=...\)"):
+        train([[1, 2, 3]], [[1, 0]])
+
+
 @pytest.mark.parametrize("threads", [0, -5, "2", 2.0, None, 1 << 31])
 def test_a_number_of_threads_that_cannot_be_is_refused(threads: Any, files: Path) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=f"threads is {threads!r}, expected"):

@@ -380,6 +380,12 @@ def test_config_fields_have_types(make, error: type[Exception]) -> None:
         make()
 
 
+@pytest.mark.parametrize("kind", [tf.Session, tf.InteractiveSession])
+def test_an_unknown_argument_is_told_where_options_are_set(kind: type[tf.Session]) -> None:
+    with pytest.raises(TypeError, match=r"no argument threads; .*intra_op_parallelism_threads"):
+        kind("cinfer", threads=2)
+
+
 def test_configs_compare_and_copy() -> None:
     config = tf.ConfigProto(device_count={"CPU": 2}, gpu_options={"allow_growth": True})
     config.graph_options.rewrite_options.constant_folding = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class Signature:
             found[spec.name] = spec
         return found
 
-    def __call__(self, /, **inputs: Any) -> dict[str, Array]:
+    def __call__(self, /, *nameless: NoReturn, **inputs: Any) -> dict[str, Array]:
         """Runs by names.
 
         Args:
@@ -80,7 +80,10 @@ class Signature:
 
         Raises:
             InvalidArgumentError: missing or unknown names (all are listed), a wrong dtype or shape.
+            TypeError: inputs without names.
         """
+        if nameless:
+            raise calls.unnamed(self.name, self.inputs)
         if inputs.keys() != self.inputs.keys():
             raise calls.wrong_names(self.name, self.inputs, inputs)
         ready = []

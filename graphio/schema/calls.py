@@ -130,6 +130,12 @@ def choose(name: str | None, signatures: Sequence[str]) -> str:
     return name
 
 
+def unnamed(signature: str, wanted: Iterable[str]) -> TypeError:
+    """The error of a call that gives a signature's inputs without their names."""
+    inputs = ", ".join(f"{key}=..." for key in wanted)
+    return TypeError(f"signature {signature!r} takes its inputs by name: ({inputs})")
+
+
 def wrong_names(
     signature: str, wanted: Iterable[str], given: Iterable[str]
 ) -> errors.InvalidArgumentError:

@@ -72,7 +72,7 @@ class History:
         Raises:
             NotFoundError: there is no such file, or no event file in the folder.
             ImportError: for event files, the package tensorboard is not installed.
-            ValueError: there is no step, or it is no number.
+            ValueError: another kind of file; there is no step, or it is no number.
         """
         made, name = cls(), os.fspath(path)
         if not os.path.exists(name):
@@ -81,6 +81,11 @@ class History:
             made._take(_csv_rows(name, step))
         elif name.endswith(".jsonl"):
             made._take(_json_lines(name, step))
+        elif not os.path.isdir(name) and _EVENTS not in os.path.basename(name):
+            raise ValueError(
+                f"'{name}' is no log that can be read: expected a .csv or .jsonl file, an event "
+                f"file of TensorBoard's ({_EVENTS}...), or a folder of those"
+            )
         else:
             made._take(_events(name))
         return made
