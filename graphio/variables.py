@@ -575,7 +575,7 @@ def local_variables_initializer() -> Operation:
     return variables_initializer(local_variables())
 
 
-def is_variable_initialized(variable: Variable) -> Tensor:
+def is_variable_initialized(variable: Variable, name: str | None = None) -> Tensor:
     """A bool scalar: whether the variable has a value."""
     made = scopes.get_default_graph().create_op(
         "IsInitialized",
@@ -583,7 +583,7 @@ def is_variable_initialized(variable: Variable) -> Tensor:
         [(dtypes.bool, TensorShape([]))],
         {"variable": variable.op.name},
         domain="graphio",
-        name="IsVariableInitialized",
+        name=name or "IsVariableInitialized",
         tf_type="IsVariableInitialized",
     )
     return made.outputs[0]

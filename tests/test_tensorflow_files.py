@@ -492,6 +492,22 @@ def test_a_long_chain_of_nodes_is_built() -> None:
     assert y.op.inputs[0].op.inputs[0].op.name == "import/n2997"
 
 
+@TARGETS
+def test_a_graph_asks_whether_its_variable_has_a_value(target: str) -> None:
+    nodes = [
+        node("v", "VariableV2", dtype=np.float32, shape=(2,)),
+        node("one", "Const", dtype=np.float32, value=np.ones(2, np.float32)),
+        node("begin", "Assign", "v", "one"),
+        node("there", "IsVariableInitialized", "v"),
+    ]
+    (there,) = tf.import_graph_def(message(*nodes), return_elements=["there:0"])
+    assert there.name == "import/there:0"
+    with tf.Session(target) as session:
+        assert not session.run(there)
+        session.run(tf.global_variables_initializer())
+        assert session.run(there)
+
+
 def test_cut_and_foreign_files_are_refused(folder: Path, tmp_path: Path) -> None:
     data = (folder / "mlp" / "saved_model.pb").read_bytes()
     for end in (0, 1, 2, 7, len(data) // 2, len(data) - 1):
