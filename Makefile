@@ -8,8 +8,9 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
           $(wildcard cinfer/include/*.h cinfer/src/*.c cinfer/src/*.h cinfer/src/*.def \
                      cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
-GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py tools/proofs_page.py \
-                tools/families_page.py tools/docs_site.py tools/fuzz.py tools/release.py tools/sbom.py)
+GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/gen_stubs.py tools/onnx_suite.py \
+                tools/proofs_page.py tools/families_page.py tools/docs_site.py tools/fuzz.py tools/release.py \
+                tools/sbom.py)
 
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto

@@ -14,7 +14,7 @@ from graphio.schema import errors
 from graphio.source import Source
 
 Array = np.ndarray[Any, Any]
-TensorFilter = Callable[["DebugTensor", Array], bool]
+TensorFilter = Callable[["DebugTensor", Array], Any]
 
 
 @dataclass(frozen=True)

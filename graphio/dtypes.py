@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -282,10 +282,15 @@ def as_dtype(value: Any) -> DType:
         raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.") from None
 
 
-def __getattr__(name: str) -> Any:
-    """tf.dtypes.cast and saturate_cast, which need the builder."""
-    if name in ("cast", "saturate_cast"):
-        from graphio.ops import math
+if TYPE_CHECKING:
+    from graphio.ops.math import cast as cast
+    from graphio.ops.math import saturate_cast as saturate_cast
+else:
 
-        return getattr(math, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """tf.dtypes.cast and saturate_cast, which need the builder."""
+        if name in ("cast", "saturate_cast"):
+            from graphio.ops import math
+
+            return getattr(math, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,7 +25,7 @@ def import_graph_def(
     name: str | None = None,
     op_dict: Any = None,
     producer_op_list: Any = None,
-) -> list[Tensor | Operation] | None:
+) -> Any:
     """Adds the nodes of a GraphDef to the default graph; its variables have no value.
 
     Args:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphio import refusals
 from graphio.ops.boxes import crop_and_resize, non_max_suppression, non_max_suppression_padded
 from graphio.ops.colours import (
@@ -108,4 +110,5 @@ __all__ = [
     "yuv_to_rgb",
 ]
 
-__getattr__ = refusals.getter(__name__)
+if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+    __getattr__ = refusals.getter(__name__)

@@ -11,8 +11,6 @@ from graphio.dtypes import as_dtype
 from graphio.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from graphio.dtypes import DType
     from graphio.graph import Graph, Operation, Tensor
 
@@ -22,9 +20,9 @@ __all__ = ["IndexedSlices", "IndexedSlicesValue", "convert_to_tensor_or_indexed_
 class IndexedSlicesValue(NamedTuple):
     """The numbers of an IndexedSlices, as a session gives them back."""
 
-    values: np.ndarray[Any, Any]
-    indices: np.ndarray[Any, Any]
-    dense_shape: np.ndarray[Any, Any] | None
+    values: Any
+    indices: Any
+    dense_shape: Any
 
 
 class IndexedSlices(Composite):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math as _math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,21 +20,33 @@ from graphio.tensor_shape import as_shape
 
 __all__ = [
     "Initializer",
+    "constant",
     "constant_initializer",
+    "glorot_normal",
     "glorot_normal_initializer",
+    "glorot_uniform",
     "glorot_uniform_initializer",
     "he_normal",
     "he_uniform",
+    "identity",
     "identity_initializer",
     "lecun_normal",
     "lecun_uniform",
+    "ones",
     "ones_initializer",
+    "orthogonal",
     "orthogonal_initializer",
+    "random_normal",
     "random_normal_initializer",
+    "random_uniform",
     "random_uniform_initializer",
+    "truncated_normal",
     "truncated_normal_initializer",
+    "uniform_unit_scaling",
     "uniform_unit_scaling_initializer",
+    "variance_scaling",
     "variance_scaling_initializer",
+    "zeros",
     "zeros_initializer",
 ]
 
@@ -300,16 +312,39 @@ def lecun_uniform(seed: int | None = None) -> Initializer:
     return variance_scaling_initializer(1.0, "fan_in", "uniform", seed)
 
 
-def __getattr__(name: str) -> Any:
-    """The short names of tf.initializers: glorot_uniform, zeros; and of what runs initializers."""
-    if f"{name}_initializer" in globals():
-        return globals()[f"{name}_initializer"]
-    if name in ("variables", "global_variables", "local_variables"):
-        from graphio import variables
+# ---- the short names of tf.initializers ----
 
-        return getattr(variables, f"{name}_initializer")
-    if name == "tables_initializer":
-        from graphio.tables import tables_initializer
+constant = constant_initializer
+glorot_normal = glorot_normal_initializer
+glorot_uniform = glorot_uniform_initializer
+identity = identity_initializer
+ones = ones_initializer
+orthogonal = orthogonal_initializer
+random_normal = random_normal_initializer
+random_uniform = random_uniform_initializer
+truncated_normal = truncated_normal_initializer
+uniform_unit_scaling = uniform_unit_scaling_initializer
+variance_scaling = variance_scaling_initializer
+zeros = zeros_initializer
 
-        return tables_initializer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if TYPE_CHECKING:
+    from graphio import tables as _tables
+    from graphio import variables as _variables
+
+    global_variables = _variables.global_variables_initializer
+    local_variables = _variables.local_variables_initializer
+    tables_initializer = _tables.tables_initializer
+    variables = _variables.variables_initializer
+else:
+
+    def __getattr__(name: str) -> Any:
+        """What runs initializers."""
+        if name in ("variables", "global_variables", "local_variables"):
+            from graphio import variables
+
+            return getattr(variables, f"{name}_initializer")
+        if name == "tables_initializer":
+            from graphio.tables import tables_initializer
+
+            return tables_initializer
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphio import refusals
 from graphio.ops.arithmetic import cross, einsum
 from graphio.ops.clip import global_norm, norm
@@ -74,4 +76,5 @@ __all__ = [
     "triangular_solve",
 ]
 
-__getattr__ = refusals.getter(__name__)
+if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+    __getattr__ = refusals.getter(__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphio import refusals, rnn_cell
 from graphio.ops.arranging import (
     batch_to_space,
@@ -203,4 +205,5 @@ __all__ = [
     "zero_fraction",
 ]
 
-__getattr__ = refusals.getter(__name__)
+if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+    __getattr__ = refusals.getter(__name__)

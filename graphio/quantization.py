@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphio import refusals
 from graphio.ops.fake_quantize import (
     fake_quant_with_min_max_args,
@@ -21,4 +23,5 @@ __all__ = [
     "fake_quant_with_min_max_vars_per_channel_gradient",
 ]
 
-__getattr__ = refusals.getter(__name__)
+if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+    __getattr__ = refusals.getter(__name__)

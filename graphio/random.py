@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphio import refusals
 from graphio.ops.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
 from graphio.ops.random import multinomial, set_random_seed, truncated_normal
@@ -39,4 +41,5 @@ __all__ = [
     "uniform_candidate_sampler",
 ]
 
-__getattr__ = refusals.getter(__name__)
+if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+    __getattr__ = refusals.getter(__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphio import refusals
 from graphio.ops.embedding import sparse_segment_mean as segment_mean
 from graphio.ops.embedding import sparse_segment_sqrt_n as segment_sqrt_n
@@ -69,4 +71,5 @@ __all__ = [
     "transpose",
 ]
 
-__getattr__ = refusals.getter(__name__)
+if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+    __getattr__ = refusals.getter(__name__)

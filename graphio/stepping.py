@@ -184,7 +184,7 @@ class Stepper:
         why = "has run already" if ran else "is none of this run's operations"
         return f"{target!r} {why}; {len(left)} are still to run{advice}"
 
-    def until(self, condition: Callable[[DebugTensor, Array], bool]) -> DebugTensor | None:
+    def until(self, condition: Callable[[DebugTensor, Array], Any]) -> DebugTensor | None:
         """Runs until an operation has given a value for which a condition holds.
 
         Args:

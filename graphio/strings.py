@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphio import refusals
 from graphio.ops.text import length, lower, reduce_join, split, substr, upper
 from graphio.ops.text import string_join as join
@@ -33,4 +35,5 @@ __all__ = [
     "upper",
 ]
 
-__getattr__ = refusals.getter(__name__)
+if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+    __getattr__ = refusals.getter(__name__)

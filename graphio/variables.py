@@ -8,7 +8,7 @@ uses share.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphio import door, dtypes, scopes
 from graphio.collections import GraphKeys
@@ -16,6 +16,7 @@ from graphio.constants import convert_to_tensor, register_tensor_conversion_func
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
 from graphio.modes import VariableAggregation, VariableSynchronization
+from graphio.tensor import Operators
 from graphio.tensor_shape import TensorShape
 from graphio.tensor_shape import text as shape_text
 
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 
-class Variable:
+class Variable(Operators):
     """State with a name, a dtype and a shape, kept by a session.
 
     Args:
@@ -68,6 +69,41 @@ class Variable:
     """
 
     __array_priority__ = 100
+
+    if TYPE_CHECKING:
+        # What graphio.ops.assigning gives to variables.
+        def sparse_read(self, indices: Any, name: str | None = None) -> Tensor: ...
+        def gather_nd(self, indices: Any, name: str | None = None) -> Tensor: ...
+        def count_up_to(self, limit: int, name: str | None = None) -> Tensor: ...
+        def scatter_add(
+            self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        ) -> Tensor: ...
+        def scatter_div(
+            self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        ) -> Tensor: ...
+        def scatter_max(
+            self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        ) -> Tensor: ...
+        def scatter_min(
+            self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        ) -> Tensor: ...
+        def scatter_mul(
+            self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        ) -> Tensor: ...
+        def scatter_sub(
+            self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        ) -> Tensor: ...
+        def scatter_update(
+            self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        ) -> Tensor: ...
+        def batch_scatter_update(
+            self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        ) -> Tensor: ...
+        def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Tensor: ...
+        def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Tensor: ...
+        def scatter_nd_update(
+            self, indices: Any, updates: Any, name: str | None = None
+        ) -> Tensor: ...
 
     trainable: bool
     constraint: Callable[[Tensor], Tensor] | None

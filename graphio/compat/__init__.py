@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -68,14 +68,18 @@ def forward_compatible(year: int, month: int, day: int) -> bool:
     return False
 
 
-def __getattr__(name: str) -> Any:
-    if name == "v1":
-        import importlib
+if TYPE_CHECKING:
+    from graphio.compat import v1 as v1
+else:
 
-        return importlib.import_module("graphio.compat.v1")
-    if name == "v2":
-        raise AttributeError(
-            "graphio has TensorFlow 1's face alone, there is no compat.v2: use compat.v1, or "
-            "graphio itself"
-        )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "v1":
+            import importlib
+
+            return importlib.import_module("graphio.compat.v1")
+        if name == "v2":
+            raise AttributeError(
+                "graphio has TensorFlow 1's face alone, there is no compat.v2: use compat.v1, or "
+                "graphio itself"
+            )
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

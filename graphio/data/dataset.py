@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,11 @@ class Options:
     def __init__(self) -> None:
         self.__dict__["experimental_threading"] = _Wishes()
         self.__dict__["experimental_optimization"] = _Wishes()
+
+    if TYPE_CHECKING:  # any name is taken
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def merge(self, options: Options) -> Options:
         """These wishes with those of options over them."""

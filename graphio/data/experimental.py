@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -367,4 +367,5 @@ class NpzDataset(Dataset):
         super().__init__(made.element_specs, made.open, [made])
 
 
-__getattr__ = refusals.getter(__name__)
+if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+    __getattr__ = refusals.getter(__name__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, Protocol
 
 from graphio import door, dtypes, initializers, nest, scopes
 from graphio.collections import GraphKeys
@@ -26,6 +26,8 @@ from graphio.variable_scope import (
 from graphio.variables import Variable
 
 __all__ = ["Layer", "channels_axis", "functional", "named", "size_of", "sizes_of"]
+
+P = ParamSpec("P")
 
 #: activations and initializers that may be given by name
 _ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
@@ -350,7 +352,13 @@ class Layer:
         )
 
 
-def functional(kind: type[Layer], summary: str) -> Callable[..., Any]:
+class Functional(Protocol[P]):
+    """The function of a class: P is what the class takes."""
+
+    def __call__(self, inputs: Any, *arguments: P.args, **options: P.kwargs) -> Tensor: ...
+
+
+def functional(kind: Callable[P, Layer], summary: str) -> Functional[P]:
     """The function of a layer's class: inputs, the class's arguments, and reuse.
 
     A summary is the function's first line of documentation; the rest is the class's.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from graphio.graph import Operation, Tensor
 from graphio.ops import comparison, math, reduction
 from graphio.ops.check import Assert
 from graphio.ops.emit import operands, scope
+from graphio.ops.signatures import Assertion, AssertionOfTwo, Binary, Documented
 from graphio.schema import errors, summary
 
 __all__ = [
@@ -30,8 +31,6 @@ __all__ = [
     "assert_none_equal",
     "assert_positive",
 ]
-
-Assertion = Callable[..., Operation]
 
 
 def _assertion(
@@ -56,7 +55,7 @@ def _known_text(value: Any) -> str:
     return str(value) if known is None else summary.nested(known, 3)
 
 
-def _binary(function: str, test: Callable[..., Tensor], known: Any, sign: str) -> Assertion:
+def _binary(function: str, test: Binary, known: Any, sign: str) -> AssertionOfTwo:
     def build(
         x: Any,
         y: Any,
@@ -83,7 +82,7 @@ def _binary(function: str, test: Callable[..., Tensor], known: Any, sign: str) -
 def _checked(
     a: Tensor,
     b: Tensor,
-    test: Callable[..., Tensor],
+    test: Binary,
     known: Any,
     shown: list[Any],
     data: Any,
@@ -97,7 +96,7 @@ def _checked(
     return Assert(reduction.reduce_all(test(a, b)), said, summarize, at)
 
 
-def _unary(function: str, test: Callable[..., Tensor], known: Any, sign: str) -> Assertion:
+def _unary(function: str, test: Binary, known: Any, sign: str) -> Assertion:
     def build(
         x: Any,
         data: Any = None,
@@ -119,7 +118,7 @@ def _unary(function: str, test: Callable[..., Tensor], known: Any, sign: str) ->
     return _documented(build, function, f"x {sign} 0", "x: numeric tensor.")
 
 
-def _documented(build: Assertion, function: str, condition: str, inputs: str) -> Assertion:
+def _documented(build: Documented, function: str, condition: str, inputs: str) -> Documented:
     build.__name__ = build.__qualname__ = function
     build.__doc__ = (
         f"An operation that fails unless {condition} holds for every element.\n\n    It runs "

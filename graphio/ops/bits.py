@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from graphio.constants import convert_to_tensor
@@ -10,6 +9,7 @@ from graphio.graph import Tensor
 from graphio.ops import shapes
 from graphio.ops.emit import INTEGER, describe, node, operands, require, scope
 from graphio.ops.shapes import dims_of
+from graphio.ops.signatures import Binary
 
 __all__ = [
     "bitwise_and",
@@ -21,9 +21,7 @@ __all__ = [
 ]
 
 
-def _builder(
-    function: str, op: str, tf_type: str, summary: str, **attrs: Any
-) -> Callable[..., Tensor]:
+def _builder(function: str, op: str, tf_type: str, summary: str, **attrs: Any) -> Binary:
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a, b = operands(x, y, tf_type)

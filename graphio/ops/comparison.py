@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from graphio import dtypes
@@ -13,6 +12,7 @@ from graphio.ops import shapes
 from graphio.ops.emit import NUMERIC, describe, like, node, operands, require, scope
 from graphio.ops.primitive import compare
 from graphio.ops.shapes import dims_of
+from graphio.ops.signatures import Binary
 
 __all__ = [
     "equal",
@@ -31,10 +31,8 @@ not_differentiable(
     *("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not")
 )
 
-Comparison = Callable[..., Tensor]
 
-
-def _comparison(function: str, op: str, tf_type: str, summary: str) -> Comparison:
+def _comparison(function: str, op: str, tf_type: str, summary: str) -> Binary:
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a, b = operands(x, y, tf_type)
@@ -84,7 +82,7 @@ def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
         return node("Not", [same], dtypes.bool, dims_of(same), name=at, tf_type="NotEqual")
 
 
-def _logical(function: str, op: str, tf_type: str, summary: str) -> Comparison:
+def _logical(function: str, op: str, tf_type: str, summary: str) -> Binary:
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a = convert_to_tensor(x, dtype=_bool_unless_tensor(x), name="x")
@@ -141,7 +139,7 @@ def _install() -> None:
         _install_logical(method, function)
 
 
-def _install_logical(method: str, function: Comparison) -> None:
+def _install_logical(method: str, function: Binary) -> None:
     def forward(x: Tensor, y: Any) -> Tensor:
         with scope(None, method) as at:
             return function(x, y, name=at)

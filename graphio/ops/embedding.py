@@ -13,6 +13,7 @@ from graphio.ops import sparse_parts as parts
 from graphio.ops.emit import INTEGER, node, require, scalar, scope
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
+from graphio.ops.signatures import SparseSegments
 from graphio.ops.sparse_arranging import sparse_fill_empty_rows, sparse_reshape, sparse_retain
 from graphio.ops.sparse_parts import picked
 from graphio.sparse_tensor import SparseTensor
@@ -41,7 +42,7 @@ def _segments_in_all(ids: Tensor) -> Tensor:
     return binary("Add", largest, scalar(1, dtypes.int64))
 
 
-def _segment_builder(function: str, tf_type: str, how: str, summary: str) -> Any:
+def _segment_builder(function: str, tf_type: str, how: str, summary: str) -> SparseSegments:
     def build(
         data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
     ) -> Tensor:

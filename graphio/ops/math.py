@@ -29,6 +29,7 @@ from graphio.ops.emit import (
 from graphio.ops.primitive import binary, compare, select, unary, unbroadcast
 from graphio.ops.primitive import cast as _cast
 from graphio.ops.shapes import dims_of
+from graphio.ops.signatures import Binary, Unary, UnaryOfSparse
 
 __all__ = [
     "abs",
@@ -92,7 +93,6 @@ __all__ = [
 ]
 
 Gradients = Sequence["Tensor | None"]
-Unary = Callable[..., Tensor]
 
 # ---- one operand ----
 
@@ -135,7 +135,7 @@ sigmoid = _unary_builder("sigmoid", "Sigmoid", "Sigmoid", FLOATING, "1 / (1 + ex
 erf = _unary_builder("erf", "Erf", "Erf", FLOATING, "The error function")
 
 
-def _of_sparse(function: Unary) -> Unary:
+def _of_sparse(function: Unary) -> UnaryOfSparse:
     """The function, which computes with the values of a SparseTensor: it leaves 0 at 0."""
 
     @functools.wraps(function)
@@ -353,7 +353,7 @@ def _joined(a: Tensor, b: Tensor, name: str) -> Tensor:
     return string_join([a, b], name=name)
 
 
-def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: str) -> Unary:
+def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: str) -> Binary:
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a, b = operands(x, y, tf_type)

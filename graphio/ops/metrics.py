@@ -6,7 +6,7 @@ it. `local_variables_initializer` sets it back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from graphio import dtypes
@@ -15,6 +15,7 @@ from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, assigning, comparison, math, matrices, order, reduction
 from graphio.ops.arithmetic import div_no_nan
+from graphio.ops.signatures import Counter, Documented
 from graphio.variable_scope import variable_scope
 from graphio.variables import Variable
 
@@ -298,7 +299,7 @@ def _floats(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
 # ---- counts ----
 
 
-def _counting(kind: str, summary: str) -> Callable[..., Metric]:
+def _counting(kind: str, summary: str) -> Counter:
     """The metric that counts how often label and prediction, as bools, are as the kind says."""
 
     def count(
@@ -340,7 +341,7 @@ def _counting(kind: str, summary: str) -> Callable[..., Metric]:
     """)  # fmt: skip
 
 
-def documented(build: Callable[..., Metric], name: str, text: str) -> Callable[..., Metric]:
+def documented(build: Documented, name: str, text: str) -> Documented:
     """A function that was made in another, with a name and a docstring of its own."""
     build.__name__ = build.__qualname__ = name
     build.__doc__ = text

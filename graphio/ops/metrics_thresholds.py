@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from graphio.ops.metrics import (
     registered,
     weighted,
 )
+from graphio.ops.signatures import CounterAtThresholds
 from graphio.variable_scope import variable_scope
 
 __all__ = [
@@ -172,7 +173,7 @@ def _interpolated(counts: dict[str, Tensor]) -> Tensor:
 # ---- one number for each threshold ----
 
 
-def _counting(kind: str, summary: str) -> Callable[..., Metric]:
+def _counting(kind: str, summary: str) -> CounterAtThresholds:
     """The metric that counts one of the kinds for each threshold."""
 
     def count(

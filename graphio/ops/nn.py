@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from graphio import dtypes
@@ -25,6 +25,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import binary, compare, last, reduce_sum, select
 from graphio.ops.shapes import dims_of
+from graphio.ops.signatures import Activation
 
 __all__ = [
     "batch_normalization",
@@ -61,7 +62,7 @@ log_sigmoid, sigmoid, tanh = math.log_sigmoid, math.sigmoid, math.tanh
 # ---- activations ----
 
 
-def _activation(op: str, summary: str, **attrs: Any) -> Callable[..., Tensor]:
+def _activation(op: str, summary: str, **attrs: Any) -> Activation:
     def build(features: Any, name: str | None = None) -> Tensor:
         with scope(name, op) as at:
             x = convert_to_tensor(features, name="features")

@@ -26,6 +26,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import Dims, dims_of
+from graphio.ops.signatures import Segments, UnsortedSegments
 
 __all__ = [
     "dynamic_partition",
@@ -200,7 +201,7 @@ def _mean(x: Tensor, ids: Tensor, count: Tensor, how: str, at: str) -> Tensor:
     return binary("Div", total, divisor, at)
 
 
-def _sorted_builder(function: str, tf_type: str, reduction: str, summary: str) -> Any:
+def _sorted_builder(function: str, tf_type: str, reduction: str, summary: str) -> Segments:
     def build(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         return _segments(tf_type, reduction, "neutral", data, segment_ids, None, name)
 
@@ -221,7 +222,9 @@ segment_min = _sorted_builder("segment_min", "SegmentMin", "min", "The smallest"
 segment_prod = _sorted_builder("segment_prod", "SegmentProd", "mul", "The product")
 
 
-def _unsorted_builder(function: str, tf_type: str, reduction: str, summary: str, none: str) -> Any:
+def _unsorted_builder(
+    function: str, tf_type: str, reduction: str, summary: str, none: str
+) -> UnsortedSegments:
     def build(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
         return _segments(tf_type, reduction, "kept", data, segment_ids, num_segments, name)
 

@@ -27,6 +27,7 @@ from graphio.ops.emit import (
 from graphio.ops.index import one_hot
 from graphio.ops.primitive import binary, compare, int_vector, last, select
 from graphio.ops.shapes import dims_of
+from graphio.ops.signatures import SparseReduction
 from graphio.ops.sparse_parts import as_sparse, checked, picked
 from graphio.sparse_tensor import SparseTensor, SparseTensorValue
 
@@ -228,7 +229,7 @@ def _largest(values: Tensor, groups: Tensor, count: Tensor) -> Tensor:
 
 def _reduction_builder(
     function: str, tf_type: str, sparse: bool, combine: Any, summary: str
-) -> Any:
+) -> SparseReduction:
     def build(
         sp_input: Any,
         axis: Any = None,

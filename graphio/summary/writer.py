@@ -37,7 +37,7 @@ class FileWriter:
 
     def __init__(
         self,
-        logdir: str,
+        logdir: str | os.PathLike[str],
         graph: Graph | None = None,
         max_queue: int = 10,
         flush_secs: int = 120,

@@ -60,13 +60,11 @@ def _if(importer: Importer, node: Node, region: Region) -> Any:
     predicate, *values = _values(node, region)
     if isinstance(predicate, Handle):
         predicate = predicate.variable.value()
-    branches = [_function(importer, node, k) for k in ("then_branch", "else_branch")]
-    made = tf.cond(
-        _truth(predicate),
-        *(_branch(importer, body, values) for body in branches),
-        strict=True,
-        name=valid_name(node.name),
+    then, otherwise = (
+        _branch(importer, _function(importer, node, k), values)
+        for k in ("then_branch", "else_branch")
     )
+    made = tf.cond(_truth(predicate), then, otherwise, strict=True, name=valid_name(node.name))
     return list(made)
 
 

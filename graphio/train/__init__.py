@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphio import refusals
 from graphio.bars import progress_bars
 from graphio.graph_io import write_graph
@@ -199,4 +201,5 @@ __all__ = [
     "write_graph",
 ]
 
-__getattr__ = refusals.getter(__name__)
+if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+    __getattr__ = refusals.getter(__name__)

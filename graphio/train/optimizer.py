@@ -52,7 +52,7 @@ class Optimizer(Subclassing):
         self,
         loss: Tensor,
         global_step: Variable | None = None,
-        var_list: Sequence[Variable] | None = None,
+        var_list: Any = None,
         gate_gradients: int = 1,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
@@ -93,7 +93,7 @@ class Optimizer(Subclassing):
     def compute_gradients(
         self,
         loss: Tensor,
-        var_list: Sequence[Variable] | None = None,
+        var_list: Any = None,
         gate_gradients: int = 1,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
@@ -175,7 +175,7 @@ class Optimizer(Subclassing):
             add_to_collection(GraphKeys.TRAIN_OP, train_op)
             return train_op
 
-    def get_slot(self, var: Variable, name: str) -> Variable | None:
+    def get_slot(self, var: Variable, name: str) -> Any:
         """The slot variable of var by its name, or None before it exists."""
         return self._slot_variables.get((name, var))
 

@@ -77,7 +77,7 @@ class Saver(Described):
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
-        keep_checkpoint_every_n_hours: float = FOR_EVER,
+        keep_checkpoint_every_n_hours: float | None = FOR_EVER,
         name: str | None = None,
         restore_sequentially: bool = False,
         saver_def: Any = None,
@@ -185,7 +185,7 @@ class Saver(Described):
         save_debug_info: bool = False,
         *,
         blobs: Mapping[str, bytes] | None = None,
-    ) -> str | None:
+    ) -> str | Any:
         """Writes a checkpoint.
 
         With asynchronous=True it returns as soon as all values are copied, in the Python runtime

@@ -51,12 +51,12 @@ class Described:
                 message.key.append(key)
         return SaverDef(message)
 
-    def as_saver_def(self) -> SaverDef | None:
+    def as_saver_def(self) -> SaverDef | Any:
         """As saver_def."""
         return self.saver_def
 
     @property
-    def saver_def(self) -> SaverDef | None:
+    def saver_def(self) -> SaverDef | Any:
         """The Saver as a message; None before build, if that was deferred.
 
         It names operators that save and restore, which are added to the graph when this is first

@@ -58,7 +58,8 @@ def _where(c: Call) -> Any:
     alike = condition.shape.as_list() if condition.shape.is_fully_defined() else None
     if all(t.shape.is_fully_defined() and t.shape.as_list() == alike for t in (x, y)):
         return tf.where(condition, x, y, name=c.name)
-    return tf.where(*[tf.broadcast_to(t, shape) for t in (condition, x, y)], name=c.name)
+    condition, x, y = (tf.broadcast_to(t, shape) for t in (condition, x, y))
+    return tf.where(condition, x, y, name=c.name)
 
 
 def _squeeze(c: Call) -> Any:

@@ -98,8 +98,8 @@ def _pool(function: str, rank: int, c: Call) -> Any:
 
 def _pool_v2(c: Call) -> Any:
     """MaxPoolV2 has its sizes as inputs."""
-    sizes = [[int(n) for n in c.constant(i)] for i in (1, 2)]
-    return tf.nn.max_pool(c[0], *sizes, c.text("padding"), name=c.name)
+    sizes, strides = ([int(n) for n in c.constant(i)] for i in (1, 2))
+    return tf.nn.max_pool(c[0], sizes, strides, c.text("padding"), name=c.name)
 
 
 def _batch_norm(c: Call) -> Any:
@@ -134,8 +134,8 @@ def _resize(function: str, c: Call) -> Any:
 
 
 def _lrn(c: Call) -> Any:
-    numbers = [c.number(k, d) for k, d in (("bias", 1.0), ("alpha", 1.0), ("beta", 0.5))]
-    return tf.nn.lrn(c[0], c.integer("depth_radius", 5), *numbers, name=c.name)
+    bias, alpha, beta = (c.number(k, d) for k, d in (("bias", 1.0), ("alpha", 1.0), ("beta", 0.5)))
+    return tf.nn.lrn(c[0], c.integer("depth_radius", 5), bias, alpha, beta, name=c.name)
 
 
 def _drawn(function: str, c: Call) -> Any:
