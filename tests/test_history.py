@@ -48,6 +48,14 @@ def test_numbers_are_known_by_name_and_step() -> None:
         history.add(6, loss=np.zeros(2))
 
 
+def test_a_history_is_asked_like_a_mapping() -> None:
+    history = recorded()
+    assert "loss" in history and "los" not in history and 0 not in history
+    assert list(history) == ["loss", "test accuracy"] and len(history) == 2
+    assert history.at(4) == {"loss": 0.25, "test accuracy": 0.5} and history.at(9) == {}
+    assert "loss" not in History() and list(History()) == [] and len(History()) == 0
+
+
 def test_a_step_that_is_made_again_replaces_what_was() -> None:
     history = recorded()
     history.add(3, loss=7)

@@ -343,6 +343,52 @@ def test_refusals(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"steps": -1}, ValueError, "steps is -1, expected the global step"),
+        ({"steps": 1.5}, TypeError, "steps is 1.5, expected an int or None"),
+        ({"steps": True}, TypeError, "steps is True, expected an int"),
+        ({"metrics": 3}, TypeError, "metrics is 3, expected a dict of tensors"),
+        ({"feed": 3}, TypeError, "feed is 3, expected a dict, or a function"),
+        ({"feed": lambda: {0: 1}}, TypeError, "feed is called with one argument, the global step"),
+        ({"feed": lambda a, b: {}}, TypeError, r"takes \(a, b\): missing a required argument: 'b'"),
+    ],
+)
+def test_arguments_of_a_training_are_checked_first(
+    options: dict[str, Any], kind: type[Exception], message: str, tmp_path: Path
+) -> None:
+    op, _ = counting()
+    with pytest.raises(kind, match=message):
+        tf.train.train(op, tmp_path / "run", **{"steps": 2, **options})
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_metric_in_the_place_of_the_dict_is_told(tmp_path: Path) -> None:
+    op, w = counting()
+    with pytest.raises(TypeError, match="metrics is <tf.Tensor .*>, expected a dict"):
+        tf.train.train(op, tmp_path, 2, metrics=w.read_value())
+
+
+def test_a_feed_may_have_parameters_with_defaults(tmp_path: Path) -> None:
+    tf.train.train(counting()[0], tmp_path, 2, lambda step, scale=2: {})
+    assert newest(tmp_path).step == 2
+
+
+@TARGETS
+def test_a_training_that_is_over_gives_what_its_history_has(target: str, tmp_path: Path) -> None:
+    def run(recorded: bool) -> Any:
+        op, w = counting()
+        history = tf.train.History(tmp_path / "history.jsonl") if recorded else None
+        metrics = {"w": w.read_value()}
+        return tf.train.train(op, tmp_path, 3, metrics=metrics, history=history, target=target)
+
+    assert in_a_new_graph(lambda: run(True)) == {"w": 3}
+    tf.train.History(tmp_path / "history.jsonl").add(3, another=1.0)
+    assert in_a_new_graph(lambda: run(True)) == {"w": 3}
+    assert in_a_new_graph(lambda: run(False)) == {}
+
+
 # ---- progress ----
 
 

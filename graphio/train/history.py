@@ -122,6 +122,22 @@ class History:
         """Of what there are numbers, in the order in which they came."""
         return list(self._known)
 
+    def at(self, step: int) -> dict[str, float]:
+        """The numbers of a step by name; {} if there are none."""
+        return {name: known[step] for name, known in self._known.items() if step in known}
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there are numbers of a name."""
+        return name in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, in the order in which they came."""
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        """How many names there are."""
+        return len(self._known)
+
     def __getitem__(self, name: str) -> Curve:
         """The numbers of a name. Raises KeyError: there are none, and what there is."""
         if name not in self._known:

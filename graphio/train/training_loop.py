@@ -17,6 +17,7 @@ from graphio.schema import dtypes, errors
 from graphio.train.checkpoint_hook import CheckpointSaverHook
 from graphio.train.history import History
 from graphio.train.hooks import NanTensorHook, SecondOrStepTimer
+from graphio.train.loop_arguments import checked_metrics, checked_steps, require_feed
 from graphio.train.monitored_session import MonitoredSession
 from graphio.train.progress import Progress, one_number
 from graphio.train.saver import Saver
@@ -54,8 +55,8 @@ class TrainingLoop:
             global step, the loop counts, and makes the global step if there is none.
         checkpoint_dir: the folder, made if it is not there, or a URL of an object store; None:
             nothing is saved or restored.
-        steps: the global step at which the training is over; one that was interrupted goes on to
-            the same. None: until the data, or a hook, ends it.
+        steps: the global step, 0 or more, at which the training is over; one that was interrupted
+            goes on to the same. None: until the data, or a hook, ends it.
         metrics: name to tensor; their values come with each step.
         save_steps: a checkpoint every so many steps, and
         save_secs: every so many seconds; both None: every 600 seconds.
@@ -73,12 +74,14 @@ class TrainingLoop:
             of tf.logging at INFO every ten seconds.
 
     Attributes:
-        metrics: of the last step, {} before it.
+        metrics: of the last step; where a training goes on, before its first step, the numbers
+            that history has of the one before; else {}.
 
     Raises:
-        TypeError: train_op is no operation, tensor or list of them.
+        TypeError: train_op is no operation, tensor or list of them; steps is no int, metrics no
+            dict.
         ValueError: saver is given and scaffold has one; the Saver lacks the global step; save_steps
-            or save_secs is not above 0.
+            or save_secs is not above 0; steps is below 0.
     """
 
     def __init__(
@@ -107,7 +110,7 @@ class TrainingLoop:
         with self._graph.as_default():
             self._train_op, self._step = _counting(train_op)
         self.metrics: dict[str, Any] = {}
-        self._fetches, self._steps = dict(metrics or {}), steps
+        self._fetches, self._steps = checked_metrics(metrics), checked_steps(steps)
         self._folder = None if checkpoint_dir is None else os.fspath(checkpoint_dir)
         self._make_timer = functools.partial(_EitherTimer, save_secs, save_steps)
         self._make_timer()  # a wrong number is told now
@@ -134,6 +137,9 @@ class TrainingLoop:
         try:
             with self._graph.as_default():
                 self._session = self._opened()
+            if self._history is not None:
+                known = self._history.at(self.step)
+                self.metrics = {name: known[name] for name in self._fetches if name in known}
             if self._shows:
                 self._progress = Progress(self.step, self._steps)
         except BaseException as error:
@@ -223,7 +229,11 @@ class TrainingLoop:
         Args:
             feed: a feed_dict, or a function that gives the one of a step; it is called with the
                 global step before it, so that an interrupted training goes on with the same data.
+
+        Raises:
+            TypeError: feed is neither, or the function cannot be called with one argument.
         """
+        require_feed(feed)
         for step in self:
             self.run(feed(step) if callable(feed) else feed)
 
@@ -247,8 +257,13 @@ def train(
         feed: see TrainingLoop.fit.
 
     Returns:
-        The metrics of the last step; {} if all steps were done before.
+        The metrics of the last step. If all steps were done before: what history has of the
+        last one, {} without a history.
+
+    Raises:
+        TypeError, ValueError: see TrainingLoop and its fit.
     """
+    require_feed(feed)
     loop = TrainingLoop(train_op, checkpoint_dir, steps=steps, **options)
     with loop:
         loop.fit(feed)
