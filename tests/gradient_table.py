@@ -656,5 +656,5 @@ kink("`ScatterElements`, `ScatterND`, `Scatter` without a reduction: all updates
 kink("the same with max or min: in equal shares to equal winners, the data's element among them",
      "ScatterElements", [[5.0, 2.0], _first, [5.0, 4.0]], [0.5, 1], [0.5, 0],
      reduction="max")  # fmt: skip
-kink("the same with mul: the product of the other factors, without a division", "ScatterElements",
+kink("the same with mul: the product of the other factors", "ScatterElements",
      [[0.0, 2.0], _first, [5.0, 6.0]], [30, 1], [0, 0], reduction="mul")  # fmt: skip

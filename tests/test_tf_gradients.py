@@ -217,3 +217,50 @@ def test_derivatives_of_an_einsum_are_those_of_known_sizes(target: str, equation
 def test_an_einsum_of_an_unknown_size_and_1_has_an_unknown_one() -> None:
     a, b = (tf.placeholder(tf.float32, [n, 3]) for n in (None, 1))
     assert tf.einsum("ij,ij->ij", a, b).shape.as_list() == [None, 3]
+
+
+#: ways to the product of all of a vector
+PRODUCTS: dict[str, Callable[[Any], Any]] = {
+    "reduce_prod": tf.reduce_prod,
+    "axis after axis": lambda x: tf.reduce_prod(tf.reshape(x, [2, 1, 2]), [-1, 0, 1]),
+    "an axis of an unknown rank": lambda x: tf.reduce_prod(tf.placeholder_with_default(x, None), 0),
+    "all of an unknown rank": lambda x: tf.reduce_prod(
+        tf.placeholder_with_default(tf.reshape(x, [2, 2]), None)
+    ),
+    "axes that the run knows": lambda x: tf.reduce_prod(
+        tf.reshape(x, [2, 2]), tf.placeholder_with_default(tf.constant([1, 0]), [None])
+    ),
+    "segment_prod": lambda x: tf.segment_prod(x, [0] * 4)[0],
+    "unsorted_segment_prod": lambda x: tf.unsorted_segment_prod(x, [1] * 4, 2)[1],
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("case", PRODUCTS)
+@pytest.mark.parametrize("zeros", range(5))
+def test_second_derivatives_of_a_product_are_right_where_factors_are_zero(
+    target: str, case: str, zeros: int
+) -> None:
+    value = np.array([2.0, 3.0, -5.0, 7.0])
+    value[:zeros] = 0
+    x = tf.placeholder(tf.float64, [4])
+    y = PRODUCTS[case](x)
+    with tf.Session(target) as session:
+        first, second = session.run([tf.gradients(y, x)[0], tf.hessians(y, x)[0]], {x: value})
+    others = np.where(np.eye(4), 1, value)
+    np.testing.assert_allclose(first, np.prod(others, 1))
+    pairs = np.prod(np.where(np.eye(4), 1, others[:, None, :]), 2)
+    np.testing.assert_allclose(second, np.where(np.eye(4), 0, pairs))
+
+
+@TARGETS
+@pytest.mark.parametrize("value", [[2.0, 3.0, -5.0], [0.0, 3.0, 0.0], [0.0, 0.0, 0.0]])
+def test_third_derivatives_of_reduce_prod_are_right_where_factors_are_zero(
+    target: str, value: list[float]
+) -> None:
+    x = tf.placeholder(tf.float64, [3])
+    y = tf.reduce_prod(x)
+    for i in range(3):
+        y = tf.gradients(y, x)[0][i]
+    with tf.Session(target) as session:
+        np.testing.assert_allclose(session.run(y, {x: value}), 1)

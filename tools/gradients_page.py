@@ -84,6 +84,11 @@ Where the standard marks nothing:
   they compute may change its shape, unless they draw random numbers or read variables.
 - A few rules want to know sizes while the graph is built: the rank for normalizations, `Tile` and
   `Einsum`, the shape of the weights for `DeformConv`. They say so.
+- The gradient of `CumProd`, which is the second derivative of `ReduceProd`, takes n² numbers for
+  each line of n.
+- Of scatters with mul (`tf.segment_prod`, `tf.unsorted_segment_prod`), and of `ReduceProd` over
+  axes that only the run knows, first and second derivatives are right everywhere; from the third on
+  terms are missing where two or more factors of a product are 0.
 - Sequences, optionals and strings carry no gradient.
 """
 

@@ -17,6 +17,8 @@ from graphio.ops import array, primitive
 from graphio.ops.emit import node, operation, scalar
 from graphio.ops.index import scatter_sum
 from graphio.ops.primitive import binary, cast, compare, last, select
+from graphio.ops.products import Factors, shares
+from graphio.ops.reduction import running_product
 from graphio.ops.shapes import Dims, dims_of
 
 Gradients = Sequence[Any]
@@ -173,20 +175,16 @@ def _scatter_gradient(op: Operation, dy: Tensor) -> Gradients:
 def _scatter_product(
     places: _Places, data: Tensor, indices: Tensor, updates: Tensor, dy: Tensor
 ) -> Gradients:
-    """The product of the other factors is that of all that are not 0, divided by a factor that is
-    not 0 itself; it is 0 if another factor is."""
-    zero, one = scalar(0, dy.dtype), scalar(1, dy.dtype)
-    here, there = compare("Equal", data, zero), compare("Equal", updates, zero)
-    safe, safe_updates = select(here, one, data), select(there, one, updates)
-    product = places.scatter(safe, indices, safe_updates, "mul")
-    zeros = places.scatter(cast(here, dy.dtype), indices, cast(there, dy.dtype), "add")
-    flow = binary("Mul", dy, product)
-    alone = select(compare("Equal", zeros, one), flow, zero)
-    among = select(compare("Equal", zeros, zero), flow, zero)
-    to_data = select(here, alone, binary("Div", among, safe))
-    alone_at = places.gather(alone, indices, updates)
-    among_at = places.gather(among, indices, updates)
-    return [to_data, None, select(there, alone_at, binary("Div", among_at, safe_updates))]
+    """The product of the other factors of each place."""
+    here, there = Factors(data), Factors(updates)
+    found = shares(
+        dy,
+        places.scatter(here.nonzero, indices, there.nonzero, "mul"),
+        places.scatter(here.zeros, indices, there.zeros, "add"),
+        places.scatter(here.vanishing, indices, there.vanishing, "add"),
+    )
+    to_updates = there.owed([places.gather(share, indices, updates) for share in found])
+    return [here.owed(found), None, to_updates]
 
 
 def _scatter_extreme(
@@ -274,14 +272,14 @@ def _cum_prod_gradient(op: Operation, dy: Tensor) -> Gradients:
     reverse, exclusive = int(op.attrs.get("reverse", 0)), int(op.attrs.get("exclusive", 0))
     order = [*(i for i in range(rank) if i != axis), axis]
     line, flow = primitive.transpose(x, order), primitive.transpose(dy, order)
-    before = _products(line, exclusive=1, reverse=reverse)
+    before = running_product(line, _int(-1), 1, reverse)
     size = _size_of(x, axis)
     square = primitive.concat([primitive.shape_of(line), primitive.unsqueeze(size, [0])], 0)
     after, reached = (1 - reverse) * 2 - 1, (exclusive if not reverse else -exclusive)
     rows = primitive.expand(primitive.unsqueeze(line, [rank - 1]), square, _square(line))
     ones = primitive.fill_like(rows, 1)
     factors = binary("Add", _half(rows, reverse, after), _half(ones, 1 - reverse, 0))
-    between = _products(factors, exclusive=exclusive, reverse=reverse)
+    between = running_product(factors, _int(-1), exclusive, reverse)
     arriving = primitive.expand(primitive.unsqueeze(flow, [rank - 1]), square, _square(line))
     weights = binary("Mul", _half(arriving, reverse, reached), between)
     total = primitive.reduce_sum(weights, [rank], keepdims=False)
@@ -293,11 +291,6 @@ def _square(line: Tensor) -> Dims:
     """The dims of a matrix (n, n) in the place of each line."""
     dims = dims_of(line)
     return None if dims is None else (*dims, dims[-1])
-
-
-def _products(x: Tensor, exclusive: int, reverse: int) -> Tensor:
-    inputs = [x, _int(-1)]
-    return node("CumProd", inputs, x.dtype, dims_of(x), exclusive=exclusive, reverse=reverse)
 
 
 def _half(x: Tensor, lower: int, diagonal: int) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
 from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
 from graphio.ops import array, math, primitive, shapes
@@ -27,6 +28,7 @@ from graphio.ops.emit import (
     static_ints,
 )
 from graphio.ops.primitive import binary, cast, compare, select
+from graphio.ops.products import Factors, shares
 from graphio.ops.shapes import Dims, dims_of
 
 __all__ = [
@@ -437,23 +439,71 @@ def _extreme_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 @gradient("ReduceProd")
 def _prod_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy times the product of the other elements.
-
-    That is y / x; at a single 0 the product of those that are not 0; beside one, 0.
-    """
+    """dy times the product of the other elements, without a division."""
     x = op.inputs[0]
-    zero, one = scalar(0, x.dtype), scalar(1, x.dtype)
-    is_zero = compare("Equal", x, zero)
+    axes = _known_axes(op)
+    if axes is not None:
+        others = _others(x, axes)
+    elif len(op.inputs) == 1:  # all axes of an unknown rank
+        flat = primitive.reshape(x, [-1])
+        others = primitive.reshape(_others(flat, [0]), primitive.shape_of(x))
+    else:
+        return _results(op, _by_quotients(op, dy))
+    return _results(op, binary("Mul", _spread(op, dy), others))
+
+
+def _known_axes(op: Operation) -> list[int] | None:
+    """The axes of a reduction, the last one first; None: not known while the graph is built."""
+    x, axes = [*op.inputs, None][:2]
+    rank = None if x is None else x.shape.ndims
+    given = np.zeros(0, np.int64) if axes is None else constant_value(axes)
+    if given is None or rank is None:
+        return None
+    none = not given.size and not op.attrs.get("noop_with_empty_axes")
+    return sorted(range(rank) if none else (int(a) % rank for a in given), reverse=True)
+
+
+def _others(x: Tensor, axes: Sequence[int]) -> Tensor:
+    """For each element the product of the others along axes: axis by axis that of the others in
+    its line, times that of the other lines."""
+    found, lines, dims = primitive.fill_like(x, 1) if not axes else None, x, dims_of(x)
+    for k, axis in enumerate(axes):
+        if k:
+            done = axes[k - 1]
+            if dims is not None:
+                dims = tuple(1 if i == done else n for i, n in enumerate(dims))
+            at = primitive.int_vector([done])
+            lines = node("ReduceProd", [lines, at], x.dtype, dims, keepdims=1)
+        number = constant(np.asarray(axis, np.int64))
+        before, after = (running_product(lines, number, 1, reverse) for reverse in (0, 1))
+        others = binary("Mul", before, after)
+        found = others if found is None else binary("Mul", found, others)
+    assert found is not None
+    return found
+
+
+def running_product(x: Tensor, axis: Tensor, exclusive: int, reverse: int) -> Tensor:
+    """CumProd along an axis."""
+    inputs = [x, axis]
+    return node("CumProd", inputs, x.dtype, dims_of(x), exclusive=exclusive, reverse=reverse)
+
+
+def _by_quotients(op: Operation, dy: Tensor) -> Tensor:
+    """The gradient of ReduceProd over axes that only the run knows, by y / x."""
     attrs = {k: v for k, v in op.attrs.items() if k in ("keepdims", "noop_with_empty_axes")}
     rest, dims = list(op.inputs[1:]), dims_of(op.outputs[0])
-    safe = select(is_zero, one, x)
-    zeros = node("ReduceSum", [cast(is_zero, x.dtype), *rest], x.dtype, dims, **attrs)
-    product = node("ReduceProd", [safe, *rest], x.dtype, dims, **attrs)
-    none = cast(compare("Equal", zeros, zero), x.dtype)
-    single = cast(compare("Equal", zeros, one), x.dtype)
-    at_others = binary("Div", _spread(op, binary("Mul", binary("Mul", dy, product), none)), safe)
-    at_zero = _spread(op, binary("Mul", binary("Mul", dy, product), single))
-    return _results(op, select(is_zero, at_zero, at_others))
+
+    def reduced(kind: str, x: Tensor) -> Tensor:
+        return node(kind, [x, *rest], x.dtype, dims, **attrs)
+
+    factors = Factors(op.inputs[0])
+    found = shares(
+        dy,
+        reduced("ReduceProd", factors.nonzero),
+        reduced("ReduceSum", factors.zeros),
+        reduced("ReduceSum", factors.vanishing),
+    )
+    return factors.owed([_spread(op, share) for share in found])
 
 
 @gradient("CumSum")
