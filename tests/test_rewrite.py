@@ -496,6 +496,37 @@ def test_attention_is_recognised(order: str, masked: bool) -> None:
     assert ops(made)["Attention"] == 1 and "Softmax" not in ops(made)
 
 
+#: shapes of queries, keys, values and a mask, and whether Attention computes the same
+ATTENTIONS: Sequence[tuple[bool, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Any]] = (
+    (True, (2, 3, 4, 8), (2, 3, 5, 8), (2, 3, 5, 6), None),
+    (True, (2, 3, 4, 8), (2, 3, 5, 8), (2, 3, 5, 6), (4, 5)),
+    (True, (2, 3, 4, 8), (2, 3, 5, 8), (2, 3, 5, 6), (2, 1, 1, 5)),
+    (True, (2, 3, 4, 8), (2, 1, 5, 8), (2, 1, 5, 6), (3, 4, 5)),
+    (False, (2, 3, 4, 8), (2, 3, 5, 8), (2, 3, 5, 6), (4, 1)),
+    (False, (2, 3, 4, 8), (2, 3, 5, 8), (2, 3, 5, 6), (2, 3, 1, 1)),
+    (False, (2, 3, 4, 8), (1, 3, 5, 8), (1, 3, 5, 6), None),
+    (False, (2, 1, 4, 8), (2, 3, 5, 8), (2, 3, 5, 6), None),
+    (False, (2, 3, 4, 8), (2, 3, 5, 8), (2, 1, 5, 6), None),
+    (False, (1, 1, 4, 8), (1, 1, 5, 8), (1, 1, 5, 6), (2, 3, 4, 5)),
+    (False, (None, 3, 4, 8), (None, 3, 5, 8), (None, 3, 5, 6), None),
+)
+
+
+@pytest.mark.parametrize("case", ATTENTIONS)
+def test_attention_is_put_only_where_nothing_else_is_spread(case: Any) -> None:
+    fits, *shapes = case
+    present = [shape for shape in shapes if shape is not None]
+    tensors = [tf.placeholder(tf.float32, shape) for shape in present]
+    q, k, v = tensors[:3]
+    scores = tf.matmul(q, tf.transpose(k, [0, 1, 3, 2])) * 0.5
+    if len(tensors) == 4:
+        scores += tensors[3]
+    y = tf.matmul(tf.nn.softmax(scores), v)
+    feeds = [numbers(*(n or 2 for n in shape), seed=s) for s, shape in enumerate(present)]
+    made = check([y], tensors, feeds, "approximate")
+    assert ops(made)["Attention"] == int(fits)
+
+
 def test_a_score_that_somebody_reads_keeps_attention_in_parts() -> None:
     q, k, v = (tf.placeholder(tf.float32, [2, 3, 7, 8]) for _ in range(3))
     weights = tf.nn.softmax(tf.matmul(q, tf.transpose(k, [0, 1, 3, 2])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio.rewrite.dimensions import Dimensions
 from graphio.rewrite.patterns import ANY_NUMBER, Match, replace, search
 from graphio.rewrite.work import Work, attributes, set_attributes
 from graphio.schema import operators
@@ -35,17 +36,33 @@ def apply(work: Work) -> int:
 
 
 def _fits(work: Work, found: Match) -> bool:
-    """Whether all have four axes, the softmax goes over the last one, and a mask is one."""
-    values = found.values
+    """Whether the types, the axis of the softmax and the shapes are those of Attention."""
     softmax = attributes(found.node("Softmax")).get("axis", -1)
-    mask = work.shape(values["mask"]) if "mask" in values else (1, 1)
     return (
-        all(len(work.shape(values[name]) or ()) == 4 for name in "qkv")
-        and softmax in (-1, 3)
-        and mask is not None
-        and 2 <= len(mask) <= 4
-        and work.dtype(values["q"]) in (1, 10, 11)
+        softmax in (-1, 3)
+        and work.dtype(found.values["q"]) in (1, 10, 11)
         and "perm" in attributes(found.node("Transpose"))
+        and _shapes_fit(work, found)
+    )
+
+
+def _shapes_fit(work: Work, found: Match) -> bool:
+    """Whether nothing is spread but heads of keys and a mask: products spread batches and heads
+    that Attention refuses, and it takes a mask's short last axis for keys that are hidden."""
+    dimensions = Dimensions(work)
+    q, k, v = (dimensions.of(found.values[name]) or () for name in "qkv")
+    mask = dimensions.of(found.values["mask"]) if "mask" in found.values else (1, 1)
+    if not len(q) == len(k) == len(v) == 4 or mask is None or not 2 <= len(mask) <= 4:
+        return False
+    k = tuple(k[axis] for axis in attributes(found.node("Transpose"))["perm"])
+    scores = (q[0], q[1], q[2], k[3])
+    spread = zip(mask[:-1], scores[4 - len(mask) : -1], strict=True)
+    return (
+        q[0] == k[0] == v[0]
+        and k[1] == v[1]
+        and k[1] in (1, q[1])
+        and ("mask" not in found.values or mask[-1] == k[3])
+        and all(size in (1, score) for size, score in spread)
     )
 
 
