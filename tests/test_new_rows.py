@@ -18,18 +18,18 @@ from graphio.errors import OpError
 cinfer = engines.module("cinfer")
 
 Array = np.ndarray[Any, Any]
-F, D = np.float32, np.float64
+F = np.float32
+DTYPES = {"of doubles": np.float64, "of halves": np.float16, "of bytes": np.uint8}
 INNER, COLUMNS, KEPT = 5, 4, 8  # KEPT: the plans of a signature before one is fitted
 Sizes = tuple[int, int]
 Shapes = Callable[[Sizes], dict[str, tuple[int, ...]]]
 
 
 def numbers(*shape: int, dtype: Any = F) -> Array:
-    return np.random.RandomState(sum(shape)).standard_normal(shape).astype(dtype)
-
-
-def bytes_of(*shape: int) -> Array:
-    return np.random.RandomState(sum(shape)).randint(0, 256, shape, np.uint8)
+    rng = np.random.RandomState(sum(shape))
+    if dtype == np.uint8:
+        return np.asarray(rng.randint(0, 256, shape), np.uint8)
+    return np.asarray(rng.standard_normal(shape), dtype)
 
 
 class Model(Builder):
@@ -81,13 +81,17 @@ ROWS, OTHER_ROWS = (None, INNER), (None, COLUMNS)
 MODELS: dict[str, tuple[Callable[[Model], bytes], Shapes]] = {
     "matrix": (lambda m: m.product("MatMul", B, a=ROWS), lambda n: {"a": (n[0], INNER)}),
     "of doubles": (
-        lambda m: m.product("MatMul", B.astype(D), a=ROWS, dtype=D),
+        lambda m: m.product("MatMul", B.astype(np.float64), a=ROWS, dtype=np.float64),
+        lambda n: {"a": (n[0], INNER)},
+    ),
+    "of halves": (
+        lambda m: m.product("MatMul", B.astype(np.float16), a=ROWS, dtype=np.float16),
         lambda n: {"a": (n[0], INNER)},
     ),
     "of bytes": (
         lambda m: m.product(
-            "MatMulInteger", bytes_of(INNER, COLUMNS), bytes_of(), bytes_of(), a=ROWS,
-            dtype=np.uint8, gives=np.int32,
+            "MatMulInteger", numbers(INNER, COLUMNS, dtype=np.uint8),
+            *2 * [numbers(dtype=np.uint8)], a=ROWS, dtype=np.uint8, gives=np.int32,
         ),
         lambda n: {"a": (n[0], INNER)},
     ),
@@ -201,6 +205,7 @@ ALIKE = [(n, n) for n in range(2, KEPT + 2)]
 @pytest.mark.parametrize("name", MODELS)
 @example([*FIVE_ROWS, (INNER + 1, 2), (INNER + 1, INNER + 1)])
 @example([*ALIKE, (3, 2), (KEPT + 2, 4)])
+@example([*ALIKE, (KEPT + 2, KEPT + 3)])
 @settings(max_examples=10, deadline=None)
 @given(
     st.lists(
@@ -217,10 +222,19 @@ def test_other_rows_give_what_a_fresh_session_gives(name: str, sizes: list[Sizes
     one = cinfer.load(data).signature("run")
     for size in sizes:
         feeds = {
-            key: numbers(*shape, dtype=D if name == "of doubles" else F)
-            if name != "of bytes"
-            else bytes_of(*shape)
-            for key, shape in shapes(size).items()
+            key: numbers(*shape, dtype=DTYPES.get(name, F)) for key, shape in shapes(size).items()
         }
         fresh = cinfer.load(data).signature("run")
         assert outcome(one, feeds) == outcome(fresh, feeds), size
+
+
+def test_rows_that_need_more_memory_than_the_session_may_have_are_refused() -> None:
+    data = Model().product("MatMul", B, a=ROWS)
+    signature = cinfer.load(data, limits={"max_memory": 4096}).signature("run")
+    for rows in (*range(2, KEPT + 3), 4096, 3):
+        a = numbers(rows, INNER)
+        if rows < 4096:
+            np.testing.assert_allclose(signature(a=a)["y"], a @ B, rtol=1e-5, atol=1e-6)
+        else:
+            with pytest.raises(OpError, match="output 0 of 65536 bytes exceeds the .* limit"):
+                signature(a=a)

@@ -34,7 +34,7 @@ static ci_change refit_change(const ci_value *was, const ci_value *now) {
   for (int d = 1; d < now->rank; d++) {
     if (was->dims[d] != now->dims[d]) return CI_CHANGED;
   }
-  if (now->rank < 1 || was->dims[0] == now->dims[0]) return was->bytes == now->bytes ? CI_UNCHANGED : CI_CHANGED;
+  if (now->rank < 1 || was->dims[0] == now->dims[0]) return CI_UNCHANGED;
   return was->dims[0] > 1 && now->dims[0] > 1 ? CI_ROWS_CHANGED : CI_CHANGED;
 }
 
