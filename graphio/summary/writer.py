@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from graphio import dtypes
 from graphio.graph import Graph
-from graphio.schema import errors
+from graphio.schema import errors, stores
 from graphio.schema.run_metadata_pb2 import RunMetadata
 from graphio.summary.graph_def import graph_def_of
 
@@ -23,7 +23,8 @@ class FileWriter:
     """Writes summaries and graphs to an event file in a folder, by a thread of its own.
 
     Args:
-        logdir: the folder, which is made if it is not there.
+        logdir: the folder, which is made if it is not there; a relative one is that of now, also
+            after os.chdir.
         graph: a graph to show.
         max_queue: how many events wait before a call waits for the thread.
         flush_secs: how often the file is flushed.
@@ -50,7 +51,7 @@ class FileWriter:
                 "FileWriter(session=...) is not supported: run the summaries and give what they "
                 "return to add_summary"
             )
-        self._logdir = os.fspath(logdir)
+        self._logdir, self._folder = os.fspath(logdir), stores.absolute(logdir)
         self._options = (max_queue, flush_secs, filename_suffix or "")
         self._writer: Any = None
         self._closed = False
@@ -61,7 +62,7 @@ class FileWriter:
 
     def _open(self) -> None:
         file_writer, self._protos = _tensorboard()
-        self._writer = file_writer(self._logdir, *self._options)
+        self._writer = file_writer(self._folder, *self._options)
 
     def __enter__(self) -> FileWriter:
         return self
@@ -70,7 +71,7 @@ class FileWriter:
         self.close()
 
     def get_logdir(self) -> str:
-        """The folder."""
+        """The folder, as it was given."""
         return self._logdir
 
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
@@ -178,9 +179,10 @@ class FileWriterCache:
     @classmethod
     def get(cls, logdir: str) -> FileWriter:
         """The writer of a folder."""
-        if logdir not in cls._writers:
-            cls._writers[logdir] = FileWriter(logdir)
-        return cls._writers[logdir]
+        folder = stores.absolute(logdir)
+        if folder not in cls._writers:
+            cls._writers[folder] = FileWriter(logdir)
+        return cls._writers[folder]
 
     @classmethod
     def clear(cls) -> None:
