@@ -166,6 +166,26 @@ def test_slices_need_no_dense_shape(target: str) -> None:
                 np.testing.assert_array_equal(two[1], start[1])
 
 
+def test_hyperparameters_are_scalars() -> None:
+    train = tf.train
+    for name, make in (
+        ("learning_rate", lambda: train.RMSPropOptimizer([0.1, 0.0])),
+        ("decay", lambda: train.RMSPropOptimizer(0.1, decay=np.array([0.9, 0.1]))),
+        ("learning_rate", lambda: train.AdagradOptimizer((0.1,))),
+        ("learning_rate", lambda: train.AdadeltaOptimizer(tf.constant([0.1, 0.2]))),
+        ("learning_rate", lambda: train.FtrlOptimizer(lambda: tf.constant([0.1]))),
+        ("l1_regularization_strength", lambda: train.ProximalAdagradOptimizer(0.1, 0.1, [0.0])),
+        ("learning_rate", lambda: train.ProximalGradientDescentOptimizer([tf.constant(0.1)])),
+        ("learning_rate", lambda: train.GradientDescentOptimizer([0.1])),
+        ("momentum", lambda: train.MomentumOptimizer(0.1, [0.9])),
+        ("learning_rate", lambda: train.AdamOptimizer([0.1])),
+    ):
+        with tf.Graph().as_default():
+            v = tf.Variable([1.0, 2.0])
+            with pytest.raises(ValueError, match=f"{name} is .*, expected a number or a scalar"):
+                make().minimize(v * v)
+
+
 LOOKUPS: dict[str, Callable[[Any], Any]] = {
     "one variable": lambda parts: tf.gather(parts[0], [0, 0]),
     "its copy": lambda parts: tf.gather(tf.identity(parts[0]), [0]),

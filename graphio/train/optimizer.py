@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from graphio import door, dtypes, nest, scopes
 from graphio.collections import GraphKeys, add_to_collection
 from graphio.constants import convert_to_tensor
@@ -142,8 +144,8 @@ class Optimizer(Subclassing):
         Raises:
             NotImplementedError: a pair has something else in place of the variable.
             TypeError: global_step is no variable.
-            ValueError: there are no pairs, all gradients are None, or one has not its variable's
-                shape.
+            ValueError: there are no pairs, all gradients are None, one has not its variable's
+                shape, or a hyperparameter is no scalar.
         """
         pairs = list(grads_and_vars)
         if not pairs:
@@ -251,6 +253,7 @@ class Optimizer(Subclassing):
         """A hyperparameter (number, tensor or callable) as a tensor of the dtype asked for."""
         given = value() if callable(value) else value
         tensor = given if isinstance(given, (Tensor, Variable)) else None
+        _require_scalar(given, name)
         made: dict[dtypes.DType, Tensor] = {}
 
         def of(dtype: dtypes.DType) -> Tensor:
@@ -305,6 +308,15 @@ def _require_fitting(gradient: Any, variable: Any) -> None:
             f"Shapes must be equal, but the gradient has {found} and the variable "
             f"'{variable.op.name}' {wanted}"
         )
+
+
+def _require_scalar(value: Any, name: str) -> None:
+    if isinstance(value, (Tensor, Variable)):
+        scalar, told = value.shape.ndims in (None, 0), f"of shape {value.shape}"
+    else:
+        scalar, told = not isinstance(value, (list, tuple)) and np.ndim(value) == 0, repr(value)
+    if not scalar:
+        raise ValueError(f"{name} is {told}, expected a number or a scalar tensor")
 
 
 def _require_floating(values: Sequence[Any]) -> None:
