@@ -21,6 +21,22 @@ def draw(*shape: int) -> np.ndarray:
     return R.randn(*shape).astype(np.float32)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"keep_prob": 0.5, "rate": 0.5}, "give keep_prob or rate; both were given"),
+        ({}, "give keep_prob or rate; neither was given"),
+        ({"rate": 1.5}, r"^rate must be a scalar tensor or a float in the range \[0, 1\), got 1.5"),
+        ({"rate": 1}, "^rate must be .* got 1"),
+        ({"rate": -0.5}, "^rate must be .* got -0.5"),
+        ({"keep_prob": 0.0}, r"^keep_prob must be .*\(0, 1\], got 0.0"),
+    ],
+)
+def test_dropout_takes_one_probability(options: dict[str, float], said: str) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=said):
+        tf.nn.dropout(tf.ones([3]), **options)
+
+
 def windows(x: np.ndarray, kernel: Any, strides: Any, gaps: Any, padding: str, fill: float) -> Any:
     """Yields each place of the result with the elements of its window, channels last."""
     extents = [(k - 1) * g + 1 for k, g in zip(kernel, gaps, strict=True)]

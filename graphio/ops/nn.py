@@ -397,25 +397,17 @@ def dropout(
         rate: probability to drop an element, 1 - keep_prob.
 
     Raises:
-        ValueError: keep_prob or rate is out of range, or neither is given.
+        ValueError: keep_prob or rate is out of range, or neither or both are given.
     """
-    if keep_prob is None and rate is None:
-        raise ValueError("dropout: give keep_prob, or rate")
+    if (keep_prob is None) == (rate is None):
+        which = "neither was" if rate is None else "both were"
+        raise ValueError(f"dropout: give keep_prob or rate; {which} given")
     with scope(name, "dropout") as at:
         tensor = convert_to_tensor(x, name="x")
         require(tensor, FLOATING, "dropout")
-        keep = keep_prob
-        if keep is None:
-            keep = (
-                1.0 - rate if not is_symbolic(rate) else math.subtract(scalar(1, rate.dtype), rate)
-            )
-        if not is_symbolic(keep):
-            if not 0 < keep <= 1:
-                raise ValueError(
-                    f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep}"
-                )
-            if keep == 1:
-                return tensor
+        keep = _kept(keep_prob, rate)
+        if not is_symbolic(keep) and keep == 1:
+            return tensor
         probability = like(keep, tensor, "dropout", ("x", "keep_prob"))
         size = primitive.shape_of(tensor) if noise_shape is None else noise_shape
         draw = random.random_uniform(size, dtype=tensor.dtype, seed=seed)
@@ -423,6 +415,20 @@ def dropout(
         result = math.multiply(math.realdiv(tensor, probability), kept, name=at)
         result.set_shape(tensor.shape)
         return result
+
+
+def _kept(keep_prob: Any, rate: Any) -> Any:
+    """The probability to keep an element, of which one is given."""
+    if is_symbolic(rate):
+        return math.subtract(scalar(1, rate.dtype), rate)
+    if rate is not None and not 0 <= rate < 1:
+        raise ValueError(f"rate must be a scalar tensor or a float in the range [0, 1), got {rate}")
+    keep = keep_prob if rate is None else 1.0 - rate
+    if not is_symbolic(keep) and not 0 < keep <= 1:
+        raise ValueError(
+            f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep}"
+        )
+    return keep
 
 
 def embedding_lookup(
