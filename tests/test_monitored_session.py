@@ -279,6 +279,41 @@ def test_hooks_that_cannot_be_are_refused(tmp_path: Path) -> None:
         train.MonitoredSession(hooks=[train.StopAtStepHook(1)])
 
 
+@pytest.mark.parametrize(
+    ("signals", "kind", "said"),
+    [
+        ([9], ValueError, r"stop_signals has 9 \(SIGKILL\), which no process can catch"),
+        ([999], ValueError, "stop_signals has 999, which is no signal"),
+        (15, TypeError, "stop_signals is 15, expected a list"),
+    ],
+)
+def test_signals_that_cannot_be_caught_are_refused_first(
+    signals: Any, kind: type[Exception], said: str, tmp_path: Path
+) -> None:
+    tf.train.get_or_create_global_step()
+    folder = tmp_path / "run"
+    with pytest.raises(kind, match=said):
+        tf.train.MonitoredTrainingSession(checkpoint_dir=str(folder), stop_signals=signals)
+    with pytest.raises(kind, match=said):
+        tf.train.TrainingLoop(tf.no_op(), folder, stop_signals=signals)
+    assert not folder.exists()
+
+
+def test_a_session_is_closed_when_a_hook_cannot_begin() -> None:
+    sessions = []
+
+    class Fails(tf.train.SessionRunHook):
+        def after_create_session(self, session: Any, coord: Any) -> None:
+            sessions.append(session)
+            raise OSError("no room")
+
+    one = tf.constant(1.0)
+    with pytest.raises(OSError, match="no room"):
+        tf.train.MonitoredSession(hooks=[Fails()])
+    with pytest.raises(RuntimeError, match="closed Session"):
+        sessions[0].run(one)
+
+
 def test_a_hook_saves_by_one_saver(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="both saver and scaffold"):
         tf.train.CheckpointSaverHook(

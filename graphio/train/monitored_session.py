@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -94,9 +95,14 @@ class MonitoredSession:
             hook.begin()
         creator = session_creator or ChiefSessionCreator()
         self._session: Session | None = creator.create_session()
-        for hook in self._hooks:
-            hook.after_create_session(self._session, self._coordinator)
-        self._signals.catch()
+        try:
+            for hook in self._hooks:
+                hook.after_create_session(self._session, self._coordinator)
+            self._signals.catch()
+        except BaseException:
+            with contextlib.suppress(Exception):  # what happened first is told
+                self._end(call_hooks=False)
+            raise
 
     @property
     def graph(self) -> Graph | None:
@@ -266,6 +272,9 @@ def MonitoredTrainingSession(
             a Saver.
         stop_signals: numbers of signals after which the session stops and saves, for instance
             [signal.SIGTERM]; then the process gets the signal with its usual effect.
+
+    Raises:
+        ValueError: one of stop_signals cannot be caught.
     """
     if not is_chief:
         raise NotImplementedError("is_chief=False: there is one process, which is the chief")

@@ -9,10 +9,28 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["STOP_SIGNALS", "StopSignals"]
+__all__ = ["STOP_SIGNALS", "StopSignals", "checked_signals"]
 
 #: what a cluster sends before it takes a machine away, and Ctrl-C
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def checked_signals(signals: Iterable[int]) -> tuple[int, ...]:
+    """The numbers of signals for which there can be a handler. Raises ValueError, TypeError."""
+    if not isinstance(signals, Iterable):
+        raise TypeError(f"stop_signals is {signals!r}, expected a list of numbers of signals")
+    numbers = tuple(signals)
+    never = {getattr(signal, name, None) for name in ("SIGKILL", "SIGSTOP")}
+    for number in numbers:
+        if number not in signal.valid_signals():
+            raise ValueError(f"stop_signals has {number!r}, which is no signal of this system")
+        if number in never:
+            name = signal.Signals(number).name
+            raise ValueError(
+                f"stop_signals has {int(number)} ({name}), which no process can catch; give "
+                "others, for instance [signal.SIGTERM]"
+            )
+    return numbers
 
 
 class StopSignals:
@@ -26,10 +44,13 @@ class StopSignals:
 
     Attributes:
         caught: the signal's number, None before it comes.
+
+    Raises:
+        TypeError, ValueError: see checked_signals.
     """
 
     def __init__(self, signals: Iterable[int] = STOP_SIGNALS) -> None:
-        self._signals = tuple(signals)
+        self._signals = checked_signals(signals)
         self._before: dict[int, Any] = {}
         self.caught: int | None = None
 

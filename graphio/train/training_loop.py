@@ -24,7 +24,7 @@ from graphio.train.saver import Saver
 from graphio.train.scaffold import ChiefSessionCreator, Scaffold
 from graphio.train.session_run_hook import SessionRunHook
 from graphio.train.step_counter import get_or_create_global_step
-from graphio.train.stop_signals import STOP_SIGNALS, StopSignals
+from graphio.train.stop_signals import STOP_SIGNALS, StopSignals, checked_signals
 from graphio.train.user_state import Stateful
 
 __all__ = ["TrainingLoop", "train"]
@@ -81,7 +81,7 @@ class TrainingLoop:
         TypeError: train_op is no operation, tensor or list of them; steps is no int, metrics no
             dict.
         ValueError: saver is given and scaffold has one; the Saver lacks the global step; save_steps
-            or save_secs is not above 0; steps is below 0.
+            or save_secs is not above 0; steps is below 0; a signal cannot be caught.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class TrainingLoop:
         )
         self._target, self._config = target, config
         self._nan, self._hooks = stop_on_nan, list(hooks)
-        self._signals, self._shows = tuple(stop_signals), progress
+        self._signals, self._shows = checked_signals(stop_signals), progress
         self._history = history
         self._session: MonitoredSession | None = None
         self._progress: Progress | None = None
