@@ -118,6 +118,8 @@ def test_variables_made_later_are_not_the_savers(tmp_path: Path) -> None:
         ({"max_to_keep": "5"}, TypeError, "max_to_keep must be an int or None, not '5'"),
         ({"max_to_keep": 2.5}, TypeError, "max_to_keep must be an int or None, not 2.5"),
         ({"keep_checkpoint_every_n_hours": "1"}, TypeError, "must be a number, not '1'"),
+        ({"keep_checkpoint_every_n_hours": -1}, ValueError, "_hours is -1, expected 0 or more"),
+        ({"keep_checkpoint_every_n_hours": float("nan")}, ValueError, "_hours is nan, expected"),
         ({"saver_def": 3}, ValueError, "^saver_def must be a saver_pb2.SaverDef: 3$"),
         ({"write_version": 99}, ValueError, "write_version is 1 or 2 .*, not 99"),
         ({"builder": object()}, ValueError, "builder and filename are not supported"),

@@ -44,7 +44,8 @@ class Saver(Described):
         reshape: True restores another shape of as many elements.
         sharded: True gives the variables of each device data files of their own; see shard_bytes,
             too. Any reader takes both.
-        max_to_keep: how many checkpoints are kept, the oldest are deleted; None or 0: all.
+        max_to_keep: how many checkpoints are kept, the oldest are deleted; None, 0 or less:
+            all.
         keep_checkpoint_every_n_hours: of those to be deleted, one in so many hours is kept.
         name, restore_sequentially, write_version, save_relative_paths: accepted.
         saver_def: what to_proto gave: the variables and how many to keep; the variables are
@@ -62,7 +63,8 @@ class Saver(Described):
             their states are saved and restored with the variables.
 
     Raises:
-        ValueError: no variables; two of one name; var_list with defer_build; shard_bytes below 1.
+        ValueError: no variables; two of one name; var_list with defer_build; shard_bytes below 1;
+            keep_checkpoint_every_n_hours below 0.
         TypeError: something in var_list is no variable; shard_bytes is no int; an object lacks
             a method.
     """

@@ -24,11 +24,14 @@ def checked_size(shard_bytes: Any) -> int | None:
 
 
 def kept(max_to_keep: Any, hours: Any) -> tuple[int, float]:
-    """How many checkpoints are kept, 0 for all, and one in how many hours."""
+    """How many checkpoints are kept, 0 for all, and one in how many hours. Raises TypeError,
+    ValueError."""
     if max_to_keep is not None and not isinstance(max_to_keep, (int, np.integer)):
         raise TypeError(f"max_to_keep must be an int or None, not {max_to_keep!r}")
     if hours is not None and not isinstance(hours, (int, float, np.number)):
         raise TypeError(f"keep_checkpoint_every_n_hours must be a number, not {hours!r}")
+    if hours is not None and not hours >= 0:
+        raise ValueError(f"keep_checkpoint_every_n_hours is {hours}, expected 0 or more")
     return max(int(max_to_keep or 0), 0), FOR_EVER if hours is None else float(hours)
 
 
