@@ -429,3 +429,40 @@ def test_errors(name: str) -> None:
     build, error, text = ERRORS[name]
     with tf.Graph().as_default(), pytest.raises(error, match=re.compile(text)):
         build()
+
+
+@engines.BOTH
+@pytest.mark.parametrize("first", [False, True], ids=["NHWC", "NCHW"])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_convolution_takes_explicit_paddings(engine: str, first: bool, known: bool) -> None:
+    images, w = draw(2, 5, 6, 3), draw(3, 2, 3, 4)
+    order = [0, 3, 1, 2] if first else [0, 1, 2, 3]
+    pairs, steps = [[0, 0], [1, 2], [0, 1], [0, 0]], [1, 2, 1, 1]
+    x = tf.placeholder(tf.float32, np.transpose(images, order).shape if known else [None] * 4)
+    y = tf.nn.conv2d(
+        x,
+        w,
+        [steps[i] for i in order],
+        [pairs[i] for i in order],
+        data_format="NCHW" if first else "NHWC",
+    )
+    back = np.argsort(order)
+    padded = tf.placeholder(tf.float32, [2, 8, 7, 3])
+    wanted = tf.nn.conv2d(padded, w, steps, "VALID")
+    feeds = {x: np.transpose(images, order), padded: np.pad(images, pairs)}
+    with tf.Session("cinfer" if engine == "cinfer" else "") as session:
+        found = session.run([y, tf.gradients(y * y, x)[0]], feeds)
+        expected = session.run([wanted, tf.gradients(wanted * wanted, padded)[0]], feeds)
+    np.testing.assert_allclose(np.transpose(found[0], back), expected[0], rtol=1e-5, atol=1e-5)
+    inside = expected[1][:, 1:6, :6]
+    np.testing.assert_allclose(np.transpose(found[1], back), inside, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "padding", [[[0, 0], [1, 2], [0, 1]], [[0, 0], [1, -2], [0, 1], [0, 0]], [[1, 0]] * 4, None]
+)
+def test_other_paddings_of_a_convolution_are_refused(padding: Any) -> None:
+    with pytest.raises(ValueError, match="padding is .*, expected 'SAME'"):
+        tf.nn.conv2d(tf.zeros([1, 5, 5, 1]), tf.zeros([2, 2, 1, 1]), 1, padding)
+    with pytest.raises(ValueError, match="padding is .*, expected 'SAME'"):
+        tf.nn.max_pool(tf.zeros([1, 5, 5, 1]), 2, 2, padding)

@@ -8,7 +8,7 @@ from typing import Any
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import primitive, shapes
+from graphio.ops import joining, primitive, shapes
 from graphio.ops.emit import (
     FLOATING,
     describe,
@@ -21,6 +21,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.padding import (
     channels_first,
+    explicit,
     padding_of,
     spatial,
     spatial_attributes,
@@ -117,7 +118,8 @@ def conv2d(
         input: floating (n, h, w, c), or (n, c, h, w) with NCHW.
         filter: (kh, kw, c, m) of the same dtype.
         strides: 4 integers in data_format's order, 1 for batch and channels; or 1 or 2.
-        padding: SAME (size / stride, rounded up) or VALID (no padding).
+        padding: SAME (size / stride, rounded up), VALID (no padding), or 4 pairs of zeros before
+            and after each axis in data_format's order, 0 for batch and channels.
         use_cudnn_on_gpu: accepted for TensorFlow's sake.
         data_format: NHWC or NCHW.
         dilations: 4 integers, as strides.
@@ -128,7 +130,8 @@ def conv2d(
         A tensor (n, oh, ow, m), or (n, m, oh, ow).
 
     Raises:
-        ValueError: the channels differ, a rank is not 4, or the window does not fit.
+        ValueError: the channels differ, a rank is not 4, the window does not fit, or padding is
+            none of these.
     """
     return _conv2d(input, filter if filters is None else filters, strides, padding, data_format,
                    dilations, name, "Conv2D")  # fmt: skip
@@ -138,13 +141,16 @@ def _conv2d(
     images: Any, kernel: Any, strides: Any, padding: Any, data_format: str, dilations: Any,
     name: str | None, op: str,
 ) -> Tensor:  # fmt: skip
-    word, first = padding_of(padding, op), channels_first(data_format, op)
+    first = channels_first(data_format, op)
+    pairs = explicit(padding, first, op) if isinstance(padding, (list, tuple)) else None
+    word = padding_of(padding, op) if pairs is None else "VALID"
     steps = spatial(1 if strides is None else strides, first, op, "strides")
     gaps = spatial(dilations, first, op, "dilations")
     with scope(name, op) as at:
         x = convert_to_tensor(images, name="input")
         require(x, FLOATING, op, "input")
         w = like(kernel, x, op, ("input", "filter"))
+        x = x if pairs is None else joining.pad(x, pairs)
         x = to_nhwc(x, first) if x.shape.ndims in (4, None) else x
         dims = _result_dims(dims_of(x), dims_of(w), steps, gaps, word, 1, describe(at, op))
         attrs = spatial_attributes(steps, word, dilations=gaps, group=1)

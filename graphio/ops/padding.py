@@ -9,7 +9,16 @@ from graphio.graph import Tensor
 from graphio.ops import primitive
 from graphio.ops.emit import integers_of
 
-__all__ = ["AUTO_PAD", "channels_first", "four", "padding_of", "spatial", "to_nchw", "to_nhwc"]
+__all__ = [
+    "AUTO_PAD",
+    "channels_first",
+    "explicit",
+    "four",
+    "padding_of",
+    "spatial",
+    "to_nchw",
+    "to_nhwc",
+]
 
 #: TensorFlow's padding in ONNX's words
 AUTO_PAD = {"SAME": "SAME_UPPER", "VALID": "VALID"}
@@ -18,9 +27,26 @@ AUTO_PAD = {"SAME": "SAME_UPPER", "VALID": "VALID"}
 def padding_of(value: Any, op: str) -> str:
     """SAME or VALID. Raises ValueError for anything else."""
     word = value.upper() if isinstance(value, str) else value
-    if word not in AUTO_PAD:
+    if not isinstance(word, str) or word not in AUTO_PAD:
         raise ValueError(f"{op}: padding is {value!r}, expected 'SAME' or 'VALID'")
-    return str(word)
+    return word
+
+
+def explicit(value: Any, first: bool, op: str) -> list[list[int]]:
+    """Paddings before and after each of four axes in the data format.
+
+    Raises:
+        ValueError: there are not four pairs of integers >= 0, or those of batch and channels are
+            not 0.
+    """
+    pairs = [integers_of(pair) for pair in value]
+    others = pairs[:2] if first else [*pairs[:1], *pairs[3:]]
+    if len(pairs) != 4 or any(len(p) != 2 or min(p) < 0 for p in pairs) or any(map(any, others)):
+        raise ValueError(
+            f"{op}: padding is {value!r}, expected 'SAME', 'VALID' or 4 pairs of integers >= 0, 0 "
+            "for batch and channels"
+        )
+    return pairs
 
 
 def channels_first(data_format: str | None, op: str) -> bool:
