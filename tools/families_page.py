@@ -39,7 +39,8 @@ cc -O2 '-DCI_FAMILIES=CI_INFERENCE|CI_FAMILY_image' ...                  # one f
 ```
 
 A model that needs what a build leaves out is refused when it is opened, with one message that lists
-every such operator with its family. The bits of what is there are those of every other build.
+such operators with their families, as many as it has room for, counts the others, and names every
+family to add. The bits of what is there are those of every other build.
 
 | CMake | one file | none given |
 |---|---|---|
