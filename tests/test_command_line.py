@@ -141,6 +141,16 @@ def test_a_file_that_is_no_model_is_told(
     assert text in graphio("inspect", tmp_path / "x.gio", code=exits.FILE).err
 
 
+def test_a_pipe_is_not_read(graphio: Command, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = graphio("inspect", tmp_path / "pipe", code=exits.FILE)
+    assert "is no regular file: pipes and devices are not read" in done.err
+
+
+def test_the_help_says_what_a_cost_is_measured_on(graphio: Command) -> None:
+    assert "on random numbers" in " ".join(graphio("inspect", "--help").out.split())
+
+
 def test_inspect_tells_of_damaged_weights(graphio: Command, files: Path, tmp_path: Path) -> None:
     data = bytearray((files / "net.gio").read_bytes())
     data[-1] ^= 1
@@ -461,6 +471,14 @@ def test_profile_tells_what_each_operation_takes(
     assert abs(sum(row["share"] for row in facts["operations"]) - 1) < 1e-9
     assert all(row["op"] for row in facts["operations"])
     assert json.loads(trace.read_text())["traceEvents"]
+
+
+def test_a_trace_that_cannot_be_written_is_told(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    trace = tmp_path / "none" / "r.json"
+    done = graphio("profile", files / "net.onnx", "--runs", 1, "--trace", trace, code=exits.FILE)
+    assert done.err == f"graphio: cannot write '{trace}': No such file or directory\n"
 
 
 def test_selftest_finds_the_same_bits(graphio: Command) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import urllib.request
@@ -242,6 +243,13 @@ def test_the_model_can_be_part_of_the_program(
     program = built(tmp_path, tmp_path / "my_net_example.c", tmp_path / "my_net_model.c")
     done = subprocess.run([program], capture_output=True, text=True, check=True, cwd="/")
     assert done.stdout.startswith("p: ")
+
+
+def test_the_line_that_builds_is_quoted(graphio: Command, files: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "my code"
+    build = graphio("export-c", files / "net.gio", "-o", folder, "--json").json["build"]
+    words = shlex.split(build)
+    assert words[2] == f"-I{folder}" and words[4] == f"{folder}/net_example.c"
 
 
 def test_no_code_is_written_for_a_damaged_model(

@@ -50,6 +50,8 @@ def kind_of(path: str) -> str:
         return _folder(path)
     if stores.plain(path) and os.path.isfile(path + ".index"):
         return CHECKPOINT if _starts(path + ".index", _INDEX_MAGIC) else WEIGHTS
+    if os.path.exists(path):
+        raise Refused(f"'{path}' is no regular file: pipes and devices are not read")
     raise Refused(f"there is no file, folder or checkpoint '{path}'")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,8 +41,9 @@ def command(
     made = sources(data, name or Path(model).stem, os.path.basename(model), embed)
     for file, text in made.items():
         stores.write(os.path.join(folder, file), [text.encode()])
-    programs = " ".join(os.path.join(folder, file) for file in made if file.endswith(".c"))
-    build = f"cc -O2 -I{folder} -Icinfer/include {programs} cinfer/cinfer.c -lm -pthread"
+    programs = [os.path.join(folder, file) for file in made if file.endswith(".c")]
+    words = ["cc", "-O2", f"-I{folder}", "-Icinfer/include", *programs, "cinfer/cinfer.c"]
+    build = shlex.join([*words, "-lm", "-pthread"])
     facts = {"files": [os.path.join(folder, file) for file in made], "build": build}
     output.show(facts, as_json, lambda console: _print(console, facts))
 

@@ -24,7 +24,8 @@ def command(
     cost: Annotated[
         bool,
         typer.Option(
-            "--cost", help="Run a model once on zeros: operations and memory that it takes."
+            "--cost",
+            help="Run a model once on random numbers: what operations and memory it takes.",
         ),
     ] = False,
     signature: Signature = None,

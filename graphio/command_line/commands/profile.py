@@ -31,7 +31,7 @@ def command(
 ) -> None:
     """Show what each operation of a run of MODEL takes, the least of several runs."""
     from graphio import profile
-    from graphio.schema import container
+    from graphio.schema import container, files
 
     data = opening.model_bytes(model)
     opened = engine.open(data)
@@ -42,7 +42,8 @@ def command(
         message, profile.observed(loaded, [*given.values()], runs), engine.value
     )
     if trace is not None:
-        found.save(trace)
+        with files.naming("write", trace):
+            found.save(trace)
     facts = {
         "model": model,
         "signature": loaded.name,
