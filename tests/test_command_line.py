@@ -147,6 +147,18 @@ def test_a_pipe_is_not_read(graphio: Command, tmp_path: Path) -> None:
     assert "is no regular file: pipes and devices are not read" in done.err
 
 
+def test_weights_are_no_model(graphio: Command, tmp_path: Path) -> None:
+    np.savez(tmp_path / "w.npz", a=np.zeros(2, np.float32))
+    done = graphio("profile", tmp_path / "w.npz", code=exits.FILE)
+    assert "w.npz' is no model but weights, expected one (.gio, .onnx" in done.err
+
+
+def test_an_empty_array_file_is_told(graphio: Command, files: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.npy").touch()
+    given = f"image={tmp_path / 'x.npy'}"
+    assert "it is empty" in graphio("run", files / "net.onnx", "-i", given, code=exits.FILE).err
+
+
 def test_the_help_says_what_a_cost_is_measured_on(graphio: Command) -> None:
     assert "on random numbers" in " ".join(graphio("inspect", "--help").out.split())
 

@@ -115,7 +115,9 @@ def model_bytes(path: str, optimize: str = "exact") -> bytes:
     elif kind == TENSORFLOW:
         from graphio.tensorflow_files import convert
     else:
-        raise Refused(f"'{path}' is a {kind}, expected a model (.gio, .onnx, .pb, SavedModel)")
+        raise Refused(
+            f"'{path}' is no model but {kind}, expected one (.gio, .onnx, .pb, SavedModel)"
+        )
     data = convert(path, optimize=optimize)
     if data is None:
         raise errors.InternalError(message=f"'{path}' was converted to nothing")

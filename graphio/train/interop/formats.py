@@ -87,5 +87,5 @@ def _open_file(path: str) -> Source:
     raise refused(
         f"file {path!r}",
         "it is none of .safetensors, .npz, .npy, a file of torch.save's or a checkpoint (of which "
-        f"the prefix is given); it starts with {start!r}",
+        f"the prefix is given); it {f'starts with {start!r}' if start else 'is empty'}",
     )
