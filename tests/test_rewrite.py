@@ -527,6 +527,43 @@ def test_attention_is_put_only_where_nothing_else_is_spread(case: Any) -> None:
     assert ops(made)["Attention"] == int(fits)
 
 
+#: how programs write the sizes of [batch, rows, heads, width] of x
+HEADS: dict[str, Any] = {
+    "the rest is the batch": lambda x: [-1, 7, 4, 2],
+    "the rest is the rows": lambda x: [tf.shape(x)[0], -1, 4, 2],
+    "both from x": lambda x: [tf.shape(x)[0], tf.shape(x)[1], 4, 2],
+    "two of a slice": lambda x: tf.concat([tf.shape(x)[:2], [4, 2]], 0),
+}
+
+
+@pytest.mark.parametrize("sizes", HEADS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_attention_of_heads_of_one_input_of_any_batch_is_recognised(
+    sizes: str, packed: bool
+) -> None:
+    x = tf.placeholder(tf.float32, [None, 7 if "batch" in sizes else None, 8])
+    if packed:
+        both = tf.tensordot(x, tf.constant(numbers(8, 24)), 1)
+        parts = tf.split(both, 3, axis=2)
+    else:
+        parts = [tf.tensordot(x, tf.constant(numbers(8, 8, seed=i)), 1) for i in range(3)]
+    turned = [tf.transpose(tf.reshape(part, HEADS[sizes](x)), [0, 2, 1, 3]) for part in parts]
+    q, k, v = turned
+    scores = tf.matmul(q, tf.transpose(k, [0, 1, 3, 2])) * 0.5
+    made = check([tf.matmul(tf.nn.softmax(scores), v)], [x], [numbers(3, 7, 8)], "approximate")
+    assert ops(made)["Attention"] == 1
+
+
+def test_the_rest_of_a_shape_is_known_only_where_all_else_cancels() -> None:
+    x, other = (tf.placeholder(tf.float32, [None, None, 8]) for _ in range(2))
+    rows = tf.reshape(x, [-1, 8])
+    spread = tf.reshape(rows, [-1, tf.shape(other)[1], 8])
+    y = tf.nn.relu(tf.matmul(spread, tf.constant(numbers(8, 8)))) + other
+    model = check([y, rows], [x, other], [numbers(2, 6, 8), numbers(4, 3, 8)])
+    products = [n for n in model.graph.node if "MatMul" in n.op]
+    assert [len(n.input) for n in products] == [2]  # y may be larger than its product
+
+
 def test_a_score_that_somebody_reads_keeps_attention_in_parts() -> None:
     q, k, v = (tf.placeholder(tf.float32, [2, 3, 7, 8]) for _ in range(3))
     weights = tf.nn.softmax(tf.matmul(q, tf.transpose(k, [0, 1, 3, 2])))

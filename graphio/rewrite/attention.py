@@ -48,8 +48,9 @@ def _fits(work: Work, found: Match) -> bool:
 
 def _shapes_fit(work: Work, found: Match) -> bool:
     """Whether nothing is spread but heads of keys and a mask: products spread batches and heads
-    that Attention refuses, and it takes a mask's short last axis for keys that are hidden."""
-    dimensions = Dimensions(work)
+    that Attention refuses, and it takes a mask's short last axis for keys that are hidden. Inputs
+    are taken to have the sizes that their symbols declare to be the same."""
+    dimensions = Dimensions(work, declared=True)
     q, k, v = (dimensions.of(found.values[name]) or () for name in "qkv")
     mask = dimensions.of(found.values["mask"]) if "mask" in found.values else (1, 1)
     if not len(q) == len(k) == len(v) == 4 or mask is None or not 2 <= len(mask) <= 4:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from graphio.rewrite.work import Work, attributes, values_of
 from graphio.schema import fused
@@ -13,6 +15,7 @@ from graphio.schema.model_pb2 import Node
 __all__ = ["Dimensions"]
 
 Dims = tuple[Any, ...]
+_MOST_AXES = 64  # of a shape that is looked at
 #: operators whose first output has the shape of their first input
 _LIKE_FIRST = frozenset(
     [op.op for op in fused.OPS.values() if op.arity == 1]
@@ -30,17 +33,38 @@ _WINDOWS = frozenset(
 _SHAPE_INPUT = {"Conv2DGradInput": 0, "ConvGradInput": 0, "AveragePool2DGrad": 0, "SumToShape": 1}
 
 
+#: operators that give the sizes that a vector holds, all of them in their order
+_SAME_SIZES = frozenset(("Identity", "Cast", "Unsqueeze", "Squeeze", "Reshape"))
+
+
+class Product(NamedTuple):
+    """A size that is a number times some that are not known."""
+
+    factor: int
+    symbols: tuple[Any, ...]
+
+
 class Dimensions:
     """Dimensions of the values of a graph: a size, or something that is equal wherever the size
     surely is."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, declared: bool = False) -> None:
+        """
+        Args:
+            work: the graph.
+            declared: whether sizes of inputs are the same where they are declared by one symbol,
+                which no engine compares.
+        """
         self._work = work
-        self._symbols = _sure_symbols(work)
+        self._symbols = _symbols(work, declared)
         self._known: dict[str, Dims | None] = {}
+        self._sizes: dict[str, Dims] = {}  # that vectors hold, which become shapes
         for node in work.ordered():
             for k, value in enumerate(values_of(node)):
                 self._known[value] = self._find(node, k, value)
+            sizes = None if node.domain else self._sizes_of(node)
+            if sizes is not None:
+                self._sizes[node.name] = sizes
 
     def of(self, value: str) -> Dims | None:
         """The dimensions of a value, None if not even the rank is known."""
@@ -66,8 +90,10 @@ class Dimensions:
         inputs = [self.of(v) if v else None for v in node.input]
         if node.op == "SparseSoftmaxCrossEntropy" or node.op == "SoftmaxCrossEntropy":
             return inputs[0] if output or inputs[0] is None else inputs[0][:1]
-        if output or not inputs:
+        if not inputs or (output and node.op != "Split"):
             return None
+        if inputs[0] is not None and not node.domain and node.op in _MOVING:
+            return _MOVING[node.op](self, node, inputs[0])
         if node.op in _LIKE_FIRST:
             return inputs[0]
         if node.op in _BROADCASTING:
@@ -81,6 +107,69 @@ class Dimensions:
         if node.op in _WINDOWS and inputs[0]:
             return self._window(node, inputs[0])
         return _product(node, inputs[0], inputs[1] if len(inputs) > 1 else None)
+
+    def _held(self, value: str) -> Dims | None:
+        """The sizes that a vector or a number holds."""
+        array = self._work.constant(value)
+        if array is None:
+            return self._sizes.get(value)
+        few = array.dtype.kind in "iu" and array.ndim < 2 and array.size <= _MOST_AXES
+        return tuple(int(n) for n in array.reshape(-1)) if few else None
+
+    def _sizes_of(self, node: Node) -> Dims | None:
+        """The sizes that a node's result holds."""
+        if node.op == "Shape":
+            attrs = attributes(node)
+            dims = self.of(node.input[0])
+            return None if dims is None else dims[attrs.get("start", 0) : attrs.get("end")]
+        if node.op not in _SAME_SIZES | {"Gather", "Slice", "Concat"} or not node.input[0]:
+            return None
+        parts = [self._held(v) if v else None for v in node.input]
+        if node.op == "Concat":
+            known = [part for part in parts if part is not None]
+            return sum(known, ()) if len(known) == len(parts) else None
+        if parts[0] is None or node.op in _SAME_SIZES:
+            return parts[0]
+        numbers = [self._work.constant(v) if v else None for v in node.input[1:]]
+        return _taken(node.op, parts[0], numbers)
+
+    def _reshaped(self, node: Node, x: Dims) -> Dims | None:
+        target = self._held(node.input[1])
+        if target is None:
+            return None
+        keeps = not attributes(node).get("allowzero", 0)  # a 0 stands for the input's size
+        whole, symbols = _factors(x)
+        made: list[Any] = []
+        for axis, size in enumerate(target):
+            if size == 0 and keeps:
+                made.append(x[axis] if axis < len(x) else None)
+            else:
+                made.append(
+                    size if isinstance(size, int) or _factors([size])[1] <= symbols else None
+                )
+        if -1 in made and None not in made:
+            hole = made.index(-1)
+            made[hole] = _divided(whole, symbols, [*made[:hole], *made[hole + 1 :]])
+        return tuple(None if size == -1 else size for size in made)
+
+    def _transposed(self, node: Node, x: Dims) -> Dims | None:
+        perm = attributes(node).get("perm", range(len(x))[::-1])
+        return tuple(x[axis] for axis in perm) if sorted(perm) == [*range(len(x))] else None
+
+    def _split(self, node: Node, x: Dims) -> Dims | None:
+        axis = attributes(node).get("axis", 0) % max(len(x), 1)
+        return (*x[:axis], None, *x[axis + 1 :])
+
+    def _gathered(self, node: Node, x: Dims) -> Dims | None:
+        places, axis = self.of(node.input[1]), attributes(node).get("axis", 0) % max(len(x), 1)
+        return None if places is None else (*x[:axis], *places, *x[axis + 1 :])
+
+    def _squeezed(self, node: Node, x: Dims) -> Dims | None:
+        axes = self._work.constant(node.input[1]) if len(node.input) > 1 else None
+        if axes is None:
+            return None
+        gone = {int(a) % max(len(x), 1) for a in axes.reshape(-1)}
+        return tuple(size for axis, size in enumerate(x) if axis not in gone)
 
     def _shape_held(self, value: str) -> Dims | None:
         maker = self._work.of(value)
@@ -104,12 +193,60 @@ class Dimensions:
         return (x[0], *(x[1:-1] if same and "2D" in node.op else [None] * (len(x) - 2)), None)
 
 
-def _sure_symbols(work: Work) -> frozenset[str]:
-    """Symbols that one dimension of what comes from outside has: no engine compares the sizes of
-    those that share one."""
+_MOVING = {
+    "Reshape": Dimensions._reshaped,
+    "Transpose": Dimensions._transposed,
+    "Split": Dimensions._split,
+    "Gather": Dimensions._gathered,
+    "Squeeze": Dimensions._squeezed,
+}
+
+
+def _taken(op: str, sizes: Dims, numbers: Sequence[np.ndarray | None]) -> Dims | None:
+    """What Gather or Slice takes of sizes, by constant numbers."""
+    lists = [None if n is None else [int(i) for i in n.reshape(-1)] for n in numbers]
+    if op == "Gather":
+        places = lists[0]
+        fits = places is not None and all(-len(sizes) <= i < len(sizes) for i in places)
+        return tuple(sizes[i] for i in places or ()) if fits else None
+    starts, ends, _, steps = [*lists, None, None][:4]
+    if not starts or not ends or (len(lists) > 3 and not steps):
+        return None
+    step = steps[0] if steps else 1
+    return sizes[starts[0] : ends[0] : step] if step > 0 else None
+
+
+def _factors(dims: Sequence[Any]) -> tuple[int, Counter[Any]]:
+    """The number and the symbols whose product a shape's sizes have."""
+    factor, symbols = 1, Counter[Any]()
+    for size in dims:
+        if isinstance(size, Product):
+            factor *= size.factor
+            symbols.update(size.symbols)
+        elif isinstance(size, int):
+            factor *= size
+        else:
+            symbols[size] += 1
+    return factor, symbols
+
+
+def _divided(factor: int, symbols: Counter[Any], others: Sequence[Any]) -> Any:
+    """The size that is left for an axis beside others, None if that is not sure."""
+    below, used = _factors(others)
+    if below < 1 or factor < 1 or factor % below or not used <= symbols:
+        return None
+    left = tuple(sorted((symbols - used).elements(), key=repr))
+    if len(left) == 1 and factor == below:
+        return left[0]
+    return Product(factor // below, left) if left else factor // below
+
+
+def _symbols(work: Work, declared: bool) -> frozenset[str]:
+    """Symbols of what comes from outside; unless declared ones count, those that one dimension
+    has: no engine compares the sizes of those that share one."""
     shapes = [work.shared.shape_of(value) for value in work.shared.given]
     count = Counter(size for shape in shapes for size in shape if isinstance(size, str))
-    return frozenset(symbol for symbol, times in count.items() if times == 1)
+    return frozenset(symbol for symbol, times in count.items() if declared or times == 1)
 
 
 def _own(shape: Dims | None, value: str, rule: Dims | None) -> Dims | None:
