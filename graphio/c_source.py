@@ -279,13 +279,18 @@ static int failed(const ci_error *error) {{
 
 static int example(ci_session *session) {{
   ci_error error;
+  int result = 1;
 {lines}
-  if ({checks}) return fprintf(stderr, "no memory\\n"), 1;
-  const ci_status status = {function.name}({arguments});
-  if (status != CI_OK) return failed(&error);
-{chr(10).join(shown)}
+  if ({checks}) {{
+    fprintf(stderr, "no memory\\n");
+  }} else if ({function.name}({arguments}) != CI_OK) {{
+    failed(&error);
+  }} else {{
+    result = 0;
+{chr(10).join("  " + line for line in shown)}
+  }}
 {frees}
-  return 0;
+  return result;
 }}
 
 int main(int argc, char **argv) {{
@@ -293,8 +298,8 @@ int main(int argc, char **argv) {{
   ci_session *session;
   ci_error error;
 {unused}  if ({opened} != CI_OK) return failed(&error);
-  if (ci_session_open(model, NULL, NULL, &session, &error) != CI_OK) return failed(&error);
-  const int result = example(session);
+  const ci_status opened = ci_session_open(model, NULL, NULL, &session, &error);
+  const int result = opened == CI_OK ? example(session) : failed(&error);
   ci_session_close(session);
   ci_close(model);
   return result;
