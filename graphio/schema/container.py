@@ -33,6 +33,10 @@ _OTHERS = (
         re.compile(rb"\x89GIX\r\n\x1a\n"),
         "the index of a checkpoint: tf.train.Saver, or restore of a model's state, reads it",
     ),
+    (
+        re.compile(rb"\x89GIO(\n|\r[^\n]|\r\n\x1a\r)"),
+        "a model file whose line ends were converted on the way: copy it as binary data",
+    ),
 )
 _UNKNOWN = "no model file: it does not begin as one"
 

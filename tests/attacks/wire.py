@@ -77,9 +77,9 @@ HEADERS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a file of one byte": ("counts", lambda: b"\x89", "1 bytes"),
     "a header that is cut": ("counts", lambda: sample()[:63], "63 bytes"),
     "a header and nothing behind it": ("counts", lambda: sample()[:64], "sections"),
-    "another magic number": ("counts", edited(_flip(1)), "start"),
+    "another magic number": ("counts", edited(_flip(1)), "does not begin as one"),
     "line ends that were converted": (
-        "counts", lambda: sample().replace(b"\r\n", b"\n", 1), "start",
+        "counts", lambda: sample().replace(b"\r\n", b"\n", 1), "line ends were converted",
     ),
     "a header of another checksum": ("counts", edited(_flip(60)), "header's checksum"),
     "a flipped bit in the header": ("counts", edited(_flip(18)), "header's checksum"),
