@@ -107,11 +107,12 @@ RECURSIONS = [
 ]
 # What the pointers of an operator's row lead to.
 INDIRECT = {
-    "ci_step_prepare": "prepare_",
-    "ci_half_prepare": "prepare_",
-    "ci_step_compute": "run_",
-    "ci_compile_fold_into": "run_",
-    "ci_frame_run": "run_",
+    "ci_step_prepare": "ci_prepare_",
+    "ci_step_refit": "matmul_refit",
+    "ci_half_prepare": "ci_prepare_",
+    "ci_step_compute": "ci_run_",
+    "ci_compile_fold_into": "ci_run_",
+    "ci_frame_run": "ci_run_",
 }
 ENTRIES = ("ci_open", "ci_open_memory", "ci_session_open", "ci_reserve", "ci_run", "ci_close")
 
