@@ -20,7 +20,7 @@ import graphio as tf
 from graphio.schema import checkpoint_index, errors, files, restore, stores, tensors
 from graphio.schema.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from graphio.schema.crc32c import crc32c
-from graphio.train import background, checkpoint_hook
+from graphio.train import background, checkpoint_hook, checkpoint_state
 from graphio.train.retention import Retention
 
 W = {"w": np.float32([1, 2, 3])}
@@ -274,6 +274,26 @@ def test_a_list_that_cannot_be_read_is_no_failure_of_the_restore(
     with pytest.warns(UserWarning, match="deletes none of them"):
         tf.train.Saver(recover=True).restore(session, str(tmp_path / "m"))
     assert session.run(w).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("kept", [1, 5])
+def test_a_list_that_another_process_writes_meanwhile_is_believed_without_a_warning(
+    kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    tf.get_variable("w", initializer=1.0)
+    saver, session, read = tf.train.Saver(max_to_keep=kept), started(), checkpoint_state.indexes
+    saver.save(session, tmp_path / "m", global_step=1)
+    (tmp_path / "checkpoint").unlink()
+    steps = iter((2, 3))
+
+    def slow(folder: str) -> Any:
+        for step in steps:
+            saver.save(session, tmp_path / "m", global_step=step)
+        return read(folder)
+
+    monkeypatch.setattr(checkpoint_state, "indexes", slow)
+    assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "m-3")
+    assert [str(w.message) for w in recwarn] == []
 
 
 def test_a_list_that_names_a_checkpoint_twice_keeps_its_times_from_the_files(

@@ -117,28 +117,35 @@ def get_checkpoint_state(
     Returns:
         None if there is no file, or, with a warning, if it cannot be read.
     """
+    state, complaint = _read_state(checkpoint_dir, latest_filename)
+    if complaint:
+        warnings.warn(complaint, stacklevel=2)
+    return state
+
+
+def _read_state(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None
+) -> tuple[CheckpointState | None, str]:
+    """get_checkpoint_state, and what is to be warned of."""
     store, name = stores.of_folder(checkpoint_dir), latest_filename or STATE_FILE
     try:
         state = checkpoint_text.parsed(store.read(name, follow=True))
     except errors.NotFoundError:
-        return None
+        return None, ""
     except errors.UnavailableError as error:
         if store.shared:  # one that does not answer is no reason to start from nothing
             raise
-        warnings.warn(f"{error}. Checkpoint ignored.", stacklevel=2)
-        return None
+        return None, f"{error}. Checkpoint ignored."
     except ValueError as error:
         text = errors.printable(str(error))
-        warnings.warn(f"{store.path(name)}: {text}. Checkpoint ignored.", stacklevel=2)
-        return None
+        return None, f"{store.path(name)}: {text}. Checkpoint ignored."
     if not state.model_checkpoint_path:
-        warnings.warn(f"{store.path(name)} names no checkpoint. Checkpoint ignored.", stacklevel=2)
-        return None
+        return None, f"{store.path(name)} names no checkpoint. Checkpoint ignored."
     state.model_checkpoint_path = stores.join(checkpoint_dir, state.model_checkpoint_path)
     paths = [stores.join(checkpoint_dir, p) for p in state.all_model_checkpoint_paths]
     state.all_model_checkpoint_paths = paths
     state.expired = [stores.join(checkpoint_dir, p) for p in state.expired]
-    return state
+    return state, ""
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
@@ -185,7 +192,8 @@ def latest_checkpoint(
     """The prefix of a folder's newest checkpoint, None if it has none.
 
     A file `checkpoint` that is missing, cannot be read, or names what is not there, does not count:
-    then the newest valid checkpoint of the folder is found, with a warning.
+    then the newest valid checkpoint of the folder is found, with a warning; without one where the
+    file is missing beside one checkpoint only, as it is while the first one is being saved.
 
     Args:
         checkpoint_dir: the folder, or a URL of an object store.
@@ -197,21 +205,26 @@ def latest_checkpoint(
             go on from an older one, or from nothing.
     """
     folder, name = os.fspath(checkpoint_dir), latest_filename or STATE_FILE
-    state, before = get_checkpoint_state(folder, latest_filename), None
-    while state is not None and state != before:
-        if checkpoint_exists(state.model_checkpoint_path):
+    before: tuple[CheckpointState | None, str] | None = None
+    while True:
+        state, complaint = now = _read_state(folder, latest_filename)
+        if state is not None and checkpoint_exists(state.model_checkpoint_path):
             return state.model_checkpoint_path
+        if complaint and now != before:
+            warnings.warn(complaint, stacklevel=2)
+        found, wrong = indexes(folder) if indexes_count(folder, latest_filename) else ([], {})
         # Another process may have saved and deleted in between: then the file says so by now.
-        state, before = get_checkpoint_state(folder, latest_filename), state
-    if not indexes_count(folder, latest_filename):
-        return None
-    found, _ = indexes(folder)
-    if found or state is not None:
-        there = "names no checkpoint that exists" if _is_there(folder, name) else "is missing"
+        if now == before or (state is None and not found):
+            break
+        before = now
+    there = state is not None or bool(complaint)
+    # A checkpoint alone, without the file: that is also what a first save looks like.
+    if state is not None or (found and (there or len(found) + len(wrong) > 1)):
+        what = "names no checkpoint that exists" if there else "is missing"
         then = (
             f"going on from {found[-1]!r}, the newest one found" if found else "there is no other"
         )
-        warnings.warn(f"the file '{name}' of {folder!r} {there}; {then}", stacklevel=2)
+        warnings.warn(f"the file '{name}' of {folder!r} {what}; {then}", stacklevel=2)
     return found[-1] if found else None
 
 
