@@ -94,3 +94,21 @@ def newest_is_found_without_a_good_list(folder: str) -> None:
     stores.write(f"{folder}/checkpoint", [b'model_checkpoint_path: "m-9"\n'])
     with pytest.warns(UserWarning, match="names no checkpoint that exists; there is no other"):
         assert tf.train.latest_checkpoint(folder) is None
+
+
+def of_another_list_are_those_that_it_names(folder: str) -> None:
+    """The indexes of a folder are of several runs, so that they do not stand in for one's list."""
+    variables()
+    saver, session = tf.train.Saver(), started()
+    saver.save(session, f"{folder}/m", global_step=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tf.train.latest_checkpoint(folder, "other") is None
+        assert tf.train.restore_latest(saver, session, folder, "other") is None
+        assert tf.train.latest_checkpoint(folder + "-not-there") is None
+    saver.save(session, f"{folder}/n", latest_filename="other")
+    assert tf.train.latest_checkpoint(folder, "other") == f"{folder}/n"
+    assert tf.train.restore_latest(saver, session, folder, "other") == f"{folder}/n"
+    stores.of_folder(folder).remove("n.index")
+    with pytest.warns(UserWarning, match="'other' of .* names no checkpoint that exists; .*/m-1'"):
+        assert tf.train.latest_checkpoint(folder, "other") == f"{folder}/m-1"

@@ -194,6 +194,10 @@ def test_the_newest_is_found_without_a_usable_state_file(tmp_path: Path) -> None
     saver_scenarios.newest_is_found_without_a_good_list(str(tmp_path))
 
 
+def test_checkpoints_of_another_list_are_those_that_it_names(tmp_path: Path) -> None:
+    saver_scenarios.of_another_list_are_those_that_it_names(str(tmp_path))
+
+
 def test_a_folder_of_checkpoints_can_be_moved(tmp_path: Path) -> None:
     saver_scenarios.can_be_moved(str(tmp_path / "a"))
 

@@ -45,6 +45,10 @@ def test_without_a_good_state_file_the_newest_checkpoint_is_found(folder: str) -
     saver_scenarios.newest_is_found_without_a_good_list(folder)
 
 
+def test_checkpoints_of_another_list_are_those_that_it_names(folder: str) -> None:
+    saver_scenarios.of_another_list_are_those_that_it_names(folder)
+
+
 def test_the_functions_about_checkpoints(folder: str) -> None:
     v, _ = variables()
     prefix = str(tf.train.Saver().save(started(), f"{folder}/m", meta_graph_suffix="mg"))
