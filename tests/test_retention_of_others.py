@@ -79,6 +79,30 @@ def test_the_run_itself_is_gone_on_with(trained: Path) -> None:
     assert names(trained) == ["m-2", "m-3"]
 
 
+@pytest.mark.parametrize("recover", [True, False])
+@pytest.mark.parametrize("name", ["m", "best"])
+def test_what_restore_latest_goes_on_from_goes_although_a_kill_came_before_its_list(
+    name: str, recover: bool, trained: Path
+) -> None:
+    for other in ("m-0", "m-1"):
+        tf.train.remove_checkpoint(str(trained / other))
+    (trained / "checkpoint").unlink()
+    session, saver = started(), tf.train.Saver(max_to_keep=1, recover=recover)
+    tf.train.restore_latest(saver, session, trained)
+    saver.save(session, trained / name, global_step=3)
+    assert names(trained) == (
+        ["m-3"] if (name, recover) == ("m", True) else sorted([f"{name}-3", "m-2"])
+    )
+
+
+def test_what_no_list_names_stays_when_it_is_restored_by_its_name(trained: Path) -> None:
+    (trained / "checkpoint").unlink()
+    session, saver = started(), tf.train.Saver(max_to_keep=1)
+    saver.restore(session, trained / "m-2")
+    saver.save(session, trained / "m", global_step=3)
+    assert names(trained) == ["m-0", "m-1", "m-2", "m-3"]
+
+
 @pytest.mark.parametrize("other", ["linked", "trained/../trained"])
 def test_other_spellings_of_a_prefix_are_the_same_checkpoint(
     other: str, trained: Path, tmp_path: Path

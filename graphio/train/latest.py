@@ -35,7 +35,8 @@ def restore_latest(
     """Restores the newest checkpoint of a folder, be it that of a run that goes on.
 
     A checkpoint that the run deletes while it is being restored is no error: the one that is the
-    newest then is restored.
+    newest then is restored. In a folder that has lost its list, what is restored counts as listed:
+    a save under its name deletes it when it is one too many.
 
     Args:
         saver: whose variables are restored.
@@ -72,6 +73,8 @@ def restore_latest(
                 raise
             damaged[found] = restoring.without_advice(error)
     _tell(damaged, found, checkpoint_dir)
+    if found is not None:
+        saver._go_on_from(found)
     return found
 
 

@@ -144,7 +144,7 @@ class Retention:
             return
         where = stores.plain(where)
         folder = stores.split(where)[0]
-        if not stores.of_folder(folder).exists(checkpoint_state.STATE_FILE):
+        if not _has_list(folder):
             return
         state = get_checkpoint_state(folder)
         if state is None:
@@ -169,6 +169,14 @@ class Retention:
         if state.last_preserved_timestamp:
             self._next_preserved = state.last_preserved_timestamp + self.hours * HOUR
 
+    def go_on_from(self, where: str) -> None:
+        """A checkpoint that was restored counts as listed where no state file lies beside it: a
+        kill may have come before the first one."""
+        where = stores.plain(where)
+        if self.max_to_keep and not self._kept and not _has_list(stores.split(where)[0]):
+            self.replace(checkpoint_state.existing_with_times([where]))
+            self._adopted = True
+
 
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
@@ -179,6 +187,10 @@ def remove_checkpoint(
     if meta_graph_suffix != "meta":
         store, base = stores.of(checkpoint_prefix)
         store.remove(f"{base}.{meta_graph_suffix}")
+
+
+def _has_list(folder: str) -> bool:
+    return stores.of_folder(folder).exists(checkpoint_state.STATE_FILE)
 
 
 def _where(folder: str, path: str) -> str:

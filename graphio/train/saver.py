@@ -364,12 +364,17 @@ class Saver(Described):
         target = restoring.Target(sess, variables, self._iterators, self._objects, self._whole)
         source = restoring.restore_from(where, target, options)
         if self._recover and isinstance(source, CheckpointSource):
-            self._adopt(source.checkpoint.prefix)
+            self._take_list(self._retention.adopt, source.checkpoint.prefix)
 
-    def _adopt(self, prefix: str) -> None:
+    def _go_on_from(self, prefix: str) -> None:
+        """What tf.train.restore_latest has restored is of the run that goes on, listed or not."""
+        if self._recover:
+            self._take_list(self._retention.go_on_from, prefix)
+
+    def _take_list(self, how: Callable[[str], None], prefix: str) -> None:
         """The values are restored by now: what fails here is no failure of that."""
         try:
-            self._retention.adopt(prefix)
+            how(prefix)
         except errors.OpError as error:
             warnings.warn(
                 f"the list of checkpoints beside {prefix!r} cannot be read: {error}; this Saver "

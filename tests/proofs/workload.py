@@ -167,13 +167,11 @@ class Trainer:
 
     def resume(self, folder: str | os.PathLike[str]) -> int:
         """Restores the newest checkpoint and checks every value; returns its step, -1 for none."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            prefix = tf.train.latest_checkpoint(os.fspath(folder))
-        if prefix is None:
-            return -1
         try:
-            self.saver.restore(self.session, prefix)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if tf.train.restore_latest(self.saver, self.session, folder) is None:
+                    return -1
         except DAMAGED as error:
             raise Lost(f"the newest checkpoint cannot be restored: {error}") from None
         step = int(self.session.state.get("n"))
