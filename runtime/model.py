@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 
@@ -248,23 +249,67 @@ class Signature:
         ]
         return dict(zip(self.outputs, self.run(ready), strict=True))
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
+    def run(
+        self, inputs: Sequence[Array] | Array, out: Sequence[Array] | Array | None = None
+    ) -> list[Array]:
         """Runs in the signature's order.
 
         Args:
-            inputs: contiguous arrays of exactly the dtypes of `inputs`.
+            inputs: arrays of exactly the wanted dtype, C-contiguous; where there is one input, the
+                array alone will do.
+            out: arrays that the results are copied into, of their dtypes and shapes, contiguous and
+                writable; None: fresh ones.
 
         Returns:
-            Fresh arrays in the order of `outputs`.
+            The results in the order of `outputs`: `out`, or fresh arrays.
 
         Raises:
-            InvalidArgumentError: an input does not fit, before anything has run.
+            InvalidArgumentError: a wrong number of arrays, dtype or shape, before anything has run.
+                A wrong shape of `out` is found when the run is over.
             FailedPreconditionError: a variable has no value yet.
             OpError: any other failure; says which variables were assigned before it.
         """
+        inputs = [inputs] if _is_alone(inputs, self.inputs) else list(inputs)
+        if out is not None:
+            return self._run_into(inputs, out)
         if self._parallel > 1:
             return self.run_watched(inputs, None, None)
         return self._run(self._values(inputs))
+
+    def _run_into(self, inputs: Sequence[Array], out: Sequence[Array] | Array) -> list[Array]:
+        given = [out] if _is_alone(out, self.outputs) else list(out)
+        self._check_outputs(given)
+        results = self.run(inputs)
+        for key, array, result in zip(self.outputs, given, results, strict=True):
+            if array.shape != result.shape:
+                raise calls.wrong_shape(key, array.shape, result.shape)
+        for array, result in zip(given, results, strict=True):
+            array[...] = result
+        return given
+
+    def _check_outputs(self, given: Sequence[Array]) -> None:
+        calls.check_outputs_count(self.name, self.outputs, len(given))
+        for spec, array in zip(self.outputs.values(), given, strict=True):
+            calls.check_output(spec, self.name, array)
+
+    def bind(
+        self, *inputs: Array, outputs: Sequence[Array] | None = None
+    ) -> Callable[[], list[Array]]:
+        """A call on fixed arrays: what happens to them between calls is what the next one sees.
+
+        Args:
+            inputs: as for `run`.
+            outputs: arrays that every call fills and returns, of the right dtype and shape; None:
+                fresh ones each time.
+
+        Returns:
+            A function without arguments that runs and returns the outputs; it raises as `run`.
+        """
+        self._values(inputs)
+        if outputs is not None:
+            outputs = list(outputs)
+            self._check_outputs(outputs)
+        return functools.partial(self.run, inputs, outputs)
 
     def run_checked(self, inputs: Sequence[Array]) -> list[Array]:
         """As run, for inputs of which the caller knows that they fit."""
@@ -364,9 +409,7 @@ class Signature:
         block = self._block
         values = block.template[:]
         if len(inputs) != len(self._feeds):
-            raise errors.InvalidArgumentError(
-                message=f"signature {self.name!r} has {len(self._feeds)} inputs, got {len(inputs)}"
-            )
+            calls.check_inputs_count(self.name, self.inputs, len(inputs))
         for feed, array in zip(self._feeds, inputs, strict=True):
             if (
                 array.__class__ is not np.ndarray
@@ -377,6 +420,11 @@ class Signature:
                 array = feed.taken(array)
             values[feed.slot] = array
         return values
+
+
+def _is_alone(given: Sequence[Array] | Array, specs: Mapping[str, TensorSpec]) -> TypeGuard[Array]:
+    """Whether an array was given in the place of a list of one."""
+    return isinstance(given, np.ndarray) and len(specs) == 1
 
 
 def _leave(value: Any, owned: bool) -> Any:

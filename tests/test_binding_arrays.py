@@ -1,4 +1,4 @@
-"""graphio.cinfer: a run on arrays as they are, into arrays that are given, and on bound ones."""
+"""Both engines: a run on arrays as they are, into arrays that are given, and on bound ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
+from graphio import runtime
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
 from graphio.cinfer import feeds  # noqa: E402
@@ -36,15 +37,19 @@ def crooked(value: Array) -> Array:
     return made
 
 
-def signature(folder: Path, build: Callable[[], tuple[dict[str, Any], dict[str, Any]]]) -> Any:
+def signature(
+    folder: Path,
+    build: Callable[[], tuple[dict[str, Any], dict[str, Any]]],
+    engine: Any = cinfer,
+) -> Any:
     with tf.Graph().as_default(), tf.Session() as session:
         tf.saved_model.save(folder / "model.gio", session, {"run": build()})
-    return cinfer.load(folder / "model.gio").signature("run")
+    return engine.load(folder / "model.gio").signature("run")
 
 
-@pytest.fixture(params=["numpy 2's interface", "another numpy"])
+@pytest.fixture(params=["numpy 2's interface", "another numpy", "the Python runtime"])
 def product(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """y = x @ W, through numpy's binary interface and without it."""
+    """y = x @ W: in C, through numpy's binary interface and without it, and in Python."""
     if request.param == "another numpy":
         monkeypatch.setattr(feeds, "_TABLE", None)
 
@@ -52,7 +57,7 @@ def product(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
         x = tf.placeholder(tf.float32, [None, 3], name="x")
         return {"x": x}, {"y": tf.matmul(x, tf.constant(W))}
 
-    return signature(tmp_path, build)
+    return signature(tmp_path, build, runtime if "runtime" in request.param else cinfer)
 
 
 def test_one_input_needs_no_list(product: Any) -> None:
@@ -94,7 +99,7 @@ def test_results_go_into_arrays_that_are_given(product: Any) -> None:
         ([[0.0]], "must be arrays, not list"),
         (np.zeros((3, 2), np.float32), r"has shape \(3, 2\), the result has \(2, 2\)"),
         (np.zeros(4, np.float32), r"has shape \(4,\), the result has \(2, 2\)"),
-        (np.zeros((1, 2), np.float32), "needs 16 bytes, its buffer has 8"),
+        (np.zeros((1, 2), np.float32), r"needs 16 bytes, its buffer has 8|\(1, 2\).*\(2, 2\)"),
     ],
 )
 def test_arrays_that_cannot_take_a_result(product: Any, given: Any, says: str) -> None:
@@ -110,8 +115,7 @@ def test_arrays_that_cannot_take_a_result(product: Any, given: Any, says: str) -
         (X.astype(">f4"), "expected an array of float32"),
         (X.astype(np.int32), "is int32, expected"),
         (X.T, "not contiguous"),
-        (crooked(X), "not aligned"),
-        (X[0], r"is float32\[3\], expected float32\[\?,3\]"),
+        (X[0], r"is float32\[3\], expected (float32|shape )\[\?,3\]"),
         ([3.0], "is float, expected an array"),
     ],
 )
@@ -120,6 +124,14 @@ def test_inputs_that_do_not_fit(product: Any, inputs: Any, says: str) -> None:
         pytest.skip("that is this machine's order")
     with pytest.raises(INVALID, match=says):
         product.run(inputs)
+
+
+def test_odd_addresses_are_none_for_c(product: Any) -> None:
+    if isinstance(product, runtime.Signature):
+        np.testing.assert_array_equal(product.run(crooked(X))[0], Y)
+    else:
+        with pytest.raises(INVALID, match="not aligned"):
+            product.run(crooked(X))
 
 
 def test_names_and_sessions_copy_what_lies_at_odd_addresses(product: Any) -> None:

@@ -70,27 +70,9 @@ def _check_array(spec: TensorSpec, array: Any) -> None:
         )
 
 
-def check_output(spec: TensorSpec, signature: str, array: Any) -> None:
-    """Raises InvalidArgumentError if an array cannot take an output of a signature."""
-    what = f"output {spec.name!r} of signature {signature!r}"
-    dtype = dtypes.of_numpy(spec.dtype).name
-    if spec.kinds or spec.dtype == arrays.OBJECT:
-        kinds = " ".join(spec.kinds) or dtype
-        problem = f"{what} is {kinds}, for which no array can be given: leave it to the run"
-    elif not isinstance(array, np.ndarray):
-        problem = f"arrays for results must be arrays, not {type(array).__name__} ({what})"
-    elif array.dtype != spec.dtype:
-        problem = f"{what} is {dtype}, the array given for it {array.dtype}"
-    elif not calls.lies_plainly(array) or not array.flags.writeable:
-        problem = f"the array given for {what} must be contiguous, aligned and writable"
-    else:
-        return
-    raise errors.InvalidArgumentError(message=problem)
-
-
 def writable(tensor: Any, spec: TensorSpec, signature: str, array: Any) -> Any:
     """Makes a ci_tensor a place for results."""
-    check_output(spec, signature, array)
+    calls.check_output(spec, signature, array)
     return arrays.point_at(tensor, array)
 
 
@@ -143,22 +125,15 @@ class Help:
 
     def wrong_output(self, i: int, value: Any) -> None:
         """Raises what is wrong with an array for an output."""
-        check_output(self._outputs[i], self._name, value)
+        calls.check_output(self._outputs[i], self._name, value)
 
     def wrong_inputs(self, count: int, _values: Any) -> None:
         """Raises that so many inputs are not the signature's."""
-        keys = ", ".join(spec.name for spec in self._inputs) or "none"
-        raise errors.InvalidArgumentError(
-            message=f"signature {self._name!r} takes {len(self._inputs)} inputs ({keys}), "
-            f"{count} were given"
-        )
+        calls.check_inputs_count(self._name, [spec.name for spec in self._inputs], count)
 
     def wrong_outputs(self, count: int, _values: Any) -> None:
         """Raises that so many arrays are not one for each output."""
-        raise errors.InvalidArgumentError(
-            message=f"signature {self._name!r} has {len(self._outputs)} outputs, {count} arrays "
-            "were given for them"
-        )
+        calls.check_outputs_count(self._name, self._outputs, count)
 
     def other_type(self, tensor: int) -> Array:
         """A copy of a result whose element type is not the one that the file says."""
@@ -168,10 +143,7 @@ class Help:
     def wrong_shape(self, i: int, tensor: int, array: Array) -> None:
         """Raises that an array for an output has another shape than the result."""
         found = ffi.cast("ci_tensor *", tensor)
-        raise errors.InvalidArgumentError(
-            message=f"the array for output {self._outputs[i].name!r} has shape {array.shape}, the "
-            f"result has {tuple(found.dims[0 : found.rank])}"
-        )
+        raise calls.wrong_shape(self._outputs[i].name, array.shape, found.dims[0 : found.rank])
 
 
 def _address(pointer: Any) -> int:

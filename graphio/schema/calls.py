@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any
 
 import numpy as np
 
 from graphio.schema import dtypes, errors
+from graphio.schema.engine import TensorSpec
 
 Array = np.ndarray[Any, Any]
 OBJECT = np.dtype(object)
@@ -148,4 +149,49 @@ def wrong_names(
     return errors.InvalidArgumentError(
         message=f"signature {signature!r}: the call {' and '.join(wrong)}; its inputs are "
         f"{', '.join(inputs) or 'none'}"
+    )
+
+
+def check_inputs_count(signature: str, wanted: Iterable[str], given: int) -> None:
+    """Raises InvalidArgumentError unless there is a value for each input of a signature."""
+    keys = list(wanted)
+    if given != len(keys):
+        raise errors.InvalidArgumentError(
+            message=f"signature {signature!r} takes {len(keys)} inputs "
+            f"({', '.join(keys) or 'none'}), {given} were given"
+        )
+
+
+def check_outputs_count(signature: str, wanted: Sized, given: int) -> None:
+    """Raises InvalidArgumentError unless there is an array for each output of a signature."""
+    if given != len(wanted):
+        raise errors.InvalidArgumentError(
+            message=f"signature {signature!r} has {len(wanted)} outputs, {given} arrays were given "
+            "for them"
+        )
+
+
+def check_output(spec: TensorSpec, signature: str, array: Any) -> None:
+    """Raises InvalidArgumentError if an array cannot take an output of a signature."""
+    what = f"output {spec.name!r} of signature {signature!r}"
+    dtype = dtypes.of_numpy(spec.dtype).name
+    if spec.kinds or spec.dtype == OBJECT:
+        kinds = " ".join(spec.kinds) or dtype
+        problem = f"{what} is {kinds}, for which no array can be given: leave it to the run"
+    elif not isinstance(array, np.ndarray):
+        problem = f"arrays for results must be arrays, not {type(array).__name__} ({what})"
+    elif array.dtype != spec.dtype:
+        problem = f"{what} is {dtype}, the array given for it {array.dtype}"
+    elif not lies_plainly(array) or not array.flags.writeable:
+        problem = f"the array given for {what} must be contiguous, aligned and writable"
+    else:
+        return
+    raise errors.InvalidArgumentError(message=problem)
+
+
+def wrong_shape(key: str, given: Sequence[int], found: Sequence[int]) -> errors.OpError:
+    """The error of an array for an output that has another shape than the result."""
+    return errors.InvalidArgumentError(
+        message=f"the array for output {key!r} has shape {tuple(given)}, the result has "
+        f"{tuple(found)}"
     )

@@ -127,8 +127,15 @@ class Signature(Protocol):
     def __call__(self, /, **inputs: Any) -> dict[str, Array]:
         """Runs by names."""
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
+    def run(
+        self, inputs: Sequence[Array] | Array, out: Sequence[Array] | Array | None = None
+    ) -> list[Array]:
         """Runs in the signature's order; arrays have the exact dtype and are contiguous."""
+
+    def bind(
+        self, *inputs: Array, outputs: Sequence[Array] | None = None
+    ) -> Callable[[], list[Array]]:
+        """A call on fixed arrays."""
 
     @property
     def run_checked(self) -> Callable[[Sequence[Array]], list[Array]]:
