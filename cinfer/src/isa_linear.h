@@ -22,7 +22,8 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
   ptrdiff_t a_row, a_k;
   const float *b;
   ptrdiff_t b_k;   /* columns: neighbouring columns of b are contiguous, */
-  ptrdiff_t b_panel; /* or those of a panel are, and this is from one panel to the next; 0: all of them */
+  ptrdiff_t b_panel; /* or those of a panel are, and this is from one panel to the next; 0: all of them. Of a last one
+                        that is not whole, b_k is ci_panel_row's */
   ptrdiff_t b_col; /* dots: each column of b, and each row of a, is contiguous along k */
   float *c;
   ptrdiff_t c_row;
@@ -141,13 +142,32 @@ typedef struct ci_depthwise {
   ci_after after;        /* added is NULL */
 } ci_depthwise;
 
+/* What is left to do behind a product: y = fma(beta, c, alpha * x), where alpha 1 and beta 1 skip their product, then
+ * y = min(high, max(low, y)) + 0. */
+typedef struct ci_finish {
+  float *y;
+  const float *x; /* may be y */
+  const float *c; /* NULL: nothing is added */
+  ptrdiff_t y_row, x_row, c_row, c_step; /* c_step 0 or 1 */
+  int64_t rows, n;
+  float alpha, beta, low, high;
+  bool clamps;
+} ci_finish;
+
+/* Floats from row to row of a packed panel that holds so many columns: the last one may be narrower than the others,
+ * so that its rows are no more memory than they must be. */
+CI_INLINE int64_t ci_panel_row(int64_t columns, int64_t panel) {
+  int64_t row = panel;
+  while (row > 4 && columns <= row / 2) row /= 2;
+  return row;
+}
+
 struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
   /* to[c * to_row + r] = from[r * from_row + c] */
   void (*transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows, int64_t cols);
-  /* y[i] = fma(beta, c[i * c_step], alpha * y[i]); alpha 1 and beta 1 skip their product */
-  void (*scale_add)(float *y, float alpha, float beta, const float *c, ptrdiff_t c_step, int64_t n);
+  void (*finish)(const ci_finish *t);
   void (*add)(float *y, const float *x, int64_t n); /* y[i] = y[i] + x[i] */
   /* y[i] = fma(a[i], b[i], y[i]) */
   void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);

@@ -13,18 +13,22 @@ struct CI_N(stream) {
 struct CI_N(gemv_args) {
   struct CI_N(stream) s[4];
   int64_t steps[4]; /* of each stream, descending */
-  ptrdiff_t a_k, b_k, b_panel;
+  ptrdiff_t a_k, b_k;
+  const float *next; /* of a third vector, that of the first stream; from stream to stream next_block further */
+  ptrdiff_t next_k, next_block;
   int part; /* columns of the last vector, 1..CI_VL */
 };
 
 #define CI_G_ZERO(s, v) sum[s][v] = v_set(0.0f);
-#define CI_G_CLEAR(i, V) CI_V##V(CI_G_ZERO, i) const float *const a##i = t->s[i].a, *const b##i = t->s[i].b;
+#define CI_G_CLEAR(i, V) CI_V##V(CI_G_ZERO, i) \
+  const float *const a##i = t->s[i].a, *const b##i = t->s[i].b, *const next##i = (V) > 2 ? t->next + (i) * t->next_block : NULL;
 #define CI_G_FMA(s, v) \
   sum[s][v] = v_fma(x, (v) == last ? v_load_part(CI_T_B(v), part, 0.0f) : v_load(CI_T_B(v)), sum[s][v]);
 #define CI_G_STEP(i, V)             \
   {                                 \
     const vf x = v_set(a##i[a_at]); \
-    const float *b = b##i + b_at;   \
+    const float *b = b##i + b_at, *next = (V) > 2 ? next##i + next_at : b; \
+    (void)next;                     \
     CI_V##V(CI_G_FMA, i)            \
   }
 /* The first U streams until the shortest of them ends. */
@@ -33,6 +37,7 @@ struct CI_N(gemv_args) {
     CI_R##U(CI_G_STEP, V)                        \
     a_at += a_k;                                 \
     b_at += b_k;                                 \
+    if ((V) > 2) next_at += next_k;              \
   }
 #define CI_G_OUT(i, V)                        \
   if (t->steps[i] > 0) {                      \
@@ -50,10 +55,9 @@ struct CI_N(gemv_args) {
   CI_R4(CI_G_OUT, V)
 #define CI_GEMV(V)                                                          \
   static void CI_N(gemv_##V)(const struct CI_N(gemv_args) *t) {             \
-    const ptrdiff_t a_k = t->a_k, b_k = t->b_k, b_panel = t->b_panel;       \
-    (void)b_panel;                                                          \
+    const ptrdiff_t a_k = t->a_k, b_k = t->b_k, next_k = (V) > 2 ? t->next_k : 0; \
     const int part = t->part;                                               \
-    ptrdiff_t a_at = 0, b_at = 0;                                           \
+    ptrdiff_t a_at = 0, b_at = 0, next_at = 0;                              \
     int64_t step = 0;                                                       \
     vf sum[4][V];                                                           \
     CI_R4(CI_G_CLEAR, V)                                                    \
@@ -86,14 +90,17 @@ CI_GEMV(3)
   *count = 0;
 }
 
+/* b_k of a panel from which on there are so many columns. */
+CI_INLINE ptrdiff_t CI_N(panel_row)(const ci_tile *t, int64_t left) {
+  return t->b_panel == 0 || left >= 2 * CI_VL ? t->b_k : (ptrdiff_t)ci_panel_row(left, 2 * CI_VL);
+}
+
 /* Row a by all columns. Panels of two whole vectors come in groups, block by block; what is left of the columns comes
  * alone, but a last single vector of many blocks with the panel before it: its chains alone would wait. */
 static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_panel) {
   const int64_t panel = 2 * CI_VL, group = t->k > 2 * t->block ? 1 : t->k > t->block ? 2 : 4;
   struct CI_N(gemv_args) g; /* filled field by field: what was written as a vector cannot be read at once in parts */
   g.a_k = t->a_k;
-  g.b_k = t->b_k;
-  g.b_panel = b_panel;
   for (int64_t first = 0, columns; first < t->n; first += columns) {
     const int64_t left = t->n - first;
     const bool three = CI_LARGE && group == 1 && left > panel && left <= panel + CI_VL, whole = left >= panel && !three;
@@ -103,12 +110,16 @@ static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_p
     const int64_t vectors = whole ? 2 : (columns + CI_VL - 1) / CI_VL;
     int count = 0;
     g.part = whole ? CI_VL : (int)((left - 1) % CI_VL + 1);
+    g.b_k = CI_N(panel_row)(t, left);
+    if (vectors == 3) g.next_k = CI_N(panel_row)(t, left - panel);
+    if (vectors == 3) g.next_block = t->block * g.next_k;
     for (int64_t k = 0; k < t->k; k += t->block) {
       for (int64_t p = 0; p < panels; p++) {
         struct CI_N(stream) *stream = &g.s[count];
         g.steps[count++] = t->k - k < t->block ? t->k - k : t->block;
         stream->a = a + k * t->a_k;
-        stream->b = t->b + (first / panel + p) * b_panel + k * t->b_k;
+        stream->b = t->b + (first / panel + p) * b_panel + k * g.b_k;
+        if (vectors == 3 && count == 1) g.next = t->b + (first / panel + 1) * b_panel + k * g.next_k;
         stream->c = c + first + p * panel;
         stream->add = t->add || k > 0;
         if (count == 4) CI_N(gemv_flush)(&g, &count, vectors);

@@ -93,9 +93,18 @@ static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N
   }
 }
 
-/* Where a column of b begins; `panel` is t->b_panel, or a panel's width where panels follow each other. */
-CI_INLINE const float *CI_N(column)(const ci_tile *t, ptrdiff_t panel, int64_t column) {
-  return t->b + column / (2 * CI_VL) * panel + column % (2 * CI_VL);
+/* Where a column of b begins at row k; `panel` is t->b_panel, or a panel's width where panels follow each other. */
+CI_INLINE const float *CI_N(column)(const ci_tile *t, ptrdiff_t panel, int64_t column, int64_t k) {
+  const int64_t inside = column % (2 * CI_VL);
+  return t->b + column / (2 * CI_VL) * panel + inside + k * CI_N(panel_row)(t, t->n - column + inside);
+}
+
+static void CI_N(at_column)(struct CI_N(tile_args) * s, const ci_tile *t, ptrdiff_t panel, int64_t column, int64_t k) {
+  const int64_t left = t->n - column + column % (2 * CI_VL);
+  s->b = CI_N(column)(t, panel, column, k);
+  s->b_k = CI_N(panel_row)(t, left);
+  s->next_k = CI_N(panel_row)(t, left - 2 * CI_VL);
+  s->b_panel = left > 2 * CI_VL ? panel + k * (s->next_k - s->b_k) : 0;
 }
 
 /* A block of a, its rows apart by what is no power of two: large matrices would have them in few sets of the caches. */
@@ -131,7 +140,7 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
   enum { quads = 0 };
 #endif
   for (int64_t k = 0; k < t->k; k += t->block) {
-    struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .b_panel = panel, .c_row = t->c_row};
+    struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .c_row = t->c_row};
     s.k = t->k - k < t->block ? t->k - k : t->block;
     s.add = t->add || k > 0;
     s.far = m * t->n >= CI_FAR;
@@ -144,16 +153,15 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
       const bool odd = CI_MANY_REGISTERS && widest < 4 && vectors == 3;
       const int64_t width = odd ? 3 : CI_N(width_of)(vectors, widest);
       vectors -= width;
-      s.b = CI_N(column)(t, panel, column) + k * t->b_k;
+      CI_N(at_column)(&s, t, panel, column, k);
       s.c = c + column;
       s.part = vectors + quads > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
       column += width * CI_VL;
-      s.ahead =
-          (const char *)(CI_N(column)(t, panel, column) + k * t->b_k); /* of the last columns, what follows them */
+      s.ahead = (const char *)CI_N(column)(t, panel, column, k); /* of the last columns, what follows them */
       CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
 #if CI_QUADS && CI_LARGE
-    s.b = CI_N(column)(t, panel, column) + k * t->b_k;
+    CI_N(at_column)(&s, t, panel, column, k);
     s.c = c + column;
     s.part = (int)(t->n - column);
     s.ahead_step = 0;
@@ -165,15 +173,15 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
 #if CI_LARGE
 /* Few columns and several blocks: everything inside the kernel. */
 CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
-  struct CI_N(tile_args) s = {
-      .a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row, .k = t->k, .block = t->block, .add = t->add};
+  struct CI_N(tile_args)
+      s = {.a_row = t->a_row, .a_k = t->a_k, .c_row = t->c_row, .k = t->k, .block = t->block, .add = t->add};
   s.ahead = (const char *)t->b; /* nothing is fetched ahead, but a null pointer takes no step */
   int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
   while (vectors > 0) {
     const int64_t width = CI_N(width_of)(vectors, 2);
     vectors -= width;
     s.a = t->a;
-    s.b = CI_N(column)(t, panel, column);
+    CI_N(at_column)(&s, t, panel, column, 0);
     s.c = t->c + column;
     s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
     column += width * CI_VL;
@@ -247,20 +255,6 @@ static void CI_N(columns)(const ci_tile *t) {
   }
 }
 
-static void CI_N(scale_add)(float *y, float alpha, float beta, const float *c, ptrdiff_t c_step, int64_t n) {
-  const vf va = v_set(alpha), vb = v_set(beta);
-  for (int64_t i = 0; i < n; i += CI_VL) {
-    const int part = n - i < CI_VL ? (int)(n - i) : CI_VL;
-    vf x = v_load_part(y + i, part, 0.0f);
-    if (alpha != 1.0f) x = v_mul(va, x);
-    if (c != NULL) {
-      const vf added = c_step == 0 ? v_set(*c) : v_load_part(c + i, part, 0.0f);
-      x = beta == 1.0f ? v_add(x, added) : v_fma(vb, added, x);
-    }
-    v_store_part(y + i, part, x);
-  }
-}
-
 /* The loops below share one shape: whole vectors, then the rest in part. */
 #define CI_EACH(n, BODY)                 \
   int64_t i = 0;                         \
@@ -273,6 +267,38 @@ static void CI_N(scale_add)(float *y, float alpha, float beta, const float *c, p
   }
 #define CI_LOAD_PART(p) v_load_part(p, part, 0.0f)
 #define CI_STORE_PART(p, x) v_store_part(p, part, x)
+
+#define CI_F_ADDED(get, put)                                  \
+  {                                                           \
+    const vf sum = v_add(get(x + i), get(c + i));             \
+    put(y + i, clamps ? CI_N(clamped)(sum, low, high) : sum); \
+  }
+#define CI_F_WHOLE(get, put)                                      \
+  {                                                               \
+    vf sum = get(x + i);                                          \
+    if (scales) sum = v_mul(alpha, sum);                          \
+    if (c != NULL) {                                              \
+      const vf added = t->c_step == 0 ? v_set(*c) : get(c + i);   \
+      sum = weighs ? v_fma(beta, added, sum) : v_add(sum, added); \
+    }                                                             \
+    put(y + i, clamps ? CI_N(clamped)(sum, low, high) : sum);     \
+  }
+static void CI_N(finish)(const ci_finish *t) {
+  const vf alpha = v_set(t->alpha), beta = v_set(t->beta), low = v_set(t->low), high = v_set(t->high);
+  const bool scales = t->alpha != 1.0f, weighs = t->beta != 1.0f, clamps = t->clamps;
+  const bool adds = CI_LARGE && t->c != NULL && !scales && !weighs && t->c_step == 1; /* what most networks do */
+  for (int64_t r = 0; r < t->rows; r++) {
+    const float *x = t->x + r * t->x_row, *c = t->c == NULL ? NULL : t->c + r * t->c_row;
+    float *y = t->y + r * t->y_row;
+    if (adds) {
+      CI_EACH(t->n, CI_F_ADDED)
+    } else {
+      CI_EACH(t->n, CI_F_WHOLE)
+    }
+  }
+}
+#undef CI_F_ADDED
+#undef CI_F_WHOLE
 
 static void CI_N(add)(float *y, const float *x, int64_t n) {
 #define CI_BODY(get, put) put(y + i, v_add(get(y + i), get(x + i)));
@@ -359,7 +385,7 @@ static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int
 }
 
 static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpose),
-                                                      .scale_add = CI_N(scale_add),
+                                                      .finish = CI_N(finish),
                                                       .add = CI_N(add),
                                                       .multiply_add = CI_N(multiply_add),
 #if CI_HAS_PRODUCTS

@@ -20,9 +20,9 @@
 #define CI_PIXELS(R, V)                                                            \
   static void CI_N(pixels_##R##x##V)(const struct CI_N(tile_args) *t, const ci_conv_pixels *e) { \
     enum { vectors = V };                                                          \
-    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, b_panel = 0, ahead_step = t->ahead_step; \
+    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, next_k = 0, ahead_step = t->ahead_step; \
     const char *ahead = t->ahead;                                                  \
-    const float *b = t->b, *row[(R + 2) / 3];                                      \
+    const float *b = t->b, *next = b, *row[(R + 2) / 3];                           \
     const float *bias = e->bias, *added = e->after.added;                          \
     const vf low = v_set(e->after.low), high = v_set(e->after.high);               \
     const int part = t->part;                                                      \

@@ -9,7 +9,7 @@
 struct CI_N(tile_args) {
   const float *a, *b;
   float *c;
-  ptrdiff_t a_row, a_k, b_k, b_panel, c_row;
+  ptrdiff_t a_row, a_k, b_k, b_panel, next_k, c_row; /* next_k: b_k of the next panel, which three or four vectors read */
   int64_t k, block;
   const char *ahead; /* what the next tiles read, fetched meanwhile: so many bytes a step */
   ptrdiff_t ahead_step;
@@ -22,7 +22,7 @@ struct CI_N(tile_args) {
   if ((r) % 3 == 0) row[(r) / 3] = t->a + (r) * a_row;   \
   CI_V##V(CI_T_ZERO, r)
 #define CI_T_ZERO(r, v) sum[r][v] = v_set(0.0f);
-#define CI_T_B(v) (b + (v) / 2 * b_panel + (v) % 2 * CI_VL)
+#define CI_T_B(v) (((v) < 2 ? b : next) + (v) % 2 * CI_VL)
 #define CI_T_LOAD(last, v) w[v] = (v) == (last) ? v_load_part(CI_T_B(v), part, 0.0f) : v_load(CI_T_B(v));
 #define CI_T_STEP(r, V)                                     \
   {                                                         \
@@ -42,6 +42,7 @@ struct CI_N(tile_args) {
     CI_R##R(CI_T_STEP, V)                  \
     CI_R##R(CI_T_NEXT, V)                  \
     b += b_k;                              \
+    next += next_k;                        \
   }
 #define CI_T_OUT(r, V)                       \
   {                                          \
@@ -62,9 +63,9 @@ struct CI_N(tile_args) {
 
 #define CI_TILE(R, V)                                                    \
   static void CI_N(tile_##R##x##V)(const struct CI_N(tile_args) *t) {    \
-    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, b_panel = t->b_panel, ahead_step = t->ahead_step; \
+    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, next_k = t->next_k, ahead_step = t->ahead_step; \
     const char *ahead = t->ahead; \
-    const float *b = t->b, *row[(R + 2) / 3];                            \
+    const float *b = t->b, *next = b + t->b_panel, *row[(R + 2) / 3];    \
     const int part = t->part;                                            \
     vf sum[R][V];                                                        \
     CI_R##R(CI_T_ROW, V)                                                 \
@@ -101,9 +102,9 @@ struct CI_N(tile_args) {
 
 #define CI_BLOCKS(R, V)                                                  \
   static void CI_N(blocks_##R##x##V)(const struct CI_N(tile_args) *t) {  \
-    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, b_panel = t->b_panel, ahead_step = t->ahead_step; \
+    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, next_k = t->next_k, ahead_step = t->ahead_step; \
     const char *ahead = t->ahead; \
-    const float *b = t->b, *row[(R + 2) / 3];                            \
+    const float *b = t->b, *next = b + t->b_panel, *row[(R + 2) / 3];    \
     const int part = t->part;                                            \
     vf sum[R][V], total[R][V];                                           \
     CI_R##R(CI_T_ROW, V)                                                 \

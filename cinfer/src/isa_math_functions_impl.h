@@ -27,10 +27,10 @@
 #define v_step CI_N(v_step)
 #endif
 
-/* One copy each in portable code, which has many calls of them; inline where vectors make them worth it. Of what
- * software multiplies and adds, small code has one copy too. */
+/* One copy each in portable code, which has many calls of them, and in small code; inline where vectors make them worth
+ * it. */
 #undef CI_V_FUNCTION
-#if CI_VL == 1 || (defined(CI_VEC_SIMD128) && defined(CI_SMALL))
+#if CI_VL == 1 || defined(CI_SMALL)
 #define CI_V_FUNCTION CI_OUTLINE
 #else
 #define CI_V_FUNCTION CI_INLINE

@@ -126,7 +126,10 @@ static void conv_nd_gather(const ci_conv_nd_job *job, char *to, const ci_conv_nd
 
 static void conv_nd_add_bias(const ci_conv_nd *p, const ci_kernel *k, char *y, const char *bias, int64_t n) {
   if (p->dtype == CI_FLOAT) {
-    k->isa->linear->scale_add((float *)(void *)y, 1.0f, 1.0f, (const float *)(const void *)bias, 0, n);
+    float *const to = (float *)(void *)y;
+    const ci_finish added = {
+        .y = to, .x = to, .c = (const float *)(const void *)bias, .rows = 1, .n = n, .alpha = 1.0f, .beta = 1.0f};
+    k->isa->linear->finish(&added);
   } else if (p->dtype == CI_DOUBLE) {
     const double b = *(const double *)(const void *)bias;
     for (int64_t i = 0; i < n; i++) ((double *)(void *)y)[i] = ((double *)(void *)y)[i] + b;
@@ -498,8 +501,9 @@ ci_status ci_prepare_fused_conv(ci_kernel *k) {
   CI_TRY(ci_fused_prepare(k, 3, p->g.places, &program));
   const bool clamp = ci_fused_clamp(k, program, &p->clamp);
   const bool planes = p->depthwise && p->plane.used;
+  const bool fits = p->clamp.added == NULL || (!planes && p->clamp.added->count == k->out[0]->count);
   p->inside = p->lanes.offset != NULL || planes;
-  if (!clamp || !p->inside || (planes && p->clamp.added != NULL)) {
+  if (!clamp || !p->inside || !fits) {
     p->clamp = (ci_clamp){.added = NULL};
     p->program = program;
   }

@@ -21,7 +21,8 @@ CI_LOCAL ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width
 CI_LOCAL bool ci_fused_by_rows(ci_kernel *k, const ci_fused *program, int first_extra);
 
 typedef struct ci_clamp { /* y = y + added, then y = min(high, max(low, y)) + 0, as Relu and Clip do it */
-  const ci_value *added; /* of the result's shape, or NULL */
+  const ci_value *added; /* NULL: nothing */
+  ptrdiff_t row, col;    /* of added, floats from one to the next beside the result's; 0: there is one for all */
   bool clamps;
   float low, high;
 } ci_clamp;

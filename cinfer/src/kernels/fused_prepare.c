@@ -359,12 +359,16 @@ bool ci_fused_clamp(const ci_kernel *k, const ci_fused *f, ci_clamp *clamp) {
   const struct ci_isa_math *math = k->isa->math;
   const fused_step *step = f->step, *end = f->step + f->steps;
   int value = 0; /* where the result so far is */
-  *clamp = (ci_clamp){NULL, false, -INFINITY, INFINITY};
+  *clamp = (ci_clamp){.low = -INFINITY, .high = INFINITY};
   if (step->kind == FUSED_BINARY && step->fn.binary == math->binary[CI_MATH_add] && step->scalar == CI_NO_SCALAR) {
     const int other = step->from[0] == value ? step->from[1] : step->from[0];
     if (step->from[0] != value && step->from[1] != value) return false;
-    if (other <= 0 || other >= f->inputs || f->in[other]->count != f->in[0]->count) return false;
+    if (other <= 0 || other >= f->inputs) return false;
+    const bool whole = f->in[other]->count == f->in[0]->count;
+    if (!whole && !f->by_tiles) return false;
     clamp->added = f->in[other];
+    clamp->row = whole ? (ptrdiff_t)f->width : f->row[other];
+    clamp->col = whole ? 1 : f->col[other];
     value = FUSED_REGISTER + step++->to;
   }
   if (step < end && step->kind == FUSED_UNARY && step->from[0] == value) {

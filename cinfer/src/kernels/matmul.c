@@ -10,7 +10,10 @@ enum {
   MATMUL_PANEL = 64, /* columns that a thread takes at least: whole panels of every instruction set */
   MATMUL_FEW_ROWS = 16,
   MATMUL_TILE_ROWS = CI_SWEEP_ROWS, /* rows and elements of the result that are finished while they are in the cache */
-  MATMUL_TILE = 1 << 16
+  MATMUL_TILE = 1 << 16,
+  MATMUL_ROOM = 1024, /* numbers, on the stack, of at least so many rows that are whole vectors, */
+  MATMUL_SEVERAL = 4,
+  MATMUL_NARROW = 64 /* which have no more of them each */
 };
 #define MATMUL_PART_WORK 131072 /* multiplications that are worth a thread */
 
@@ -24,17 +27,19 @@ struct matmul {
   bool b_panels; /* b is packed in panels (product.h), by the model or in scratch */
   bool direct; /* one small matrix whose operands are read in place: nothing but `whole` has to be computed */
   ci_matmul_part whole; /* but for the addresses of a, c and a b that is not b_packed */
-  bool scales; /* Gemm's alpha or c */
-  const ci_fused *epilogue; /* of a fused product, or NULL */
+  const ci_fused *epilogue; /* of a fused product, or NULL: there is none, or `finish` is what it does */
   bool by_matrices; /* threads take whole matrices of a batch */
   bool by_columns; /* threads take panels of columns instead of rows */
   int64_t grain; /* rows, panels or matrices a part */
   int batch_rank; /* 0: at most one matrix */
   int64_t batch_dims[CI_MAX_RANK];
   ptrdiff_t a_step[CI_MAX_RANK], b_step[CI_MAX_RANK]; /* elements from one matrix to the next of an axis */
-  double alpha, beta; /* Gemm */
-  bool adds_c;
+  double alpha, beta; /* Gemm: y = beta * c + alpha * y */
+  const ci_value *c; /* or NULL; for each row and column of the result c_row and c_col further */
   ptrdiff_t c_row, c_col;
+  ci_clamp clamp; /* of a program that is no more than that; its `added` is c then */
+  bool finishes; /* the product alone is not all */
+  int64_t padded; /* columns up to whole vectors, if few and b has zeros for them; 0: not */
 };
 
 typedef struct matmul_job { /* one matrix being computed */
@@ -59,30 +64,77 @@ MATMUL_SCALE_ADD(double, double)
 MATMUL_SCALE_ADD(uint32_t, uint32)
 MATMUL_SCALE_ADD(uint64_t, uint64)
 
-/* Columns from `column` on of a row of the whole result, which lie at y. */
-static void matmul_scale_row(const ci_kernel *k, void *y, int64_t row, int64_t column, int64_t n) {
+/* A part of the result of which x, or what lies in y, is the product, c what is added. */
+static void matmul_finish_float(const ci_kernel *k, const ci_matmul_part *part, const ci_operand *x, const void *c) {
   const struct matmul *p = k->private_memory;
-  const char *c = p->adds_c ? (const char *)k->in[2]->data : NULL;
-  if (c != NULL) c += (size_t)(row * p->c_row + column * p->c_col) * p->item;
-  switch (p->product.dtype) {
-    case CI_FLOAT: k->isa->linear->scale_add(y, (float)p->alpha, (float)p->beta, (const void *)c, p->c_col, n); break;
-    case CI_DOUBLE: matmul_scale_add_double(y, p->alpha, p->beta, (const void *)c, p->c_col, n); break;
-    case CI_INT32:
-    case CI_UINT32:
-      matmul_scale_add_uint32(y, (uint32_t)(int64_t)p->alpha, (uint32_t)(int64_t)p->beta, (const void *)c, p->c_col, n);
-      break;
-    default:
-      matmul_scale_add_uint64(y, (uint64_t)(int64_t)p->alpha, (uint64_t)(int64_t)p->beta, (const void *)c, p->c_col, n);
-      break;
+  const ci_finish finish = {.y = part->c,
+                            .x = x == NULL ? part->c : x->data,
+                            .c = c,
+                            .y_row = part->c_row,
+                            .x_row = x == NULL ? part->c_row : x->row,
+                            .c_row = p->c_row,
+                            .c_step = p->c_col,
+                            .rows = part->m,
+                            .n = part->n,
+                            .alpha = (float)p->alpha,
+                            .beta = (float)p->beta,
+                            .low = p->clamp.low,
+                            .high = p->clamp.high,
+                            .clamps = p->clamp.clamps};
+  k->isa->linear->finish(&finish);
+}
+
+static void matmul_finish_plain(const struct matmul *p, const ci_matmul_part *part, const char *c) {
+  for (int64_t i = 0; i < part->m; i++) {
+    void *y = (char *)part->c + (size_t)(i * part->c_row) * p->item;
+    const void *added = c == NULL ? NULL : c + (size_t)(i * p->c_row) * p->item;
+    switch (p->product.dtype) {
+      case CI_DOUBLE: matmul_scale_add_double(y, p->alpha, p->beta, added, p->c_col, part->n); break;
+      case CI_INT32:
+      case CI_UINT32:
+        matmul_scale_add_uint32(y, (uint32_t)(int64_t)p->alpha, (uint32_t)(int64_t)p->beta, added, p->c_col, part->n);
+        break;
+      default:
+        matmul_scale_add_uint64(y, (uint64_t)(int64_t)p->alpha, (uint64_t)(int64_t)p->beta, added, p->c_col, part->n);
+        break;
+    }
+  }
+}
+
+/* What is added to the result from (row, column) on. */
+static const char *matmul_added(const struct matmul *p, int64_t row, int64_t column) {
+  return p->c == NULL ? NULL : (const char *)p->c->data + (size_t)(row * p->c_row + column * p->c_col) * p->item;
+}
+
+/* Rows of few columns are made aside as whole vectors: what is written in part cannot be read again at once. */
+static void matmul_padded(const ci_kernel *k, const ci_matmul_part *part, int64_t row) {
+  const struct matmul *p = k->private_memory;
+  const int64_t most = MATMUL_ROOM / p->padded;
+  float room[MATMUL_ROOM];
+  const ci_operand aside = {room, (ptrdiff_t)p->padded, 1};
+  ci_matmul_part some = *part;
+  for (int64_t r = 0; r < part->m; r += most) {
+    some.a.data = (const float *)part->a.data + r * part->a.row;
+    some.m = part->m - r < most ? part->m - r : most;
+    some.n = some.c_row = (ptrdiff_t)p->padded;
+    some.c = room;
+    ci_matmul_compute(&p->product, k->isa, &some);
+    some.n = part->n;
+    some.c_row = part->c_row;
+    some.c = (float *)part->c + r * part->c_row;
+    matmul_finish_float(k, &some, &aside, matmul_added(p, row + r, 0));
   }
 }
 
 /* A part of the result, from (row, column) on. */
 static void matmul_compute(const ci_kernel *k, const ci_matmul_part *part, int64_t row, int64_t column) {
   const struct matmul *p = k->private_memory;
-  ci_matmul_compute(&p->product, k->isa, part);
-  for (int64_t i = 0; p->scales && i < part->m; i++) {
-    matmul_scale_row(k, (char *)part->c + (size_t)(i * p->product.n) * p->item, row + i, column, part->n);
+  if (p->finishes && p->padded > 0 && part->n == p->product.n && part->m >= MATMUL_SEVERAL) {
+    matmul_padded(k, part, row);
+  } else {
+    ci_matmul_compute(&p->product, k->isa, part);
+    if (p->finishes && p->product.dtype == CI_FLOAT) matmul_finish_float(k, part, NULL, matmul_added(p, row, column));
+    else if (p->finishes) matmul_finish_plain(p, part, matmul_added(p, row, column));
   }
   if (p->epilogue != NULL) ci_fused_rows(p->epilogue, part->c, part->c_row, row, column, part->m, part->n);
 }
@@ -116,7 +168,7 @@ static int64_t matmul_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* A part, in tiles small enough to be finished in the cache. */
 static void matmul_part(const matmul_job *job, const matmul_place *at) {
-  const bool finishes = job->p->scales || job->p->epilogue != NULL;
+  const bool finishes = job->p->finishes || job->p->epilogue != NULL;
   if (!finishes || at->rows * at->columns <= MATMUL_TILE) {
     matmul_tile(job, at);
     return;
@@ -268,17 +320,23 @@ static void matmul_may_refit(ci_kernel *k, const struct matmul *p, const ci_valu
   if (c != NULL && c->rank == 2 && c->dims[0] == p->m) k->row_inputs |= 1 << 2;
 }
 
+static int64_t matmul_padding(const struct ci_isa *isa, int64_t n) {
+  const int64_t panel = isa->linear->panel, more = n % panel, width = n - more + ci_panel_row(more, panel);
+  return more > 0 && width > n && width <= MATMUL_NARROW && width % isa->linear->lanes == 0 ? width : 0;
+}
+
 /* What follows from the sizes: the rule, copies, threads. */
 static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth) {
   ci_matmul_rule(&p->product, k->in[0]->dtype, n, depth);
   p->item = ci_dtype_size(k->in[0]->dtype);
-  p->scales = p->adds_c || p->alpha != 1.0;
+  p->finishes = p->c != NULL || p->alpha != 1.0;
   if (p->batches == 0) return; /* the other sizes may be anything */
   const ci_matmul *rule = &p->product;
   const size_t in_order = ci_matmul_b_bytes(rule, p->b_row, p->b_col), panels = ci_matmul_panel_bytes(rule, k->isa);
   const bool one = k->in[1]->rank <= 2; /* one b for all matrices */
   p->b_packed = one ? ci_matmul_constant(rule, k, 1, (ci_operand){NULL, p->b_row, p->b_col}) : NULL;
   p->b_panels = panels > 0 && (p->b_packed != NULL || in_order > 0);
+  p->padded = p->b_panels ? matmul_padding(k->isa, n) : 0;
   p->b_bytes = p->b_packed != NULL ? 0 : ci_round_up(p->b_panels ? panels : in_order, 64);
   p->whole = (ci_matmul_part){.a = {NULL, p->a_row, p->a_col},
                               .b = {NULL, p->b_row, p->b_col},
@@ -363,7 +421,7 @@ static ci_status matmul_gemm_c(ci_kernel *k, struct matmul *p, int64_t n) {
                      ci_k_describe(c, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->m,
                      (long long)n);
   }
-  p->adds_c = p->beta != 0.0;
+  p->c = p->beta != 0.0 ? c : NULL;
   p->c_row = rows == 1 ? 0 : (ptrdiff_t)columns;
   p->c_col = columns == 1 ? 0 : 1;
   return CI_OK;
@@ -413,11 +471,25 @@ ci_status ci_prepare_gemm(ci_kernel *k) {
 
 /* ---- products with a program behind them (fused.h) ---- */
 
+/* What a product does with its result while it is there instead of running a program. */
+static void matmul_take(struct matmul *p, const ci_clamp *clamp) {
+  p->clamp = *clamp;
+  p->finishes = true;
+  p->epilogue = NULL;
+  if (clamp->added == NULL) return;
+  p->c = clamp->added;
+  p->c_row = clamp->row;
+  p->c_col = clamp->col;
+  p->beta = 1.0;
+}
+
 static ci_status matmul_fused(ci_kernel *k, const char *op, ci_status (*prepare)(ci_kernel *k), int first_extra) {
   CI_TRY(ci_k_prepare_as(k, (ci_span){op, strlen(op)}, "nodes", prepare));
   struct matmul *p = k->private_memory;
+  ci_clamp clamp;
   CI_TRY(ci_fused_prepare(k, first_extra, p->product.n, &p->epilogue));
   if (!ci_fused_by_rows(k, p->epilogue, first_extra)) k->refit = NULL;
+  if (ci_fused_clamp(k, p->epilogue, &clamp) && (clamp.added == NULL || p->c == NULL)) matmul_take(p, &clamp);
   return CI_OK;
 }
 

@@ -84,7 +84,8 @@ enum { PRODUCT_FILL_COLUMNS = 128 };
 enum { PRODUCT_ROOM_ROWS = 256, PRODUCT_ROOM_COLUMNS = 256, PRODUCT_ROOM_STRIDE = 512 }; /* from which it pays */
 
 size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa) {
-  size_t bytes = ci_round_up((size_t)p->n, (size_t)isa->linear->panel) * sizeof(float);
+  const int64_t panel = isa->linear->panel, more = p->n % panel;
+  size_t bytes = (size_t)(p->n - more + (more > 0 ? ci_panel_row(more, panel) : 0)) * sizeof(float);
   if (p->dtype != CI_FLOAT || p->dots || !ci_mul_size(bytes, (uint64_t)p->k, &bytes)) return 0;
   return bytes;
 }
@@ -93,13 +94,13 @@ ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, c
   const int64_t panel = isa->linear->panel;
   float *to = copy;
   for (int64_t n = 0; n < p->n; n += panel, to += panel * p->k) {
-    const int64_t columns = product_at_most(panel, p->n - n);
+    const int64_t columns = product_at_most(panel, p->n - n), row = ci_panel_row(columns, panel);
     const float *from = (const float *)b.data + n * b.col;
-    if (columns < panel) memset(to, 0, (size_t)(panel * p->k) * sizeof *to);
+    if (columns < row) memset(to, 0, (size_t)(row * p->k) * sizeof *to);
     if (b.col == 1) {
-      for (int64_t k = 0; k < p->k; k++) memcpy(to + k * panel, from + k * b.row, (size_t)columns * sizeof *to);
+      for (int64_t k = 0; k < p->k; k++) memcpy(to + k * row, from + k * b.row, (size_t)columns * sizeof *to);
     } else {
-      isa->linear->transpose(to, (ptrdiff_t)panel, from, b.col, columns, p->k);
+      isa->linear->transpose(to, (ptrdiff_t)row, from, b.col, columns, p->k);
     }
   }
   return (ci_operand){copy, (ptrdiff_t)panel, 1};

@@ -27,7 +27,7 @@ CI_LOCAL ci_operand ci_matmul_pack_a(const ci_matmul *p, int64_t m, ci_operand a
 CI_LOCAL ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy);
 
 /* b as the column form reads it fastest: panels of isa->linear->panel columns, one after the other, of which the last
- * may hold fewer; b.row or b.col is 1. 0 bytes: there is no such order for this product. */
+ * may hold fewer, in rows of ci_panel_row; b.row or b.col is 1. 0 bytes: there is no such order for this product. */
 CI_LOCAL size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa);
 CI_LOCAL ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy);
 /* In prepare: the matrix b of input i, its data aside, in memory of the model: in panels, or for the dot form. NULL: no
