@@ -116,13 +116,16 @@ static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *room) {
 
 #if CI_QUADS && CI_LARGE
 static bool CI_N(ends_in_quads)(const ci_tile *t, int64_t m) {
-  return m >= CI_N(few_columns_rows) && t->b_panel != 0 && t->a_k == 1 && t->n > CI_VL && (t->n - 1) % CI_VL < 4;
+  const int64_t last = (t->n - 1) % CI_VL + 1;
+  const bool four = last == 4 || (last < 4 && t->b_panel != 0); /* floats of b that may be read */
+  return m >= CI_N(few_columns_rows) && (t->a_k == 1 || t->a_row == 1) && t->n > CI_VL && four;
 }
 
 /* The last one to four columns: where whole vectors of rows end, tiles go on. */
 static void CI_N(last_columns)(struct CI_N(tile_args) s, int64_t m) {
   for (; m >= CI_N(few_columns_rows); m -= CI_N(few_columns_rows)) {
-    CI_N(few_columns)(&s);
+    if (s.a_k == 1) CI_N(few_columns)(&s);
+    else CI_N(few_columns_turned)(&s);
     s.a += CI_N(few_columns_rows) * s.a_row;
     s.c += CI_N(few_columns_rows) * s.c_row;
   }

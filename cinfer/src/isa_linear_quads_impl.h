@@ -33,7 +33,7 @@ enum { CI_N(few_columns_rows) = 8 * CI_QUADS };
     v_quads_store(c, t->c_row, t->part, sum[q]);                                         \
   }
 
-/* Columns [0, part) of so many rows; b is packed, so that four of them can be read. */
+/* Columns [0, part) of so many rows; four of b can be read. */
 static void CI_N(few_columns)(const struct CI_N(tile_args) *t) {
   const ptrdiff_t a_row = t->a_row;
   const float *b = t->b, *a[8];
@@ -50,6 +50,22 @@ static void CI_N(few_columns)(const struct CI_N(tile_args) *t) {
   }
   CI_R8(CI_Q_OUT, 0)
 }
+
+#define CI_Q_CLEAR(q, unused) sum[q] = v_set(0.0f);
+#define CI_Q_TURNED(q, unused) sum[q] = v_fma(v_quads_of(a + (q) * CI_QUADS), w, sum[q]);
+/* The same where a is turned: its rows lie side by side. */
+static void CI_N(few_columns_turned)(const struct CI_N(tile_args) *t) {
+  const float *a = t->a, *b = t->b;
+  vf sum[8];
+  CI_R8(CI_Q_CLEAR, 0)
+  for (int64_t k = t->k; k > 0; k--, a += t->a_k, b += t->b_k) {
+    const vf w = v_quad(b);
+    CI_R8(CI_Q_TURNED, 0)
+  }
+  CI_R8(CI_Q_OUT, 0)
+}
+#undef CI_Q_CLEAR
+#undef CI_Q_TURNED
 #undef CI_Q_START
 #undef CI_Q_W
 #undef CI_Q_STEP

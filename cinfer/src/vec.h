@@ -17,7 +17,7 @@
  *                  every second number from p on
  *   CI_QUADS   fours of lanes of a vector, 0 where these are missing: v_quad(p) four numbers in each four of lanes,
  *              v_quads(p, row) those at p + i * row, v_quads_part and v_quads_store the first n of each,
- *              v_pick(v, i) lane i of each four in all of it
+ *              v_quads_of(p) number i at p in all of the i-th four, v_pick(v, i) lane i of each four in all of it
  *   v_behind(a)   0, then the lanes of a but the last
  *   vd CI_VL doubles: vd_zero() vd_store(p, v), vd_add(v, a) adds a float to each
  *   v_turn(v)   CI_VL vectors become the columns that they were

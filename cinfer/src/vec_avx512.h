@@ -54,6 +54,10 @@ CI_INLINE vf v_load_part(const float *p, int n, float fill) {
 CI_INLINE void v_store_part(float *p, int n, vf v) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), v); }
 
 #define CI_QUADS 4
+CI_INLINE vf v_quads_of(const float *p) {
+  const __m512i each = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
+  return _mm512_permutevar_ps(_mm512_broadcast_f32x4(_mm_loadu_ps(p)), each);
+}
 CI_INLINE vf v_quad(const float *p) { return _mm512_broadcast_f32x4(_mm_loadu_ps(p)); }
 #define CI_AVX512_PAIR(a, b) _mm256_insertf128_ps(_mm256_castps128_ps256(a), b, 1)
 #define CI_AVX512_FEW(p) _mm_maskz_loadu_ps((__mmask8)((1u << n) - 1u), p)

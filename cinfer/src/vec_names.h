@@ -63,6 +63,7 @@
 #define v_turn CI_N(v_turn)
 #define v_quad CI_N(v_quad)
 #define v_quads CI_N(v_quads)
+#define v_quads_of CI_N(v_quads_of)
 #define v_quads_part CI_N(v_quads_part)
 #define v_quads_store CI_N(v_quads_store)
 #define v_abs CI_N(v_abs)
