@@ -126,17 +126,33 @@ def test_the_ratchet_fails_for_a_slower_operator_and_for_no_other(tmp_path: Path
 
     run("--update")
     stored = json.loads(table.read_text())
-    assert set(stored["ratios"]) == {"Relu 1M", "Add 1M"}
-    stored["ratios"] = {"Relu 1M": 100.0, "Add 1M": 100.0}
+    (cpu,) = stored
+    assert set(stored[cpu]["ratios"]) == {"Relu 1M", "Add 1M"}
+    stored[cpu]["ratios"] = {"Relu 1M": 100.0, "Add 1M": 100.0}
     table.write_text(json.dumps(stored))
     run()
-    stored["ratios"]["Relu 1M"] = 1e-3
+    stored[cpu]["ratios"]["Relu 1M"] = 1e-3
     table.write_text(json.dumps(stored))
     with pytest.raises(SystemExit, match=r"Relu 1M: .* was 0\.00$"):
         run()
-    table.write_text(json.dumps(stored | {"cpu": "another"}))
+    table.write_text(json.dumps({"another": stored[cpu]}))
     with pytest.raises(SystemExit, match="is of another"):
         run()
+    run("--update")
+    assert set(json.loads(table.read_text())) == {"another", cpu}
+
+
+def test_a_table_names_processors_whole_or_by_how_they_begin() -> None:
+    stored = {"A, family 25 model 17": 1, "A, family 26": 1}
+    assert operators.entry_of("A, family 25 model 17", stored) == "A, family 25 model 17"
+    assert operators.entry_of("A, family 26 model 2", stored) == "A, family 26"
+    assert operators.entry_of("A, family 25 model 1", stored) == "A, family 25 model 1"
+
+
+def test_processors_of_one_name_are_told_apart() -> None:
+    info = "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n"
+    assert report.processor(info + "\nmodel\t: 1\n") == "AMD EPYC, family 25 model 17"
+    assert report.processor("processor\t: 0\nBogoMIPS\t: 50.00\n") == ""
 
 
 def test_a_name_of_a_large_case_is_not_that_of_an_operator() -> None:

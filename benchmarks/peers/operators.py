@@ -8,7 +8,7 @@ The table, operator_times.json, holds for each operator the ratio of cinfer's ti
 Runtime's: of the standard's first case of each operator (small tensors: mostly the cost of a call),
 and of larger tensors for the operators that networks spend their time in. A ratio that is larger
 than the stored one by more than noise is measured again, longer, and counts when it stays so.
-A table belongs to a processor: it is only compared on the one that it names.
+Ratios belong to a processor: the table has those of several, and fails on one that it lacks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -249,6 +249,11 @@ def measured(only: set[str], large: bool, seconds: float) -> Iterator[tuple[str,
         yield name, ratio, ratio(seconds)
 
 
+def entry_of(cpu: str, stored: Mapping[str, object]) -> str:
+    """The name under which a table has a processor: its own, or the beginning of it."""
+    return next((name for name in stored if cpu.startswith(name)), cpu)
+
+
 def slower(stored: float, first: float, again: Ratio, seconds: float) -> float | None:
     """The ratio if it stays above the stored one by more than noise, else None."""
     least = first
@@ -270,11 +275,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--table", type=Path, default=TABLE)
     chosen = parser.parse_args(arguments)
-    cpu = machine()["cpu"]
-    stored = json.loads(chosen.table.read_text()) if chosen.table.exists() else {"ratios": {}}
-    if stored.get("cpu", cpu) != cpu and not chosen.update:
-        sys.exit(f"{chosen.table.name} is of {stored['cpu']}, this is {cpu}: --table names another")
-    ratios: dict[str, float] = stored["ratios"] if stored.get("cpu") == cpu else {}
+    stored = json.loads(chosen.table.read_text()) if chosen.table.exists() else {}
+    cpu = entry_of(machine()["cpu"], stored)
+    if stored and cpu not in stored and not chosen.update:
+        sys.exit(f"{chosen.table.name} is of {'; '.join(stored)}, this is {cpu}: --update adds it")
+    ratios: dict[str, float] = stored.get(cpu, {}).get("ratios", {})
     worse = []
     only = {op for op in chosen.only.split(",") if op}
     for name, again, ratio in measured(only, chosen.large, chosen.seconds):
@@ -285,8 +290,8 @@ def main(arguments: list[str] | None = None) -> None:
         if before is None or ratio * NOISE < before:
             ratios[name] = round(ratio, 3)
     if chosen.update:
-        made = {"cpu": cpu, "onnxruntime": machine()["onnxruntime"], "ratios": ratios}
-        chosen.table.write_text(json.dumps(made, indent=1) + "\n")
+        made = {"onnxruntime": machine()["onnxruntime"], "ratios": ratios}
+        chosen.table.write_text(json.dumps(stored | {cpu: made}, indent=1) + "\n")
     if worse:
         sys.exit("slower than stored:\n" + "\n".join(worse))
 

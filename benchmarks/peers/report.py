@@ -42,15 +42,28 @@ SHORT = {
 }
 
 
+_NUMBERS = (
+    ("family", "cpu family"),
+    ("model", "model"),
+)  # as they are called, and in /proc/cpuinfo
+
+
+def processor(info: str) -> str:
+    """The first processor of /proc/cpuinfo, "AMD EPYC, family 25 model 17"; "" if it has no name.
+
+    Hosted machines say no more than "AMD EPYC" of processors that differ by a factor of two.
+    """
+    lines = (line.partition(":") for line in info.split("\n\n")[0].splitlines())
+    said = {key.strip(): value.strip() for key, _, value in lines}
+    numbers = [f"{word} {said[key]}" for word, key in _NUMBERS if key in said]
+    return ", ".join([x for x in (said.get("model name", ""), " ".join(numbers)) if x])
+
+
 def machine() -> dict[str, str]:
     """The machine and what is installed, by name."""
-    cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [
-            r.split(":")[1].strip() for r in info.read_text().splitlines() if "model name" in r
-        ]
-        cpu = names[0] if names else cpu
+    cpu = processor(info.read_text()) if info.exists() else ""
+    cpu = cpu or platform.processor() or platform.machine()
     found = {"cpu": cpu, "cores": str(os.cpu_count()), "system": platform.platform()}
     found["python"] = sys.version.split()[0]
     for name in PACKAGES:

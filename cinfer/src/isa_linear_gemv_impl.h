@@ -112,7 +112,7 @@ static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_p
     g.part = whole ? CI_VL : (int)((left - 1) % CI_VL + 1);
     g.b_k = CI_N(panel_row)(t, left);
     if (vectors == 3) g.next_k = CI_N(panel_row)(t, left - panel);
-    if (vectors == 3) g.next_block = t->block * g.next_k;
+    if (vectors == 3) g.next_block = (ptrdiff_t)t->block * g.next_k;
     for (int64_t k = 0; k < t->k; k += t->block) {
       for (int64_t p = 0; p < panels; p++) {
         struct CI_N(stream) *stream = &g.s[count];

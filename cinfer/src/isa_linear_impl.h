@@ -104,7 +104,7 @@ static void CI_N(at_column)(struct CI_N(tile_args) * s, const ci_tile *t, ptrdif
   s->b = CI_N(column)(t, panel, column, k);
   s->b_k = CI_N(panel_row)(t, left);
   s->next_k = CI_N(panel_row)(t, left - 2 * CI_VL);
-  s->b_panel = left > 2 * CI_VL ? panel + k * (s->next_k - s->b_k) : 0;
+  s->b_panel = left > 2 * CI_VL ? panel + (ptrdiff_t)k * (s->next_k - s->b_k) : 0;
 }
 
 /* A block of a, its rows apart by what is no power of two: large matrices would have them in few sets of the caches. */

@@ -11,9 +11,9 @@ enum {
   MATMUL_FEW_ROWS = 16,
   MATMUL_TILE_ROWS = CI_SWEEP_ROWS, /* rows and elements of the result that are finished while they are in the cache */
   MATMUL_TILE = 1 << 16,
-  MATMUL_ROOM = 1024, /* numbers, on the stack, of at least so many rows that are whole vectors, */
+  MATMUL_ROOM = 384, /* numbers, on the stack, of at least so many rows that are whole vectors, */
   MATMUL_SEVERAL = 4,
-  MATMUL_NARROW = 64 /* which have no more of them each */
+  MATMUL_NARROW = 48 /* which have no more of them each */
 };
 #define MATMUL_PART_WORK 131072 /* multiplications that are worth a thread */
 
@@ -27,7 +27,7 @@ struct matmul {
   bool b_panels; /* b is packed in panels (product.h), by the model or in scratch */
   bool direct; /* one small matrix whose operands are read in place: nothing but `whole` has to be computed */
   ci_matmul_part whole; /* but for the addresses of a, c and a b that is not b_packed */
-  const ci_fused *epilogue; /* of a fused product, or NULL: there is none, or `finish` is what it does */
+  const ci_fused *epilogue; /* of a fused product, or NULL: there is none, or `clamp` is all of it */
   bool by_matrices; /* threads take whole matrices of a batch */
   bool by_columns; /* threads take panels of columns instead of rows */
   int64_t grain; /* rows, panels or matrices a part */
