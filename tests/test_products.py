@@ -107,6 +107,12 @@ ADD_RELU = {"operands": [0, 1, 2], "ops": ["Add", "Relu"]}
         ((4, 3, 33, 40), (40, 70), (3, 33, 1)),
         ((4, 3, 33, 40), (3, 40, 70), (4, 1, 1, 70)),
         ((2, 1, 5, 7), (3, 7, 130), (5, 130)),
+        ((60, 20), (20, 10), (10,)),  # some rows at a time, in whole vectors
+        ((5, 20), (20, 13), (5, 13)),
+        ((2, 3, 9, 20), (20, 29), (1,)),
+        ((7, 40), (40, 30), (7, 1)),
+        ((40, 16), (16, 100), (100,)),  # the last columns are fewer than a vector
+        ((1, 1000), (1000, 36), (36,)),
     ],
 )
 def test_programs_behind_products_see_each_element_at_its_place(
@@ -114,6 +120,17 @@ def test_programs_behind_products_see_each_element_at_its_place(
 ) -> None:
     inputs = [numbers(*a), numbers(*b, seed=1), numbers(*extra, seed=2)]
     wanted = np.maximum(product("MatMul", inputs[:2]) + inputs[2], F(0))
+    check("FusedMatMul", inputs, wanted, ADD_RELU, "graphio")
+
+
+@pytest.mark.parametrize("columns", [10, 16, 36])
+@pytest.mark.parametrize("rows", [1, 3, 60])
+def test_what_is_no_number_goes_through_what_is_behind_a_product(rows: int, columns: int) -> None:
+    inputs = [numbers(rows, 20), numbers(20, columns, seed=1), numbers(columns, seed=2)]
+    inputs[2][:4] = np.nan, np.inf, -np.inf, -0.0
+    inputs[0][0] = 0.0
+    wanted = np.maximum(product("MatMul", inputs[:2]) + inputs[2], F(0)) + F(0)
+    assert np.isnan(wanted).any() and np.isposinf(wanted).any() and not np.signbit(wanted).any()
     check("FusedMatMul", inputs, wanted, ADD_RELU, "graphio")
 
 

@@ -108,11 +108,24 @@ def ort_c(folder: str, family: str, most: int) -> Call:
     return measured
 
 
+def hand_c(folder: str, family: str, most: int) -> Call:
+    """Layers written by hand, which know all sizes: what the arithmetic alone takes."""
+    client, x = native.client(), _values(family, most)[0]
+    job = native.dense_layers(f"{folder}/{family}.onnx", x)
+
+    def measured(size: int, _rows: Array = x) -> float:
+        client.client_dense_rows(job, size)
+        return native.seconds(client.client_dense_run, job, 1)[0]
+
+    return measured
+
+
 MAKERS: dict[str, Callable[[str, str, int], Call]] = {
     "cinfer, C": cinfer_c,
     "cinfer, Python": cinfer_python,
     "onnxruntime, C": ort_c,
     "onnxruntime, Python": ort_python,
+    "by hand, C": hand_c,
 }
 
 

@@ -163,6 +163,9 @@ dense_job *client_dense(const float *x, int rows) {
   return job;
 }
 
+/* As many of the rows as there were at first, or fewer. */
+void client_dense_rows(dense_job *job, int rows) { job->rows = rows; }
+
 static lanes *zeroed(size_t vectors) {
   lanes *made = aligned_alloc(sizeof(lanes), vectors * sizeof(lanes));
   return made ? memset(made, 0, vectors * sizeof(lanes)) : NULL;

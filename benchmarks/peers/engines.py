@@ -229,19 +229,9 @@ class Hand(Native):
     def load(self, case: Case, threads: int) -> None:
         if case.model.family not in ("tiny", "mlp"):
             raise Unfit
-        import onnx
-        from onnx import numpy_helper
-
-        client = native.client()
         (self.x,), (self.expected,) = case.inputs.values(), case.expected.values()
-        job = ctypes.c_void_p(client.client_dense(native.address(self.x), len(self.x)))
-        stored = onnx.load(os.fspath(case.onnx)).graph.initializer
-        arrays = {t.name: numpy_helper.to_array(t).copy() for t in stored}
-        for layer in ("0", "2"):
-            weight, bias = arrays[f"{layer}.weight"], arrays[f"{layer}.bias"]
-            out, width = weight.shape
-            client.client_dense_layer(job, native.address(weight), native.address(bias), width, out)
-        self.argument, self.function = job, client.client_dense_run
+        self.argument = native.dense_layers(os.fspath(case.onnx), self.x)
+        self.function = native.client().client_dense_run
 
     def results(self) -> list[Array] | None:
         stride = ctypes.c_int()
