@@ -113,6 +113,23 @@ def test_latest_checkpoint_follows_a_writer_that_is_faster(
         assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "m-3")
 
 
+def test_latest_checkpoint_looks_again_where_the_list_came_after_it_had_looked(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No list yet, and what there was of indexes went while the folder was listed."""
+    from graphio.train import checkpoint_state
+
+    real = checkpoint_state.indexes
+
+    def indexes(folder: str) -> Any:
+        monkeypatch.setattr(checkpoint_state, "indexes", real)
+        tf.train.Saver().save(session, tmp_path / "m", global_step=2)
+        return [], {}
+
+    monkeypatch.setattr(checkpoint_state, "indexes", indexes)
+    assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "m-2")
+
+
 def test_mapped_values_outlive_the_files(session: Any, tmp_path: Path) -> None:
     prefix = tmp_path / "c"
     value = np.arange(100_000, dtype=np.float32)

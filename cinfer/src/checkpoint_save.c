@@ -11,7 +11,7 @@
 #include "model.h"
 #include "wire.h"
 
-enum { SAVE_CHUNK = 4096, SAVE_PIECE = 1 << 22, SAVE_ABANDONED_SECONDS = 3600 };
+enum { SAVE_CHUNK = 4096, SAVE_PIECE = 1 << 22, SAVE_ABANDONED_SECONDS = 3600, SAVE_LIST_TRIES = 4 };
 
 typedef struct save_job {
   ci_state *state;
@@ -309,10 +309,15 @@ static ci_status save_list_text(save_job *job, ci_error *error) {
   return job->list_text.failed ? save_no_memory(error) : CI_OK;
 }
 
+/* The list is of all runs of the folder. One that has begun since this file was written takes it for what a crash has
+ * left, and removes it before it has its name: then it is written once more, younger than that run. */
 static ci_status save_list(const save_job *job, ci_error *error) {
   ci_span text = {(const char *)job->list_text.data, job->list_text.length};
+  ci_status status = CI_NOT_FOUND;
   if (!job->options->write_state) return CI_OK;
-  CI_TRY(save_file(job, "checkpoint", save_span_body, &text, error));
+  for (int tries = 0; status == CI_NOT_FOUND && tries < SAVE_LIST_TRIES; tries++)
+    status = save_file(job, "checkpoint", save_span_body, &text, error);
+  CI_TRY(status);
   return ci_folder_sync(&job->folder, error);
 }
 

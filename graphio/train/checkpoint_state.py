@@ -214,7 +214,7 @@ def latest_checkpoint(
             warnings.warn(complaint, stacklevel=2)
         found, wrong = indexes(folder) if indexes_count(folder, latest_filename) else ([], {})
         # Another process may have saved and deleted in between: then the file says so by now.
-        if now == before or (state is None and not found):
+        if now == before or (state is None and not found and not _is_there(folder, name)):
             break
         before = now
     there = state is not None or bool(complaint)
