@@ -115,6 +115,44 @@ def test_every_step_is_fitted(step: str, tmp_path: Any) -> None:
     assert refits(loaded) > 12
 
 
+def perceptron(path: Any) -> str:
+    """Two products with their biases, the first one clamped, as a file."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, WIDTH], name="x")
+        h = tf.nn.relu(tf.matmul(x, tf.constant(WEIGHTS)) + tf.constant(WEIGHTS[0]))
+        y = tf.matmul(h, tf.constant(WEIGHTS)) + tf.constant(WEIGHTS[1])
+        with tf.Session("runtime", graph=graph) as session:
+            tf.saved_model.save(path, session, {"run": ({"x": x}, {"y": y})})
+    return str(path)
+
+
+def test_products_of_other_rows_are_fitted_from_the_third_size_on(tmp_path: Any) -> None:
+    """Small and large results, borrowed ones, and ones in memory of the caller's, which differs."""
+    path = perceptron(tmp_path / "m.gio")
+    loaded = graphio.cinfer.load(path)
+    run = loaded.signature("run")
+    sizes = [*range(2, 12), 5000, 3, 400, 20000, 2, 341, 342, 20000, 19999, 7, 5000, 30000]
+    for i, rows in enumerate(sizes):
+        x = feeds(rows, 1)["x"]
+        (expected,) = graphio.cinfer.load(path).signature("run").run([x])
+        (fresh,) = run.run([x])
+        out = np.empty((rows + i, WIDTH), np.float32)[i:]
+        (given,) = run.run([x], out=[out])
+        assert given is out
+        np.testing.assert_array_equal(fresh, expected)
+        np.testing.assert_array_equal(out, expected)
+    assert refits(loaded) == len(sizes) - 3  # the first two sizes, and one of them once more
+
+
+def test_one_row_and_many_in_turns_are_fitted(tmp_path: Any) -> None:
+    path = perceptron(tmp_path / "m.gio")
+    run = graphio.cinfer.load(path).signature("run")
+    for rows in (1, 2, 1, 3, 4, 0, 5, 1, 6, 0, 7, 8, 1):
+        x = feeds(rows, 1)["x"]
+        (expected,) = graphio.cinfer.load(path).signature("run").run([x])
+        np.testing.assert_array_equal(run.run([x])[0], expected)
+
+
 def test_a_sum_takes_the_memory_of_whichever_operand_is_as_large(tmp_path: Any) -> None:
     """A plan that put it in the first one's place is of no use where that is one row."""
     with tf.Graph().as_default() as graph:

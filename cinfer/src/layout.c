@@ -379,6 +379,10 @@ ci_status ci_plan_offsets(ci_plan *plan) {
     if (whole && arena.count <= LAYOUT_MOST_SORTED && layout_least(&arena) < plan->arena_bytes) layout_denser(&arena);
   }
   if (!whole) return layout_memory(c);
+  for (int32_t i = 0; i < arena.count; i++) {
+    ci_place *place = &plan->places.at[arena.by_first[i]];
+    place->room = layout_bytes(place);
+  }
   if (plan->arena_bytes <= plan->session->limits.max_memory) return CI_OK;
   return ci_fail(c->error, CI_RESOURCE_EXHAUSTED,
                  "the values of this signature need %zu bytes, the session's limit is %llu", plan->arena_bytes,

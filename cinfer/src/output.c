@@ -138,6 +138,15 @@ void ci_output_plan(ci_plan *plan) {
   }
 }
 
+void ci_output_resized(ci_plan *plan) {
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    if (plan->outputs[i].direct == output_is_direct(plan, i)) continue;
+    ci_output_plan(plan);
+    plan->bound_arena = NULL; /* cells may point at memory that was lent */
+    return;
+  }
+}
+
 static bool output_meets(const char *a, size_t a_bytes, const char *b, size_t b_bytes) {
   return a != NULL && b != NULL && (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
 }

@@ -9,6 +9,8 @@ void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t byte
 void ci_one_nan(const struct ci_isa *isa, void *data, size_t bytes, int32_t dtype);
 /* While planning: which outputs steps may write into the caller's memory, and which steps see to NaN themselves. */
 void ci_output_plan(ci_plan *plan);
+/* The same after values have changed their sizes, and nothing else. */
+void ci_output_resized(ci_plan *plan);
 /* Points the cells of large outputs at the caller's memory, after the inputs are known. */
 void ci_output_lend(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs);
 /* Whether the caller's buffers hold what is known of the outputs already. */

@@ -28,6 +28,7 @@ typedef struct ci_place {
   int32_t slot;    /* of CI_HOME_VARIABLE: index into the state */
   int32_t constant; /* of CI_HOME_FIXED: the constant of the model whose bytes these are, or CI_NONE */
   size_t bytes, offset; /* in the arena */
+  size_t room;          /* there, from its offset on */
   size_t first_offset;  /* layout.c: from its first attempt */
   void *block;
   size_t block_bytes;
@@ -49,7 +50,7 @@ typedef struct ci_cell { /* a value of the plan */
   int32_t made, last_read; /* positions; of a root, last_read counts for all with its bytes */
   int32_t result;        /* the carried formal input that takes it at the end of an iteration, or CI_NONE */
   bool taken;            /* another value is written over it */
-  ci_change changed;     /* refit.c */
+  ci_change changed;     /* refit.c; of a plan that is fitted by rows, by another length */
 } ci_cell;
 
 typedef struct ci_plan ci_plan;
@@ -144,6 +145,7 @@ struct ci_plan {
   uint64_t bound_layout;   /* of the state */
   bool has_heap;
   bool refits;   /* may be tried with other shapes (refit.c) */
+  bool by_rows;  /* other lengths of the first axes are all a matter of the kernels that read them (refit.c) */
   bool reserved; /* by ci_reserve, so that runs of its shapes allocate nothing */
   size_t lost;   /* bytes of its pool that no step uses any more */
   struct ci_compiler *compiler; /* while compiling */
@@ -160,7 +162,9 @@ void ci_compiler_free(struct ci_session *session);
 
 /* ---- refit.c ---- */
 
-bool ci_plan_may_refit(const ci_plan *plan);
+void ci_plan_may_refit(ci_plan *plan); /* sets refits and by_rows */
+/* Whether inputs of these shapes differ in lengths of first axes alone, and the plan is fitted to them by rows. */
+bool ci_plan_fits_by_rows(const ci_plan *plan, const ci_tensor *inputs);
 /* Makes a plan fit other shapes of its inputs, which fit the signature. False: it is spoiled and has to go. */
 bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs);
 

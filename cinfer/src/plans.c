@@ -128,16 +128,24 @@ ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, 
                  ci_k_describe(&wanted, expected, sizeof expected));
 }
 
-/* The oldest plan of the signature that may be fitted to other shapes, if there are as many as are kept of such: few of
- * those that are fitted in no time, of others as many as there is room for. */
-static int plans_to_refit(const ci_plans *plans, int signature) {
-  int oldest = CI_NONE, count = 0;
+static void plans_older(const ci_plans *plans, int p, int *oldest) {
+  if (*oldest == CI_NONE || plans->used[p] < plans->used[*oldest]) *oldest = p;
+}
+
+/* The oldest plan of the signature that may be fitted to other shapes, if there are as many as are kept of such: two of
+ * those that are fitted by rows, few of others that are fitted in no time, of others as many as there is room for. */
+static int plans_to_refit(const ci_plans *plans, int signature, const ci_tensor *inputs) {
+  int oldest = CI_NONE, count = 0, oldest_by_rows = CI_NONE, by_rows = 0;
   for (int p = 0; p < plans->count; p++) {
     const ci_plan *plan = plans->at[p];
     if (plan->signature != signature || !plan->refits || plan->reserved || plan == plans->shown) continue;
     count++;
-    if (oldest == CI_NONE || plans->used[p] < plans->used[oldest]) oldest = p;
+    plans_older(plans, p, &oldest);
+    if (!ci_plan_fits_by_rows(plan, inputs)) continue;
+    by_rows++;
+    plans_older(plans, p, &oldest_by_rows);
   }
+  if (by_rows >= CI_KEPT_BY_ROWS) return oldest_by_rows;
   if (oldest == CI_NONE) return CI_NONE;
   const bool small = plans->at[oldest]->all_steps.count <= CI_FEW_STEPS;
   return (small && count >= CI_KEPT_PLANS) || plans->count == CI_MOST_PLANS ? oldest : CI_NONE;
@@ -146,7 +154,7 @@ static int plans_to_refit(const ci_plans *plans, int signature) {
 /* Fits an old plan to the shapes, which takes a fraction of the time that a new one does. */
 static bool plans_refit(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs,
                         ci_plan **plan) {
-  const int p = plans_to_refit(&session->plans, signature);
+  const int p = plans_to_refit(&session->plans, signature, inputs);
   if (p == CI_NONE || !plans_holds(session->plans.at[p])) return false;
   if (!ci_plan_refit(session->plans.at[p], inputs)) {
     plans_drop(session, p);

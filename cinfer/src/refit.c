@@ -7,17 +7,127 @@
 #include "compile.h"
 #include "output.h"
 
-bool ci_plan_may_refit(const ci_plan *plan) {
-  for (size_t s = 0; s < plan->all_steps.count; s++) {
-    const ci_step *step = plan->all_steps.at[s];
-    if (step->dynamic || (step->node->kernel->flags & CI_OP_CONTROL) != 0) return false;
-  }
-  return !plan->has_heap;
-}
-
 static ci_place *refit_place(ci_plan *plan, const ci_cell *cell) {
   return &plan->places.at[plan->cells[cell->root].place];
 }
+
+/* ---- by rows: only lengths of first axes change, and each kernel that reads them fits what it has ---- */
+
+static bool refit_is_touched(const ci_step *step) {
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] != NULL && ci_cell_of(step->k.in[i])->changed != CI_UNCHANGED) return true;
+  }
+  return false;
+}
+
+/* Whether the inputs that have changed, all in their rows alone, are those that the kernel is fitted to. */
+static bool refit_has_rows(const ci_step *step) {
+  int64_t rows = -1;
+  if (step->k.refit == NULL || step->widens) return false;
+  for (int i = 0; i < step->k.n_in; i++) {
+    const ci_cell *cell = step->k.in[i] == NULL ? NULL : ci_cell_of(step->k.in[i]);
+    const bool with_rows = (step->k.row_inputs >> i & 1) != 0; /* the operator has no more inputs than bits */
+    if (cell == NULL) continue;
+    if (cell->changed != (with_rows ? CI_ROWS_CHANGED : CI_UNCHANGED)) return false;
+    if (!with_rows) continue;
+    if (rows >= 0 && cell->value.dims[0] != rows) return false;
+    rows = cell->value.dims[0];
+  }
+  return true;
+}
+
+/* Marks what has other rows when all inputs of two rows or more have. */
+static bool refit_learn(ci_plan *plan) {
+  for (int32_t i = 0; i < plan->cell_count; i++) plan->cells[i].changed = CI_UNCHANGED;
+  for (int32_t i = 0; i < plan->input_count; i++) {
+    const ci_value *value = &plan->input_cells[i]->value;
+    if (value->rank > 0 && value->dims[0] > 1) plan->input_cells[i]->changed = CI_ROWS_CHANGED;
+  }
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    const ci_step *step = plan->all_steps.at[s];
+    if (!refit_is_touched(step)) continue;
+    const ci_place *place = step->k.n_out == 1 ? refit_place(plan, ci_cell_of(step->k.out[0])) : NULL;
+    if (place == NULL || place->home != CI_HOME_ARENA || place->same_as != CI_NONE || !refit_has_rows(step))
+      return false;
+    ci_cell_of(step->k.out[0])->changed = CI_ROWS_CHANGED;
+  }
+  return true;
+}
+
+void ci_plan_may_refit(ci_plan *plan) {
+  plan->refits = !plan->has_heap;
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    const ci_step *step = plan->all_steps.at[s];
+    if (step->dynamic || (step->node->kernel->flags & CI_OP_CONTROL) != 0) plan->refits = false;
+  }
+  plan->by_rows = plan->refits && refit_learn(plan);
+}
+
+bool ci_plan_fits_by_rows(const ci_plan *plan, const ci_tensor *inputs) {
+  if (!plan->by_rows) return false;
+  for (int32_t i = 0; i < plan->input_count; i++) {
+    const ci_value *was = &plan->input_cells[i]->value;
+    const ci_tensor *now = &inputs[i];
+    if (was->dtype != now->dtype || was->rank != now->rank) return false;
+    for (int d = 1; d < now->rank; d++) {
+      if (was->dims[d] != now->dims[d]) return false;
+    }
+    const bool differs = now->rank > 0 && was->dims[0] != now->dims[0];
+    if (differs != (plan->input_cells[i]->changed == CI_ROWS_CHANGED) || (differs && now->dims[0] < 2)) return false;
+  }
+  return true;
+}
+
+static bool refit_length(ci_value *value, int64_t rows) {
+  const int64_t count = value->count / value->dims[0]; /* of a row: there were two or more */
+  size_t bytes;
+  if (!ci_mul_size(value->bytes / (size_t)value->dims[0], (uint64_t)rows, &bytes) || bytes > PTRDIFF_MAX) return false;
+  value->dims[0] = rows;
+  value->count = count * rows;
+  value->bytes = bytes;
+  return true;
+}
+
+/* What lies in the place has another size now; *fits stays true while everything does where it is. */
+static void refit_resize(ci_place *place, size_t bytes, bool *fits) {
+  place->bytes = bytes;
+  *fits = *fits && bytes <= place->room;
+}
+
+static bool refit_step_rows(ci_plan *plan, ci_step *step, bool *fits) {
+  if (!refit_has_rows(step) || ci_step_refit(step) != CI_OK) return false;
+  if ((step->scratch == CI_NONE) != (step->k.scratch_bytes == 0)) return false;
+  if (step->scratch != CI_NONE) refit_resize(&plan->places.at[step->scratch], step->k.scratch_bytes, fits);
+  refit_resize(refit_place(plan, ci_cell_of(step->k.out[0])), step->k.out[0]->bytes, fits);
+  return true;
+}
+
+static bool refit_by_rows(ci_plan *plan, const ci_tensor *inputs) {
+  bool fits = true;
+  for (int32_t i = 0; i < plan->input_count; i++) {
+    if (plan->input_cells[i]->changed == CI_UNCHANGED) continue;
+    if (!refit_length(&plan->input_cells[i]->value, inputs[i].dims[0])) return false;
+    plan->inputs[i].dims[0] = inputs[i].dims[0];
+  }
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    ci_step *step = plan->all_steps.at[s];
+    if (refit_is_touched(step) && !refit_step_rows(plan, step, &fits)) return false;
+  }
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    const ci_plan_output *output = &plan->outputs[i];
+    if (output->copy != CI_NONE) refit_resize(&plan->places.at[output->copy], output->cell->value.bytes, &fits);
+  }
+  if (fits) {
+    ci_output_resized(plan);
+    return true;
+  }
+  if (ci_plan_offsets(plan) != CI_OK) return false;
+  ci_output_plan(plan);
+  plan->bound_arena = NULL;
+  return true;
+}
+
+/* ---- whatever changes ---- */
 
 /* What a run has left in the cells is unknown again to the kernels that are prepared. */
 static void refit_forget(ci_plan *plan) {
@@ -107,22 +217,6 @@ static bool refit_output(ci_compiler *c, ci_step *step, int o, const ci_value *w
   return place->same_as == CI_NONE || refit_offered(c, (int32_t)(cell - plan->cells), place->same_as);
 }
 
-/* Whether the kernel itself fitted what it has: all its rows are more or fewer than they were, and nothing else. */
-static bool refit_rows(ci_step *step) {
-  int64_t rows = -1;
-  if (step->k.refit == NULL || step->widens) return false;
-  for (int i = 0; i < step->k.n_in; i++) {
-    const ci_cell *cell = step->k.in[i] == NULL ? NULL : ci_cell_of(step->k.in[i]);
-    const bool with_rows = (step->k.row_inputs >> i & 1) != 0; /* the operator has no more inputs than bits */
-    if (cell == NULL) continue;
-    if (cell->changed != (with_rows ? CI_ROWS_CHANGED : CI_UNCHANGED)) return false;
-    if (!with_rows) continue;
-    if (rows >= 0 && cell->value.dims[0] != rows) return false;
-    rows = cell->value.dims[0];
-  }
-  return ci_step_refit(step) == CI_OK;
-}
-
 static bool refit_step(ci_compiler *c, ci_step *step) {
   ci_plan *plan = c->plan;
   const size_t held = step->private_bytes, more = step->more_bytes;
@@ -136,7 +230,8 @@ static bool refit_step(ci_compiler *c, ci_step *step) {
     step->k.out[o]->data = NULL;
   }
   c->offers.count = 0;
-  if (!refit_rows(step) && ci_step_prepare(step) != CI_OK) return false;
+  const bool by_rows = refit_has_rows(step) && ci_step_refit(step) == CI_OK;
+  if (!by_rows && ci_step_prepare(step) != CI_OK) return false;
   if (held < step->private_bytes) plan->lost += held;
   if (more < step->more_bytes) plan->lost += more;
   for (int o = 0; o < outs; o++) {
@@ -150,13 +245,6 @@ static bool refit_step(ci_compiler *c, ci_step *step) {
   if ((step->scratch == CI_NONE) != (step->k.scratch_bytes == 0)) return false;
   if (step->scratch != CI_NONE) plan->places.at[step->scratch].bytes = step->k.scratch_bytes;
   return true;
-}
-
-static bool refit_is_touched(const ci_step *step) {
-  for (int i = 0; i < step->k.n_in; i++) {
-    if (step->k.in[i] != NULL && ci_cell_of(step->k.in[i])->changed != CI_UNCHANGED) return true;
-  }
-  return false;
 }
 
 /* Values that share memory are of one size; what a caller borrows has room of its own. */
@@ -205,9 +293,12 @@ bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs) {
   c->error = NULL;
   plan->compiler = c;
   plan->error = NULL;
-  const bool fits = refit_all(c, inputs);
+  const bool by_rows = ci_plan_fits_by_rows(plan, inputs),
+             fits = by_rows ? refit_by_rows(plan, inputs) : refit_all(c, inputs);
   plan->compiler = NULL;
+  if (by_rows) return fits;
   plan->bound_arena = NULL;
   plan->bound_layout = UINT64_MAX;
+  plan->by_rows = fits && refit_learn(plan);
   return fits;
 }
