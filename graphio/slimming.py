@@ -12,7 +12,7 @@ from graphio.export import SignatureSpec, build_model
 from graphio.graph_util import list_captures
 from graphio.importing import Imported, import_model
 from graphio.node_order import variable_of
-from graphio.rewrite import rewrite
+from graphio.rewrite import rewrite, weights_in_panels
 from graphio.schema import container, dtypes, errors, functions, tensors, verify
 from graphio.schema.model_pb2 import Model, Node, Variable
 from graphio.train.casting import cast
@@ -62,7 +62,7 @@ def slimmed(
         _narrow(made, values, weights)
     if strip:
         _strip(made)
-    return container.pack(made, values)
+    return container.pack(made, values, weights_in_panels(made, values))
 
 
 def _parts(

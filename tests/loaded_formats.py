@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from foreign_files import FOREIGN, torch_file
 from fuzzing.interop import safetensors, tabled
-from fuzzing.model_reader import sealed
+from fuzzing.model_reader import flags_of, sealed
 from fuzzing.onnx_importer import _loop as onnx_loop
 from google.protobuf import text_format
 from google.protobuf.message import Message
@@ -90,7 +90,7 @@ def resealed(data: bytes, name: str) -> bytes:
     model, _ = container.unpack(data)
     replaced(model, name)
     start = int.from_bytes(data[24:32], "little")
-    return sealed(model.SerializeToString(deterministic=True), data[start:])
+    return sealed(model.SerializeToString(deterministic=True), data[start:], flags_of(model))
 
 
 def graph_file(name: str) -> bytes:

@@ -114,13 +114,13 @@ def read_model(path: str) -> dict:
     expect(data[:8] == b"\x89GIO\r\n\x1a\n", "another magic number")
     major, minor, flags, length, start, size, crc = struct.unpack_from("<HHIQQQI", data, 8)
     expect(crc32c(data[:60]) == struct.unpack_from("<I", data, 60)[0], "the header's checksum")
-    expect(major == 1 and flags == 0 and not any(data[44:60]), "another version")
+    expect(major == 1 and flags < 2 and not any(data[44:60]), "another version")
     expect(start == -(-(64 + length) // 64) * 64 and start + size == len(data), "lengths")
     expect(not any(data[64 + length : start]), "padding")
     graph_section = data[64 : 64 + length]
     expect(crc32c(graph_section) == crc, "the graph section's checksum")
     model = fields(graph_section)
-    tensors = read_tensors(model, data[start:])
+    tensors = read_tensors(model, data[start:], flags == 1)
     graph = fields(one(model, 2, b""))
     nodes = [fields(node) for node in graph.get(2, [])]
     variables = [fields(variable) for variable in model.get(4, [])]
@@ -134,17 +134,36 @@ def read_model(path: str) -> dict:
     }
 
 
-def read_tensors(model: dict[int, list], data: bytes) -> list:
-    found, end = [], 0
+def read_tensors(model: dict[int, list], data: bytes, flag: bool) -> list:
+    found, end, in_panels = [], 0, False
     for row in map(fields, model.get(7, [])):
         offset, nbytes = one(row, 4, 0), one(row, 5, 0)
         expect(offset == -(-end // 64) * 64 and not any(data[end:offset]), "a tensor's place")
         end = offset + nbytes
         expect(one(row, 7, 0) == 1 and end <= len(data), "a tensor's place")
         expect(crc32c(data[offset:end]) == one(row, 6, 0), "a tensor's checksum")
-        found.append(array(one(row, 1, 0), numbers(row, 2), data[offset:end]))
+        dtype, dims, width, axis = one(row, 1, 0), numbers(row, 2), one(row, 8, 0), one(row, 9, 0)
+        made = array(dtype, dims, data[offset:end])
+        if width or axis:
+            expect(dtype == 1 and len(dims) > 1 and 0 < width <= 4096, "a tensor's panels")
+            expect(axis in (0, len(dims) - 1), "a tensor's panels")
+            made, in_panels = row_major(made.ravel(), dims, width, axis), True
+        found.append(made)
     expect(end == len(data), "the data section's length")
+    expect(flag == in_panels, "the flag of panels")
     return found
+
+
+def row_major(elements, dims: list[int], width: int, axis: int):
+    """The tensor whose elements lie in panels."""
+    rows, columns = dims[axis], int(np.prod(dims[1:] if axis == 0 else dims[:-1], dtype=np.int64))
+    matrix, at = np.empty((rows, columns), elements.dtype), 0
+    for first in range(0, rows, width):
+        for column in range(columns):
+            side_by_side = min(width, rows - first)
+            matrix[first : first + width, column] = elements[at : at + side_by_side]
+            at += side_by_side
+    return (matrix if axis == 0 else matrix.T).reshape(dims)
 
 
 def read_signature(signature: dict[int, list]) -> tuple[dict[str, str], dict[str, str]]:

@@ -84,7 +84,7 @@ def _models() -> Iterator[tuple[bytes, bytes]]:
     for data, feeds in (*_text_rows(), *_standard()):
         with contextlib.suppress(Exception):  # feeds of other kinds
             yield data, _tail(feeds)
-    for make in ("perceptron", "everything", "sequences", "called", "found", "own"):
+    for make in ("perceptron", "panels", "everything", "sequences", "called", "found", "own"):
         data = getattr(make_models, make)()
         for signature in range(4):
             yield data, bytes([COMPARE | STATE | TWICE, signature, *b"\x03\x03\x03\x03"])

@@ -53,6 +53,7 @@ struct ci_kernel {
    * input has changed, and there were and are two rows or more. What is not CI_OK has to be prepared again. */
   ci_status (*refit)(ci_kernel *k);
   uint32_t row_inputs;
+  uint32_t reordered; /* inputs of which run reads what pack.h gave alone (bit i: input i) */
   bool *one_nan; /* of ci_k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
 };
@@ -66,6 +67,7 @@ ci_status ci_k_attr_ints(ci_kernel *k, const char *name, const int64_t **values,
 ci_status ci_k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count);
 ci_status ci_k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count);
 ci_status ci_k_attr_tensor(ci_kernel *k, const char *name, ci_value *value); /* missing: rank -1 */
+ci_status ci_k_attr_stored(ci_kernel *k, const char *name, ci_value *value); /* the same, in panels if it lies so */
 bool ci_k_span_is(ci_span span, const char *text);
 bool ci_k_has(const ci_kernel *k, const char *name); /* an attribute */
 int ci_k_version(const ci_kernel *k); /* the operator's version that the node was written for */
@@ -141,7 +143,8 @@ enum {
   CI_OP_CONTROL = 2, /* has subgraphs, or finds shapes of outputs in run: prepare may see unknown shapes */
   CI_OP_SHAPE_ONLY = 4, /* needs its input's shape, not the numbers */
   CI_OP_HALF = 8, /* float16 and bfloat16 are computed in float32 (half.h) */
-  CI_OP_HOLDS = 16 /* inputs may be sequences, or nothing */
+  CI_OP_HOLDS = 16, /* inputs may be sequences, or nothing */
+  CI_OP_PANELS = 32 /* input 1 may lie in panels: prepare asks pack.h for it and reads no number of it itself */
 };
 const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
 /* The family of an operator, of ONNX or of graphio, that this build leaves out; NULL: of no such operator. */

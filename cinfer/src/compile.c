@@ -1,6 +1,7 @@
 /* compile.c - from a signature and the shapes of its inputs to steps. */
 #include "compile.h"
 #include "half.h"
+#include "pack.h"
 #include "wire.h"
 
 enum {
@@ -64,6 +65,31 @@ ci_status ci_plan_fix(ci_kernel *k, int o, void *data) {
   if (place == CI_NONE) return ci_k_no_memory(k);
   ci_plan_own(k->node->plan, cell, place);
   cell->value.data = data;
+  return CI_OK;
+}
+
+/* ---- constants in panels ---- */
+
+static bool compile_in_panels(ci_plan *plan, const ci_value *value) {
+  const ci_constant *constant = value == NULL ? NULL : ci_plan_constant(plan, value);
+  return constant != NULL && constant->panel > 0 && value->data == constant->data;
+}
+
+/* The same value in row-major order, for everyone who does not ask for panels. */
+static ci_status compile_plain(ci_plan *plan, ci_value *value) {
+  if (!plan->model->panels || !compile_in_panels(plan, value)) return CI_OK;
+  void *plain = (void *)(uintptr_t)ci_constant_plain(plan->session->model, ci_plan_constant(plan, value));
+  if (plain == NULL) return ci_plan_no_memory(plan->error);
+  plan->cells[ci_cell_of(value)->root].value.data = plain;
+  value->data = plain;
+  return CI_OK;
+}
+
+static ci_status compile_plain_inputs(ci_step *step, uint32_t except) {
+  for (int i = 0; step->plan->model->panels && i < step->k.n_in; i++) {
+    if (i < 32 && (except >> i & 1) != 0) continue;
+    CI_TRY(compile_plain(step->plan, step->k.in[i]));
+  }
   return CI_OK;
 }
 
@@ -254,6 +280,7 @@ void ci_step_reset(ci_step *step) {
   step->k.join = NULL;
   step->k.largest = NULL;
   step->k.refit = NULL;
+  step->k.reordered = 0;
   for (int o = 0; o < step->k.n_out; o++) step->alias[o] = CI_NONE;
 }
 
@@ -304,7 +331,9 @@ ci_status ci_step_prepare(ci_step *step) {
   step->widens = false;
   CI_TRY(compile_check_held(step));
   CI_TRY(compile_check_types(step));
+  CI_TRY(compile_plain_inputs(step, (step->node->kernel->flags & CI_OP_PANELS) != 0 ? 1u << 1 : 0));
   CI_TRY(ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
+  CI_TRY(compile_plain_inputs(step, step->k.reordered));
   return compile_check_scratch(step);
 }
 
@@ -497,6 +526,7 @@ static ci_status compile_frame(ci_compiler *c, ci_frame *frame) {
     if (c->plan->places.at[p].home == CI_HOME_HEAP) frame->has_heap = true;
   }
   for (int32_t i = 0; i < frame->output_count; i++) {
+    CI_TRY(compile_plain(c->plan, &frame->outputs[i]->value));
     ci_compile_read(c->plan, compile_index(c->plan, frame->outputs[i]), frame->end);
   }
   return CI_OK;
@@ -640,6 +670,7 @@ static ci_status compile_results(ci_compiler *c, const ci_signature_info *signat
   for (int32_t i = 0; i < signature->output_count; i++) {
     ci_cell *cell = compile_cell(c, signature->outputs[i].edge);
     plan->outputs[i] = (ci_plan_output){.cell = cell, .copy = CI_NONE};
+    CI_TRY(compile_plain(plan, &cell->value));
     ci_compile_read(plan, compile_index(plan, cell), CI_END);
     if (compile_is_sessions(plan, cell)) continue;
     int32_t copy = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);

@@ -5,6 +5,10 @@
 #include "wire.h"
 
 enum { CONTAINER_HEADER = 64, CONTAINER_ALIGN = 64, CONTAINER_MAJOR = 1 };
+enum {
+  CONTAINER_PANELS = 1, /* the flag of a file with tensors in panels */
+  CONTAINER_MOST_PANEL = 4096
+};
 static const char container_magic[8] = {'\x89', 'G', 'I', 'O', '\r', '\n', '\x1a', '\n'};
 
 static ci_status container_damaged(ci_error *error, const char *what) {
@@ -22,7 +26,7 @@ static bool container_zero(const char *at, size_t bytes) {
   return true;
 }
 
-ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, ci_error *error) {
+ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *panels, ci_error *error) {
   const char *at = file.data;
   if (file.length < CONTAINER_HEADER) {
     return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: it has %zu bytes, the header alone has %d",
@@ -35,12 +39,14 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, ci_erro
     return container_damaged(error, "the header's checksum does not match");
   }
   unsigned major = ci_load_u32(at + 8) & 0xffff, flags = ci_load_u32(at + 12);
-  if (major != CONTAINER_MAJOR || flags != 0) {
-    return ci_fail(error, CI_UNIMPLEMENTED,
-                   "the model file has format version %u and flags 0x%x; this cinfer reads version %d without flags: a "
-                   "newer one is needed",
-                   major, flags, CONTAINER_MAJOR);
+  if (major != CONTAINER_MAJOR || (flags & ~(unsigned)CONTAINER_PANELS) != 0) {
+    return ci_fail(
+        error, CI_UNIMPLEMENTED,
+        "the model file has format version %u and flags 0x%x; this cinfer reads version %d with no flag but 0x%x: a "
+        "newer one is needed",
+        major, flags, CONTAINER_MAJOR, CONTAINER_PANELS);
   }
+  *panels = flags != 0;
   if (!container_zero(at + 44, 16)) return container_damaged(error, "reserved bytes are not zero");
   uint64_t length = ci_load_u64(at + 16), offset = ci_load_u64(at + 24), bytes = ci_load_u64(at + 32);
   if (length > INT32_MAX || length > file.length - CONTAINER_HEADER || offset > file.length ||
@@ -61,7 +67,7 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, ci_erro
 /* ---- tensors ---- */
 
 typedef struct container_tensor {
-  uint64_t dtype, offset, nbytes;
+  uint64_t dtype, offset, nbytes, panel, panel_axis;
   int64_t dims[CI_MAX_RANK];
   int32_t rank;
   uint32_t crc;
@@ -86,6 +92,8 @@ static ci_status container_fields(ci_span message, container_tensor *t, ci_error
       case CI_KEY(TENSOR_NBYTES): t->nbytes = field.number; break;
       case CI_KEY(TENSOR_CRC32C): t->crc = (uint32_t)field.number; break;
       case CI_KEY(TENSOR_STORED): t->stored = field.number != 0; break;
+      case CI_KEY(TENSOR_PANEL_WIDTH): t->panel = field.number; break;
+      case CI_KEY(TENSOR_PANEL_AXIS): t->panel_axis = field.number; break;
       default: break;
     }
   }
@@ -203,6 +211,13 @@ static ci_status container_elements(ci_model *model, ci_value *value, ci_span by
   return CI_OK;
 }
 
+/* Panels are of float32 matrices that are stored, in a file that says so. */
+static bool container_has_its_panels(const ci_model *model, const container_tensor *t) {
+  if (t->panel == 0) return t->panel_axis == 0;
+  return model->panels && t->stored && t->dtype == CI_FLOAT && t->rank >= 2 && t->panel <= CONTAINER_MOST_PANEL &&
+         (t->panel_axis == 0 || t->panel_axis == (uint64_t)t->rank - 1);
+}
+
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
                             ci_error *error) {
   container_tensor t = {.inline_bytes = {"", 0}};
@@ -211,6 +226,7 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
   *constant = (ci_constant){.bytes = t.inline_bytes, .crc = t.crc};
   if (t.dtype == 0 || t.dtype > CI_PB_DATATYPE_INT2) return container_damaged(error, "a tensor has no element type");
   if (!container_count(&t, &value.count)) return container_damaged(error, "the shape of a tensor is impossible");
+  if (!container_has_its_panels(model, &t)) return container_damaged(error, "a tensor cannot lie in these panels");
   if (t.stored != (end != NULL) || (t.stored && t.inline_bytes.length > 0)) {
     return container_damaged(error, "a tensor is not stored where it belongs");
   }
@@ -230,6 +246,8 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
   memcpy(dims, t.dims, (size_t)t.rank * sizeof *dims);
   constant->data = value.data;
   constant->dims = dims;
+  constant->panel = (uint16_t)t.panel;
+  constant->panel_last = t.panel_axis > 0;
   constant->dtype = (uint8_t)t.dtype;
   constant->rank = (uint8_t)t.rank;
   return CI_OK;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "output.h"
+#include "pack.h"
 #include "session.h"
 #include "threads.h"
 #include "wire.h"
@@ -135,7 +136,7 @@ ci_status ci_k_attr_strings(ci_kernel *k, const char *name, const ci_span **valu
   return CI_OK;
 }
 
-ci_status ci_k_attr_tensor(ci_kernel *k, const char *name, ci_value *value) {
+ci_status ci_k_attr_stored(ci_kernel *k, const char *name, ci_value *value) {
   const ci_attr *attr = kernel_attr(k, name);
   *value = (ci_value){.rank = -1};
   if (attr == NULL) return CI_OK;
@@ -147,6 +148,14 @@ ci_status ci_k_attr_tensor(ci_kernel *k, const char *name, ci_value *value) {
   if (status != CI_OK) return ci_k_fail(k, status, "the bytes of attribute %s in the model file are damaged", name);
   *value = ci_constant_value(constant);
   return CI_OK;
+}
+
+ci_status ci_k_attr_tensor(ci_kernel *k, const char *name, ci_value *value) {
+  CI_TRY(ci_k_attr_stored(k, name, value));
+  ci_model *model = k->node->plan->session->model;
+  if (value->rank < 0 || !model->panels) return CI_OK;
+  value->data = (void *)(uintptr_t)ci_constant_plain(model, &model->constants.at[kernel_attr(k, name)->as.constant]);
+  return value->data == NULL && value->bytes > 0 ? ci_k_no_memory(k) : CI_OK;
 }
 
 /* ---- outputs ---- */

@@ -5,6 +5,7 @@
 
 #include "custom.h"
 #include "isa.h"
+#include "isa_linear.h"
 #include "pack.h"
 #include "threads.h"
 #include "wire.h"
@@ -88,7 +89,8 @@ static ci_status model_dims(ci_model *m, const ci_type *type, const int64_t **di
 static ci_status model_tensor(ci_model *m, ci_span message, ci_span data, size_t *end, ci_error *error) {
   ci_constant *constant = &m->constants.at[m->constants.count]; /* model_tensors has made room */
   CI_TRY(ci_constant_parse(m, message, data, end, constant, error));
-  if (constant->dtype == CI_FLOAT && constant->rank > 1) m->packs.expected += constant->bytes.length;
+  const bool in_order = constant->panel == m->isa->linear->panel; /* nobody will pack it */
+  if (constant->dtype == CI_FLOAT && constant->rank > 1 && !in_order) m->packs.expected += constant->bytes.length;
   m->constants.count++;
   return CI_OK;
 }
@@ -363,6 +365,9 @@ static ci_status model_tensors(ci_model *m, ci_span message, ci_span data, ci_er
     if (field.key == CI_KEY(MODEL_TENSOR)) CI_TRY(model_tensor(m, field.bytes, data, &end, error));
   }
   if (wire.broken) return model_damaged(error, "its message cannot be read");
+  bool panels = false;
+  for (size_t i = 0; i < m->constants.count; i++) panels = panels || m->constants.at[i].panel > 0;
+  if (panels != m->panels) return model_damaged(error, "its flags tell of panels in which no tensor lies");
   return end == data.length ? CI_OK : model_damaged(error, "the data section is longer than its tensors");
 }
 
@@ -381,7 +386,8 @@ static ci_status model_graph(ci_model *m, ci_span message, ci_error *error) {
 static ci_status model_read(ci_model *m, ci_error *error) {
   ci_span message, data;
   m->most = model_most(m);
-  CI_TRY(ci_container_open((ci_span){(const char *)m->file.data, m->file.length}, &message, &data, error));
+  const ci_span file = {(const char *)m->file.data, m->file.length};
+  CI_TRY(ci_container_open(file, &message, &data, &m->panels, error));
   m->section = message;
   CI_TRY(model_tensors(m, message, data, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_VARIABLE), model_variable, error));

@@ -101,6 +101,8 @@ typedef struct ci_constant {
   uint32_t crc;
   uint8_t dtype, rank;
   bool unchecked; /* lazy: the session checks it at first use */
+  bool panel_last; /* the axis of its panels is the last, else the first */
+  uint16_t panel; /* 0: row-major; else the elements lie in panels of so many (schema/model.proto, Tensor) */
   _Atomic(struct ci_packed *) packed; /* pack.h: the same in other orders */
 } ci_constant;
 
@@ -169,6 +171,7 @@ struct ci_model {
   CI_LIST(float) floats;
   CI_LIST(ci_span) strings;
   CI_LIST(ci_constant) constants; /* Model.tensor first, then the inline ones */
+  bool panels; /* some constant lies in panels */
   ci_packs packs;
   CI_LIST(ci_variable_info) variables;
   CI_LIST(ci_generator_info) generators;
@@ -210,8 +213,8 @@ ci_status ci_vfail_node(const ci_model *model, const ci_node *node, const ci_as 
 
 /* ---- container.c: the file around the message ---- */
 
-/* Checks header, lengths and the graph section's checksum. */
-ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, ci_error *error);
+/* Checks header, lengths and the graph section's checksum. *panels: some tensor lies in panels. */
+ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *panels, ci_error *error);
 /* Fills a constant from a Tensor message whose stored data lie in `data`; *end is where the tensor before ended. */
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
                             ci_error *error);

@@ -8,6 +8,8 @@
  */
 #include "pack.h"
 
+#include "isa.h"
+#include "isa_linear.h"
 #include "session.h"
 
 enum { PACK_HEADER = 192 };
@@ -36,13 +38,17 @@ static const struct ci_packed *pack_find(const struct ci_packed *from, const str
   return NULL;
 }
 
-/* The constant that an input is, or NULL. What half.c widens is no value of the plan. */
-static ci_constant *pack_constant(const ci_kernel *k, int i) {
-  ci_plan *plan = k->node->plan;
-  if (i >= k->n_in || k->in[i] == NULL || k->in[i]->data == NULL || k->node->widens) return NULL;
-  const ci_place *place = ci_place_of(plan, k->in[i]);
+ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value) {
+  if (value->data == NULL) return NULL;
+  const ci_place *place = ci_place_of(plan, value);
   if (place->home != CI_HOME_FIXED || place->constant == CI_NONE) return NULL;
   return &plan->session->model->constants.at[place->constant];
+}
+
+/* The constant that an input is, or NULL. What half.c widens is no value of the plan. */
+static ci_constant *pack_constant(const ci_kernel *k, int i) {
+  if (i >= k->n_in || k->in[i] == NULL || k->node->widens) return NULL;
+  return ci_plan_constant(k->node->plan, k->in[i]);
 }
 
 bool ci_k_is_constant(const ci_kernel *k, int i) { return pack_constant(k, i) != NULL; }
@@ -129,6 +135,74 @@ static struct ci_packed *pack_make(ci_model *model, const struct ci_packed *key)
 
 /* ---- constants ---- */
 
+/* Adds what was made for `key` to the constant's list, behind `head`; the bytes of the first that came. */
+static const void *pack_add(ci_constant *constant, struct ci_packed *head, struct ci_packed *made) {
+  for (const struct ci_packed *seen = head;; seen = head) {
+    made->next = head;
+    if (atomic_compare_exchange_strong_explicit(&constant->packed, &head, made, memory_order_acq_rel,
+                                                memory_order_acquire)) {
+      return pack_bytes(made);
+    }
+    const struct ci_packed *theirs = pack_find(head, seen, made);
+    if (theirs != NULL) return pack_bytes(theirs);
+  }
+}
+
+/* The elements of panels in row-major order. */
+static void pack_restore(const struct ci_isa *isa, const ci_constant *constant, float *to) {
+  const float *from = constant->data;
+  const int64_t *dims = constant->dims, rank = constant->rank;
+  const int64_t rows = dims[constant->panel_last ? rank - 1 : 0];
+  const int64_t columns = ci_product(dims, constant->panel_last ? 0 : 1, (int)(constant->panel_last ? rank - 1 : rank));
+  for (int64_t r = 0, width; columns > 0 && r < rows; r += width, from += width * columns) {
+    width = rows - r < constant->panel ? rows - r : constant->panel;
+    if (!constant->panel_last) {
+      isa->linear->transpose(to + r * columns, (ptrdiff_t)columns, from, (ptrdiff_t)width, columns, width);
+      continue;
+    }
+    for (int64_t c = 0; c < columns; c++) memcpy(to + c * rows + r, from + c * width, (size_t)width * sizeof *to);
+  }
+}
+
+const void *ci_constant_plain(ci_model *model, ci_constant *constant) {
+  const struct ci_packed key = {.layout = CI_PACK_PLAIN, .bytes = constant->bytes.length};
+  if (constant->panel == 0) return constant->data;
+  struct ci_packed *head = atomic_load_explicit(&constant->packed, memory_order_acquire);
+  const struct ci_packed *found = pack_find(head, NULL, &key);
+  if (found != NULL) return pack_bytes(found);
+  struct ci_packed *made = pack_make(model, &key);
+  if (made == NULL) return NULL;
+  pack_restore(model->isa, constant, (float *)(void *)((char *)made + PACK_HEADER));
+  return pack_add(constant, head, made);
+}
+
+const void *ci_k_panels(ci_kernel *k, int i, int64_t width, bool last) {
+  const ci_constant *constant = pack_constant(k, i);
+  if (constant == NULL || constant->panel != width || constant->panel_last != last) return NULL;
+  const bool whole = constant->rank == k->in[i]->rank; /* nodes may read the same bytes in several shapes */
+  if (!whole || memcmp(constant->dims, k->in[i]->dims, (size_t)constant->rank * sizeof *constant->dims) != 0)
+    return NULL;
+  k->reordered |= 1u << i;
+  return constant->data;
+}
+
+/* Fills from the row-major elements, which of panels are there while it takes them. */
+static bool pack_fill(ci_model *model, const ci_constant *constant, struct ci_packed *made, const ci_value *value,
+                      ci_pack_fn fill, const void *argument) {
+  ci_value plain = *value;
+  void *copy = NULL;
+  if (constant->panel > 0 && value->data == constant->data) {
+    copy = ci_alloc_uncleared(&model->allocator, value->bytes);
+    if (copy == NULL) return false;
+    pack_restore(model->isa, constant, copy);
+    plain.data = copy;
+  }
+  fill((char *)made + PACK_HEADER, &plain, argument);
+  ci_release(&model->allocator, copy, value->bytes);
+  if (copy == NULL) ci_file_forget(&model->file, value->data, value->bytes);
+  return true;
+}
+
 const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
                         const void *argument) {
   ci_constant *constant = pack_constant(k, i);
@@ -138,18 +212,9 @@ const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter
   memcpy(key.dims, k->in[i]->dims, (size_t)key.rank * sizeof *key.dims);
   struct ci_packed *head = atomic_load_explicit(&constant->packed, memory_order_acquire);
   const struct ci_packed *found = pack_find(head, NULL, &key);
-  if (found != NULL) return pack_bytes(found);
-  struct ci_packed *made = pack_make(model, &key);
-  if (made == NULL) return NULL;
-  fill((char *)made + PACK_HEADER, k->in[i], argument);
-  ci_file_forget(&model->file, k->in[i]->data, k->in[i]->bytes);
-  for (const struct ci_packed *seen = head;; seen = head) {
-    made->next = head;
-    if (atomic_compare_exchange_strong_explicit(&constant->packed, &head, made, memory_order_acq_rel,
-                                                memory_order_acquire)) {
-      return pack_bytes(made);
-    }
-    const struct ci_packed *theirs = pack_find(head, seen, &key);
-    if (theirs != NULL) return pack_bytes(theirs);
-  }
+  struct ci_packed *made = found == NULL ? pack_make(model, &key) : NULL;
+  if (made == NULL && found == NULL) return NULL;
+  if (made != NULL && !pack_fill(model, constant, made, k->in[i], fill, argument)) return NULL;
+  k->reordered |= 1u << i;
+  return found != NULL ? pack_bytes(found) : pack_add(constant, head, made);
 }

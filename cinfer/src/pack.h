@@ -2,6 +2,7 @@
 #ifndef CI_PACK_H
 #define CI_PACK_H
 #include "ci_kernel.h"
+#include "plan.h"
 
 /* What an order is for; with the kernel's parameter, the constant and its shape it says every byte. */
 enum ci_pack_layout {
@@ -10,6 +11,7 @@ enum ci_pack_layout {
   CI_PACK_CONV,    /* the convolutions': their parameter tells which */
   CI_PACK_RECURRENT, /* recurrent.c: directions and gates are the parameter */
   CI_PACK_TREES,   /* trees.c: of all inputs of the node that is the parameter */
+  CI_PACK_PLAIN,   /* row-major, of what lies in panels */
   CI_PACK_SORTED   /* ml.c: places in ascending order of keys */
 };
 
@@ -20,6 +22,15 @@ typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument
  * it, and the kernel orders the input in scratch when it runs. */
 const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
                         const void *argument);
+
+/* In prepare: input i where it lies in the file, in panels of `width` along its last or else its first axis; NULL: it
+ * does not. */
+const void *ci_k_panels(ci_kernel *k, int i, int64_t width, bool last);
+
+/* A constant's elements, row-major; NULL: there is no memory for them. */
+const void *ci_constant_plain(ci_model *model, ci_constant *constant);
+/* The constant whose bytes a value of the plan has, or NULL. */
+ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value);
 
 /* In `fill`, of a large constant: a part of it that will not be read again. */
 void ci_k_pack_forget(const ci_kernel *k, const void *part, size_t bytes);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "output.h"
+#include "pack.h"
 #include "sequence.h"
 #include "threads.h"
 
@@ -92,6 +93,7 @@ static ci_status session_variables(struct ci_session *session, ci_slot_change *c
     if (v->value == CI_NONE || ci_state_slot(session->state, change->slot)->initialized) continue;
     CI_TRY(ci_session_constant(session, v->value, error));
     change->value = ci_constant_value(&m->constants.at[v->value]);
+    change->value.data = (void *)(uintptr_t)ci_constant_plain(session->model, &session->model->constants.at[v->value]);
     if (change->value.data == NULL) {
       return ci_fail(error, CI_UNIMPLEMENTED, "variable '%.200s' has elements of type %s, which cinfer lacks", v->name,
                      ci_dtype_name(v->dtype));

@@ -129,6 +129,11 @@ static const harness_attr *harness_find(const char *name) {
 
 void ci_k_pack_forget(const ci_kernel *k, const void *part, size_t bytes) { (void)k, (void)part, (void)bytes; }
 
+const void *ci_k_panels(ci_kernel *k, int i, int64_t width, bool last) {
+  (void)k, (void)i, (void)width, (void)last;
+  return NULL;
+}
+
 const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
                         const void *argument) {
   harness *h = harness_current;

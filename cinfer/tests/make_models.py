@@ -110,6 +110,20 @@ def perceptron() -> bytes:
     return container.pack(model, [np.arange(12, dtype=np.float32).reshape(4, 3) / 8 - 0.5])
 
 
+def panels() -> bytes:
+    """Weights that lie in panels: x (n, 4) -> x w (n, 32), and w itself."""
+    model, wide = Model(), tensor(FLOAT, None, 32)
+    g = model.graph
+    placeholder(g, "x", tensor(FLOAT, None, 4))
+    add(g, "w", "Constant", (), [tensor(FLOAT, 4, 32)])
+    g.node[-1].attr.add(key="value").value.tensor = 0
+    add(g, "y", "MatMul", ["x", "w"], [wide])
+    add(g, "sum", "Add", ["w", "w"], [tensor(FLOAT, 4, 32)], version=7)
+    signature(model, "predict", ["x"], ["y"])
+    signature(model, "weights", [], ["w", "sum"])
+    return container.pack(model, [np.arange(128, dtype=np.float32).reshape(4, 32) / 8], {0: 1})
+
+
 def branch(name: str, op: str) -> Graph:
     """A branch of If: op(x, x)."""
     made = Graph(output=[name], capture=["x"])
@@ -398,6 +412,7 @@ def header() -> str:
         "#ifndef CI_TEST_MODELS_H\n#define CI_TEST_MODELS_H\n"
         "/* clang-format off */\n"
         f"{array('model_perceptron', perceptron())}"
+        f"{array('model_panels', panels())}"
         f"{array('model_everything', everything())}"
         f"{array('model_sequences', sequences())}"
         f"{array('model_called', called())}"

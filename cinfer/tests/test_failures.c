@@ -148,6 +148,7 @@ static void memory_models(void) {
               {BYTES(model_perceptron), 2, 2, false, false, 1}, {BYTES(model_everything), 2, 1, false, true, 1},
               {BYTES(model_sequences), 2, 1, false, false, 1},  {BYTES(model_called), 2, 1, false, false, 1},
               {BYTES(model_own), 3, 2, false, false, 1},        {BYTES(model_found), 3, 1, false, false, 1},
+              {BYTES(model_panels), 2, 1, true, false, 1},      {BYTES(model_panels), 2, 1, false, true, 1},
               {BYTES(model_found), 70, 1, false, false, 9}}; /* more than a session keeps: the oldest go */
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     life *l = life_of(rows[i].name);

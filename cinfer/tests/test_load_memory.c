@@ -113,6 +113,7 @@ int main(void) {
   test_bomb_with_few_nodes();
   test_many_nodes();
   HONEST(model_perceptron);
+  HONEST(model_panels);
   HONEST(model_everything);
   HONEST(model_sequences);
   HONEST(model_called);

@@ -7,6 +7,8 @@
 
 #include "check.h"
 #include "cinfer.h"
+#include "isa.h"
+#include "isa_linear.h"
 #include "models.h"
 #include "pack.h"
 #include "session.h"
@@ -221,8 +223,76 @@ static void test_blocks_have_room_for_what_is_expected(void) {
   }
 }
 
+static bool is_weights(const float *w) {
+  bool right = w != NULL;
+  for (int i = 0; right && i < 128; i++) right = w[i] == (float)i / 8.0f;
+  return right;
+}
+
+static ci_model *open_panels(meter *m, int32_t isa) {
+  ci_options options = ci_defaults();
+  ci_model *model = NULL;
+  options.allocator = (ci_allocator){m, meter_alloc, meter_release};
+  options.isa = isa;
+  options.borrow = 1;
+  CHECK(ci_open_memory(model_panels, sizeof model_panels, &options, &model, NULL) == CI_OK);
+  return model;
+}
+
+/* A product reads weights of the file where they lie if its panels are as wide; nothing is packed then. */
+static void test_panels_of_the_file_are_read_in_place(int32_t isa) {
+  meter m = {0};
+  float data[8] = {1, 2, 3, 4, -1, -2, -3, -4};
+  ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {2, 4}}, y = {0};
+  ci_model *model = open_panels(&m, isa);
+  const bool as_wide = model->isa->linear->panel == 32;
+  ci_session *session = open_session(model, &x);
+  ci_kernel *k = find_product(session);
+  const char *found = ci_k_panels(k, W, 32, true), *file = (const char *)model_panels;
+  CHECK(found >= file && found < file + sizeof model_panels);
+  CHECK(ci_k_panels(k, W, 32, false) == NULL && ci_k_panels(k, W, 16, true) == NULL &&
+        ci_k_panels(k, X, 32, true) == NULL);
+  CHECK((atomic_load(&model->packs.taken) == 0) == as_wide);
+  CHECK(ci_run(session, 0, &x, 1, &y, 1, NULL) == CI_OK && y.dims[1] == 32);
+  for (int i = 0; i < 32; i++) CHECK(((const float *)y.data)[i] == 10.0f * (float)i / 8.0f + 80.0f);
+  k->in[W]->dims[0] = 2, k->in[W]->dims[1] = 64; /* the same bytes as another matrix */
+  CHECK(ci_k_panels(k, W, 32, true) == NULL);
+  ci_session_close(session);
+  ci_close(model);
+  CHECK(atomic_load(&m.held) == 0);
+}
+
+/* Whoever reads them otherwise shares one copy in row-major order, for which there may be no memory. */
+static void test_panels_are_row_major_for_others(int32_t isa) {
+  meter m = {0};
+  ci_model *model = open_panels(&m, isa);
+  ci_session *sessions[2];
+  ci_tensor outputs[2][2] = {{{0}}};
+  ci_error error;
+  for (int i = 0; i < 2; i++) CHECK(ci_session_open(model, NULL, NULL, &sessions[i], NULL) == CI_OK);
+  atomic_store(&m.fails, true);
+  CHECK(ci_run(sessions[0], 1, NULL, 0, outputs[0], 2, &error) == CI_RESOURCE_EXHAUSTED);
+  atomic_store(&m.fails, false);
+  for (int i = 0; i < 2; i++) {
+    outputs[i][0].data = outputs[i][1].data = NULL;
+    CHECK(ci_run(sessions[i], 1, NULL, 0, outputs[i], 2, NULL) == CI_OK);
+    CHECK(is_weights(outputs[i][0].data) && ((const float *)outputs[i][1].data)[127] == 127 / 4.0f);
+  }
+  ci_constant *w = &model->constants.at[0];
+  CHECK(w->panel == 32 && is_weights(ci_constant_plain(model, w)));
+  CHECK(ci_constant_plain(model, w) == ci_constant_plain(model, w) && ci_constant_plain(model, w) != w->data);
+  for (int i = 0; i < 2; i++) ci_session_close(sessions[i]);
+  ci_close(model);
+  CHECK(atomic_load(&m.held) == 0);
+}
+
 int main(void) {
   meter m = {0};
+  static const int32_t isas[] = {CI_ISA_BEST, CI_ISA_PORTABLE};
+  for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
+    test_panels_of_the_file_are_read_in_place(isas[i]);
+    test_panels_are_row_major_for_others(isas[i]);
+  }
   test_packs_together_have_a_limit(&m);
   test_packs_together_have_a_limit(NULL);
   test_threads_share_one_copy();

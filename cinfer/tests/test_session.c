@@ -587,6 +587,7 @@ int main(void) {
   test_sequences_within_limits();
   test_every_length_is_refused();
   test_every_allocation_may_fail(model_sequences, sizeof model_sequences);
+  test_every_flip(model_panels, sizeof model_panels, 1);
   test_every_flip(model_everything, sizeof model_everything, 1);
   test_every_flip(model_sequences, sizeof model_sequences, 1);
   test_lazy_checks();

@@ -9,7 +9,7 @@ from typing import Any
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
 from graphio.onnx.importing import import_model
-from graphio.rewrite import rewrite
+from graphio.rewrite import rewrite, weights_in_panels
 from graphio.schema import container
 
 __all__ = ["SIGNATURE", "convert", "load"]
@@ -41,9 +41,10 @@ def convert(
         labels = {f"{name}.columns": json.dumps(of) for name, of in found.columns.items()}
         made = build_model(graph, [spec], metadata={**found.metadata, **labels})
     model, arrays = rewrite(*made, optimize)
+    panels = weights_in_panels(model, arrays)
     if path is None:
-        return container.pack(model, arrays)
-    container.write(path, model, arrays)
+        return container.pack(model, arrays, panels)
+    container.write(path, model, arrays, panels)
     return None
 
 

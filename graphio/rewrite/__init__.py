@@ -3,6 +3,7 @@
 Exact passes keep every bit (in cinfer; the Python runtime stays within its tolerance) and run
 always. Approximate ones change roundings and run only when they are asked for. What was applied is
 listed in the model. A pass is a module with a function `apply`; its file says what it does.
+How weights lie in the file is chosen afterwards, by `weights_in_panels`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from graphio.rewrite import (
     transposes,
     turned,
 )
+from graphio.rewrite.panels import weights_in_panels
 from graphio.rewrite.work import Array, Shared, Work
 from graphio.schema import functions
 from graphio.schema.model_pb2 import Model
 
-__all__ = ["LEVELS", "PASSES", "Pass", "rewrite"]
+__all__ = ["LEVELS", "PASSES", "Pass", "rewrite", "weights_in_panels"]
 
 LEVELS = ("none", "exact", "approximate")
 

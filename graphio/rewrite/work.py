@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphio.schema import functions, operators, tensors
-from graphio.schema.model_pb2 import Graph, Model, Node, Type
+from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Type
 
-__all__ = ["Array", "Shared", "Work", "attributes", "float_type", "set_attributes"]
+__all__ = ["Array", "Shared", "Work", "attributes", "float_type", "set_attributes", "uses"]
 
 Array = np.ndarray[Any, Any]
 _INLINE_BELOW = 1024  # bytes; as in the writer of models
@@ -81,19 +82,13 @@ class Shared:
 
     def packed(self) -> list[Array]:
         """The arrays that something still refers to, renumbered in the model."""
-        places: list[Any] = []
-        for graph in functions.all_graphs(self.model.graph):
-            for node in graph.node:
-                places.extend(a.value for a in node.attr if a.value.WhichOneof("value") == "tensor")
-        variables = [v for v in self.model.variable if v.HasField("value")]
-        used = {place.tensor for place in places} | {v.value for v in variables}
-        for test in self.model.selftest:
-            used |= {*test.input, *test.output}
+        used = uses(self.model)
         new = {old: k for k, old in enumerate(sorted(used))}
-        for place in places:
+        for place in _references(self.model):
             place.tensor = new[place.tensor]
-        for variable in variables:
-            variable.value = new[variable.value]
+        for variable in self.model.variable:
+            if variable.HasField("value"):
+                variable.value = new[variable.value]
         for test in self.model.selftest:
             test.input[:] = [new[i] for i in test.input]
             test.output[:] = [new[i] for i in test.output]
@@ -184,14 +179,23 @@ class Work:
         return self._constants[value]
 
     def _constant(self, value: str) -> Array | None:
+        stored = self.index_of(value)
+        if stored is not None:
+            return np.asarray(self.shared.arrays[stored])
+        held = self._held(value)
+        return tensors.to_array(held.t) if held is not None and held.HasField("t") else None
+
+    def index_of(self, value: str) -> int | None:
+        """Which of the arrays a constant is, None if it is none of them."""
+        held = self._held(value)
+        return held.tensor if held is not None and held.HasField("tensor") else None
+
+    def _held(self, value: str) -> AttributeValue | None:
+        """The attribute of the constant that makes a value."""
         node = self.of(value)
         if node is None or node.domain or node.op != "Constant" or len(node.attr) != 1:
             return None
-        held = node.attr[0].value
-        kind = held.WhichOneof("value")
-        if kind == "tensor":
-            return np.asarray(self.shared.arrays[held.tensor])
-        return tensors.to_array(held.t) if kind == "t" else None
+        return node.attr[0].value
 
     def is_pure(self, node: Node) -> bool:
         """Whether a node gives the same whenever it runs on the same, and does nothing besides."""
@@ -293,6 +297,25 @@ class Work:
             made = Graph(node=self.ordered())
             del self.graph.node[:]
             self.graph.node.extend(made.node)
+
+
+def uses(model: Model) -> Counter[int]:
+    """How often each array is referred to: by nodes, those of functions too, variables and
+    self-tests."""
+    found = Counter(place.tensor for place in _references(model))
+    found.update(v.value for v in model.variable if v.HasField("value"))
+    for test in model.selftest:
+        found.update((*test.input, *test.output))
+    return found
+
+
+def _references(model: Model) -> Iterator[AttributeValue]:
+    """The attributes that are arrays."""
+    bodies = [node for function in model.function for node in function.node]
+    roots = [model.graph, *(graph for node in bodies for graph in functions.subgraphs(node))]
+    inside = (node for root in roots for graph in functions.all_graphs(root) for node in graph.node)
+    for node in (*bodies, *inside):
+        yield from (a.value for a in node.attr if a.value.HasField("tensor"))
 
 
 def values_of(node: Node) -> list[str]:

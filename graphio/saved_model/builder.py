@@ -26,7 +26,7 @@ from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph, Tensor
 from graphio.meta_graph import MetaGraphDef, MetaInfo, set_metadata, write_message
 from graphio.node_def import message_of
-from graphio.rewrite import rewrite
+from graphio.rewrite import rewrite, weights_in_panels
 from graphio.saved_model import constants, signature_constants, tag_constants
 from graphio.saved_model.signature_def_utils import predict_signature_def
 from graphio.schema import checkpoint, container, files, model_pb2
@@ -169,7 +169,9 @@ class SavedModelBuilder:
             path = os.path.join(self._folder, name)
             if entry.specs:
                 made = build_model(entry.graph, entry.specs, state=self._values.of(entry.model))
-                files.replace(f"{path}.gio", [container.pack(*rewrite(*made))])
+                model, arrays = rewrite(*made)
+                packed = container.pack(model, arrays, weights_in_panels(model, arrays))
+                files.replace(f"{path}.gio", [packed])
             if name == names[0]:
                 set_metadata(entry.model, OTHERS, ",".join(n + ending for n in names[1:]))
             write_message(path + ending, entry.model, as_text)

@@ -14,7 +14,7 @@ from typing import Any
 
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.graph import Graph, Operation, Tensor
-from graphio.rewrite import rewrite
+from graphio.rewrite import rewrite, weights_in_panels
 from graphio.saved_model import constants
 from graphio.schema import container, errors
 from graphio.tensorflow_files.reading import is_saved_model
@@ -65,7 +65,8 @@ def save(
         raise errors.FailedPreconditionError(
             message=f"Attempting to use uninitialized value {', '.join(empty)}"
         )
-    container.write(path, *rewrite(model, arrays, optimize))
+    model, arrays = rewrite(model, arrays, optimize)
+    container.write(path, model, arrays, weights_in_panels(model, arrays))
 
 
 def load(

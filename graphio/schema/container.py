@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -17,11 +17,13 @@ from google.protobuf.message import DecodeError
 from graphio.schema import calls, dtypes, errors, files, tensors
 from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Model, Tensor
+from graphio.schema.panels import LARGEST, PANEL_WIDTH, Panels, order
 
 MAGIC = b"\x89GIO\r\n\x1a\n"
 MAJOR, MINOR = 1, 0
 HEADER = 64
 ALIGN = 64
+IN_PANELS = 1  # flag: a tensor lies in panels
 _FIELDS = struct.Struct("<8sHHIQQQI16s")  # bytes 0 to 59; their CRC follows
 #: what people take for a model file, by how it begins: ONNX with the version of its format
 _OTHERS = (
@@ -39,46 +41,70 @@ _OTHERS = (
     ),
 )
 _UNKNOWN = "no model file: it does not begin as one"
+_FLOAT = 1  # the element type's number
 
 Array = np.ndarray[Any, Any]
 
 
-def pack(model: Model, arrays: Sequence[Array]) -> bytes:
+def pack(model: Model, arrays: Sequence[Array], panels: Mapping[int, int] | None = None) -> bytes:
     """The bytes of a model file.
 
     Args:
         model: everything but Model.tensor, which is filled in from arrays.
         arrays: what attributes and variables refer to by index.
+        panels: which of the arrays lie in panels, by index, and along which axis: 0 or the last.
+            Readers give them back row-major, whatever the file had.
+
+    Raises:
+        ValueError: there is no such array, or it is not float32 of rank 2 or more, or another axis.
     """
-    return b"".join(_parts(model, arrays))
+    return b"".join(_parts(model, arrays, panels or {}))
 
 
-def write(path: str | os.PathLike[str], model: Model, arrays: Sequence[Array]) -> None:
-    """Writes a model file: afterwards it is whole and on the disk, or as it was before."""
-    files.replace(os.fspath(path), files.joined(_parts(model, arrays)))
+def write(
+    path: str | os.PathLike[str],
+    model: Model,
+    arrays: Sequence[Array],
+    panels: Mapping[int, int] | None = None,
+) -> None:
+    """Writes a model file: afterwards it is whole and on the disk, or as it was before.
+
+    Args:
+        path: of the file.
+        model, arrays, panels: as pack.
+
+    Raises:
+        As pack.
+    """
+    files.replace(os.fspath(path), files.joined(_parts(model, arrays, panels or {})))
 
 
-def _parts(model: Model, arrays: Sequence[Array]) -> Iterator[bytes | memoryview]:
-    encoded = [tensors.encode(array) for array in arrays]
+def _parts(
+    model: Model, arrays: Sequence[Array], panels: Mapping[int, int]
+) -> Iterator[bytes | memoryview]:
+    encoded = _encoded(arrays, panels)
     whole = Model()
     whole.CopyFrom(model)
     del whole.tensor[:]
     end = 0
-    for array, data in zip(arrays, encoded, strict=True):
-        whole.tensor.append(
-            Tensor(
-                dtype=dtypes.of_numpy(array.dtype).number,  # type: ignore[arg-type]
-                dims=array.shape,
-                offset=_round_up(end),
-                nbytes=len(data),
-                crc32c=crc32c(data),
-                stored=True,
-            )
+    for i, (array, data) in enumerate(zip(arrays, encoded, strict=True)):
+        tensor = whole.tensor.add(
+            dtype=dtypes.of_numpy(array.dtype).number,
+            dims=array.shape,
+            offset=_round_up(end),
+            nbytes=len(data),
+            crc32c=crc32c(data),
+            stored=True,
         )
+        if i in panels:
+            tensor.panel_width, tensor.panel_axis = PANEL_WIDTH, panels[i] % array.ndim
         end = _round_up(end) + len(data)
     graph = whole.SerializeToString(deterministic=True)
     start = _round_up(HEADER + len(graph))
-    fields = _FIELDS.pack(MAGIC, MAJOR, MINOR, 0, len(graph), start, end, crc32c(graph), bytes(16))
+    flags = IN_PANELS if panels else 0
+    fields = _FIELDS.pack(
+        MAGIC, MAJOR, MINOR, flags, len(graph), start, end, crc32c(graph), bytes(16)
+    )
     yield fields + struct.pack("<I", crc32c(fields))
     yield graph + bytes(start - HEADER - len(graph))
     position = 0
@@ -86,6 +112,18 @@ def _parts(model: Model, arrays: Sequence[Array]) -> Iterator[bytes | memoryview
         yield bytes(_round_up(position) - position)
         yield data
         position = _round_up(position) + len(data)
+
+
+def _encoded(arrays: Sequence[Array], panels: Mapping[int, int]) -> list[bytes | memoryview]:
+    for i in panels:
+        if not 0 <= i < len(arrays):
+            raise ValueError(f"panels names array {i} of {len(arrays)}")
+        if dtypes.of_numpy(arrays[i].dtype).number != _FLOAT:
+            raise ValueError(f"array {i} is {arrays[i].dtype}, expected float32 to lie in panels")
+    return [
+        tensors.encode(order(array, PANEL_WIDTH, panels[i]) if i in panels else array)
+        for i, array in enumerate(arrays)
+    ]
 
 
 def _round_up(n: int) -> int:
@@ -119,17 +157,17 @@ def unpack(data: Any, lazy: bool = False) -> tuple[Model, Sequence[Array]]:
     calls.check_source(data)
     view = memoryview(data)
     check_beginning(view, "source")
-    length, start, size, crc = _header(view)
-    graph = view[HEADER : HEADER + length]
-    if crc32c(graph) != crc:
+    header = _header(view)
+    graph = view[HEADER : HEADER + header.length]
+    if crc32c(graph) != header.crc:
         raise _damaged("the graph section's checksum does not match")
-    _expect_zero(view, HEADER + length, start)
+    _expect_zero(view, HEADER + header.length, header.start)
     model = Model()
     try:
         model.ParseFromString(bytes(graph))
     except DecodeError:
         raise _damaged("the graph section is no Model message") from None
-    stored = _stored(model, view, start, size)
+    stored = _stored(model, view, header)
     return model, tensors.StoredList(stored) if lazy else [item.array() for item in stored]
 
 
@@ -146,7 +184,18 @@ def check_beginning(data: Any, what: str) -> None:
     raise errors.DataLossError(message=f"{what} is {kind}")
 
 
-def _header(view: memoryview) -> tuple[int, int, int, int]:
+class _Header(NamedTuple):
+    """What the fields of the header say: the flags, the length of the graph section, where the data
+    section starts and how long it is, the checksum of the graph section."""
+
+    flags: int
+    length: int
+    start: int
+    size: int
+    crc: int
+
+
+def _header(view: memoryview) -> _Header:
     if len(view) < HEADER:
         raise _damaged(f"it has {len(view)} bytes, a model file has at least {HEADER}")
     fields = view[: _FIELDS.size]
@@ -154,20 +203,21 @@ def _header(view: memoryview) -> tuple[int, int, int, int]:
     (header_crc,) = struct.unpack("<I", view[_FIELDS.size : HEADER])
     if crc32c(fields) != header_crc:
         raise _damaged("the header's checksum does not match")
-    if major != MAJOR or flags:
+    if major != MAJOR or flags & ~IN_PANELS:
         raise errors.UnimplementedError(
             message=f"format version {major} with flags {flags:#x} needs a newer graphio; this one "
-            f"reads version {MAJOR}"
+            f"reads version {MAJOR} with no flag but {IN_PANELS:#x}"
         )
     if any(reserved):
         raise _damaged("reserved bytes of the header are not zero")
     if start % ALIGN or start != _round_up(HEADER + length) or start + size != len(view):
         raise _damaged(f"sections of {length} and {size} bytes make no file of {len(view)} bytes")
-    return length, start, size, crc
+    return _Header(flags, length, start, size, crc)
 
 
-def _stored(model: Model, view: memoryview, start: int, size: int) -> list[tensors.Stored]:
+def _stored(model: Model, view: memoryview, header: _Header) -> list[tensors.Stored]:
     """The entries of Model.tensor: they tile the data section but for zero padding."""
+    start, size = header.start, header.size
     items, end = [], 0
     for i, tensor in enumerate(model.tensor):
         if not tensor.stored or tensor.data or tensor.offset != _round_up(end):
@@ -178,10 +228,29 @@ def _stored(model: Model, view: memoryview, start: int, size: int) -> list[tenso
         end = tensor.offset + tensor.nbytes
         data = view[start + tensor.offset : start + end]
         what = f"tensor {i} of the model file"
-        items.append(tensors.Stored(tensor.dtype, tensor.dims, data, tensor.crc32c, what))
+        items.append(
+            tensors.Stored(
+                tensor.dtype, tensor.dims, data, tensor.crc32c, what, panels=_panels(i, tensor)
+            )
+        )
     if end != size:
         raise _damaged(f"the data section has {size} bytes, its tensors end at {end}")
+    if any(item.panels for item in items) != bool(header.flags & IN_PANELS):
+        raise _damaged("its flags must say whether a tensor lies in panels, and do not")
     return items
+
+
+def _panels(i: int, tensor: Tensor) -> Panels | None:
+    """In which panels an entry of Model.tensor lies, None if it is row-major."""
+    width, axis, rank = tensor.panel_width, tensor.panel_axis, len(tensor.dims)
+    if not width and not axis:
+        return None
+    if tensor.dtype != _FLOAT or rank < 2 or not 1 <= width <= LARGEST or axis not in (0, rank - 1):
+        raise _damaged(
+            f"tensor {i} of rank {rank} lies in panels of {width} along axis {axis}; expected a "
+            f"float32 one of rank 2 or more, 1 to {LARGEST}, along the first axis or the last"
+        )
+    return Panels(tuple(tensor.dims), width, axis)
 
 
 def _expect_zero(view: memoryview, begin: int, end: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphio.schema import dtypes, errors, small_types
 from graphio.schema.crc32c import crc32c
+from graphio.schema.panels import Panels, restore
 
 if TYPE_CHECKING:
     from graphio.schema.model_pb2 import Tensor
@@ -164,8 +165,17 @@ def fill(message: Tensor, array: Array, data: bytes | memoryview) -> None:
 
 
 def to_array(tensor: Tensor) -> Array:
-    """The array of an inline tensor."""
+    """The array of an inline tensor.
+
+    Raises:
+        DataLossError: the bytes do not fit dtype and shape, or claim to lie in panels.
+    """
     check_dims(tensor.dims)
+    if tensor.panel_width or tensor.panel_axis:
+        raise errors.DataLossError(
+            message="an inline tensor claims to lie in panels, as only tensors of the data section "
+            "may"
+        )
     return decode(tensor.dtype, tuple(tensor.dims), tensor.data)
 
 
@@ -193,6 +203,7 @@ class Stored:
         crc: their checksum; None: it is not looked at.
         what: how messages call it, "tensor 3".
         place: where they lie; None: in no file of this machine.
+        panels: in which they lie; None: they are row-major.
     """
 
     def __init__(
@@ -203,9 +214,10 @@ class Stored:
         crc: int | None,
         what: str,
         place: Place | None = None,
+        panels: Panels | None = None,
     ) -> None:
         self.number, self.shape, self.crc, self.what = number, tuple(dims), crc, what
-        self.place = place
+        self.place, self.panels = place, panels
         self._data = data
         self._array: Array | None = None
 
@@ -216,7 +228,7 @@ class Stored:
 
     def reshape(self, dims: Sequence[int]) -> Stored:
         """The same bytes with another shape of as many elements."""
-        return Stored(self.number, dims, self._data, self.crc, self.what, self.place)
+        return Stored(self.number, dims, self._data, self.crc, self.what, self.place, self.panels)
 
     def array(self) -> Array:
         """The read-only array.
@@ -230,10 +242,18 @@ class Stored:
                 raise errors.DataLossError(message=f"the checksum of {self.what} does not match")
             try:
                 check_dims(self.shape)
-                self._array = decode(self.number, self.shape, data)
+                self._array = self._decoded(data)
             except errors.OpError as error:
                 raise type(error)(message=f"{self.what}: {error.message}") from None
         return self._array
+
+    def _decoded(self, data: memoryview) -> Array:
+        if self.panels is None:
+            return decode(self.number, self.shape, data)
+        elements = decode(self.number, (math.prod(self.shape),), data)
+        array = restore(elements, *self.panels).reshape(self.shape)
+        array.flags.writeable = False
+        return array
 
 
 class StoredList(Sequence[Array]):

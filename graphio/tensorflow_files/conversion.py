@@ -9,7 +9,7 @@ from typing import Any
 
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
-from graphio.rewrite import rewrite
+from graphio.rewrite import rewrite, weights_in_panels
 from graphio.schema import container
 from graphio.tensorflow_files.models import SERVING, import_model
 
@@ -48,9 +48,10 @@ def convert(
             session.run([variable.initializer for variable in found.variables.values()])
             made = build_model(graph, specs, state=session.state)
     model, arrays = rewrite(*made, optimize)
+    panels = weights_in_panels(model, arrays)
     if path is None:
-        return container.pack(model, arrays)
-    container.write(path, model, arrays)
+        return container.pack(model, arrays, panels)
+    container.write(path, model, arrays, panels)
     return None
 
 

@@ -86,6 +86,7 @@ HEADERS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "format version 2": ("missing parts", header(major=2), "version 2"),
     "format version 0": ("missing parts", header(major=0), "version 0"),
     "a flag that nobody knows": ("missing parts", header(flags=1 << 31), "flags 0x80000000"),
+    "a flag of panels that there are not": ("missing parts", header(flags=1), "panels"),
     "reserved bytes in use": ("counts", header(zero=b"\1" + bytes(15)), "reserved"),
     "a graph section of 2^64 - 1 bytes": ("size arithmetic", header(graph=2**64 - 1), "sections"),
     "a graph section of 2^63 bytes": ("size arithmetic", header(graph=2**63), "sections"),

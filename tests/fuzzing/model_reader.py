@@ -34,22 +34,22 @@ def change(data: bytes, rng: random.Random, mutate: Mutate) -> bytes:
     """Changes the message, its bytes or a tensor; checksums and lengths are right again."""
     if rng.random() < 0.1 or not data.startswith(container.MAGIC):
         return mutate(data, 8192)
-    length, start = struct.unpack_from("<QQ", data.ljust(64, b"\0"), 16)
+    flags, length, start = struct.unpack_from("<IQQ", data.ljust(64, b"\0"), 12)
     graph, tensors = data[64 : 64 + length], data[start:]
     if rng.random() < 0.1:
-        return sealed(mutate(graph, 8192), tensors)
+        return sealed(mutate(graph, 8192), tensors, flags)
     model = Model()
     try:
         model.ParseFromString(graph)
     except Exception:  # what a fuzzer kept may be no message
-        return sealed(mutate(graph, 8192), tensors)
+        return sealed(mutate(graph, 8192), tensors, flags)
     if tensors and rng.random() < 0.1:
         tensors = bytes_changed(tensors, rng)
     else:
         Mutator(rng, WORDS, mutate).change(model, rng.choice((1, 1, 1, 2, 4)))
     if rng.random() < 0.8:
         tensors = _stored(model, tensors, rng)
-    return sealed(model.SerializeToString(), tensors)
+    return sealed(model.SerializeToString(), tensors, flags_of(model))
 
 
 def _stored(model: Model, tensors: bytes, rng: random.Random) -> bytes:
@@ -64,12 +64,17 @@ def _stored(model: Model, tensors: bytes, rng: random.Random) -> bytes:
     return made
 
 
-def sealed(graph: bytes, tensors: bytes) -> bytes:
+def flags_of(model: Model) -> int:
+    """What the header has to say of a message."""
+    return container.IN_PANELS if any(t.panel_width for t in model.tensor) else 0
+
+
+def sealed(graph: bytes, tensors: bytes, flags: int = 0) -> bytes:
     """A container whose lengths and checksums are right."""
     start = (64 + len(graph) + 63) // 64 * 64
     fields = struct.pack(
-        "<8sHHIQQQI16s", container.MAGIC, 1, 0, 0, len(graph), start, len(tensors), crc32c(graph),
-        bytes(16),
+        "<8sHHIQQQI16s", container.MAGIC, 1, 0, flags, len(graph), start, len(tensors),
+        crc32c(graph), bytes(16),
     )  # fmt: skip
     head = fields + struct.pack("<I", crc32c(fields)) + graph
     return head.ljust(start, b"\0") + tensors
@@ -81,6 +86,7 @@ def seeds() -> Iterator[bytes]:
         if path.stat().st_size <= LARGEST_SEED:
             yield path.read_bytes()
     yield container.pack(*schema_samples.everything())
+    yield container.pack(*schema_samples.everything(), {1: 0, 2: -1})
 
 
 def _words() -> dict[str, list[str]]:

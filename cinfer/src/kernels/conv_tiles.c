@@ -92,6 +92,13 @@ static void tiles_pack_constant(void *to, const ci_value *w, const void *argumen
   tiles_pack(fill->p, fill->linear, w->data, to);
 }
 
+/* The weights where they lie in the file, if that is the order of these panels. */
+static const float *tiles_in_file(ci_kernel *k, const ci_conv_tiles *p) {
+  const int64_t more = p->oc % p->width;
+  if (p->groups > 1 || p->channels_last || p->threes || (more > 0 && more != p->width / 2)) return NULL;
+  return ci_k_panels(k, 1, p->width, false);
+}
+
 /* Where x lies, and the way in which it is read. */
 static void tiles_layout(ci_conv_tiles *p) {
   const bool inside = tiles_inside(&p->y) && tiles_inside(&p->x), one = p->y.kernel == 1 && p->x.kernel == 1;
@@ -171,7 +178,9 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   const tiles_fill fill = {p, k->isa->linear};
   const uint32_t order =
       (uint32_t)p->groups * 4 + p->threes * 2 + p->channels_last; /* one model, one instruction set */
-  p->packed = p->pixels ? NULL : ci_k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, &fill);
+  p->packed = p->pixels ? NULL : tiles_in_file(k, p);
+  if (p->packed == NULL && !p->pixels)
+    p->packed = ci_k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, &fill);
   *scratch = (p->packed == NULL ? p->packed_bytes : 0) + (size_t)threads * p->thread_bytes;
   return true;
 }

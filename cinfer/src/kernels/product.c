@@ -138,11 +138,21 @@ static void product_fill(void *to, const ci_value *value, const void *argument) 
   else ci_matmul_pack_panels(c->p, c->k->isa, b, to);
 }
 
+/* The constant where it lies in the file, if that is the order of ci_matmul_pack_panels. */
+static const void *product_in_file(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
+  const int64_t panel = k->isa->linear->panel, more = p->n % panel;
+  if (p->dots || p->dtype != CI_FLOAT || k->in[i]->rank != 2 || (more > 0 && ci_panel_row(more, panel) != more))
+    return NULL;
+  return ci_k_panels(k, i, panel, b.col == 1);
+}
+
 /* A constant may be read as matrices of several shapes, turned or not: K and that say which. */
 const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
   const product_constant c = {p, k, b};
   const size_t bytes = p->dots ? ci_matmul_b_bytes(p, b.row, b.col) : ci_matmul_panel_bytes(p, k->isa);
   if (bytes == 0 || p->k > INT32_MAX) return NULL;
+  const void *in_file = product_in_file(p, k, i, b);
+  if (in_file != NULL) return in_file;
   const uint32_t which = (uint32_t)p->k << 1 | (b.col == 1 ? 1 : 0);
   return ci_k_packed(k, i, p->dots ? CI_PACK_DOTS : CI_PACK_COLUMNS, which, bytes, product_fill, &c);
 }

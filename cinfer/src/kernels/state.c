@@ -217,7 +217,7 @@ static ci_status state_constant_lists(ci_kernel *k) {
 ci_status ci_prepare_constant(ci_kernel *k) {
   ci_value tensor;
   if (k->node->node->attr_count > 1) return state_no_constant(k);
-  CI_TRY(ci_k_attr_tensor(k, "value", &tensor));
+  CI_TRY(ci_k_attr_stored(k, "value", &tensor));
   if (tensor.rank >= 0) {
     CI_TRY(ci_k_out(k, 0, tensor.dtype, tensor.rank, tensor.dims));
     CI_TRY(ci_plan_fix(k, 0, tensor.data));
