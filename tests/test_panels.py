@@ -336,6 +336,27 @@ IMAGE = ["n", 64, 12, 12]
 
 
 @pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [
+        ((3, 3, 64, 64), {(3, 3, 64, 64): 3}),
+        ((1, 1, 128, 144), {(1, 1, 128, 144): 3}),
+        ((3, 3, 64, 60), {}),
+    ],
+)
+@pytest.mark.parametrize("relu", [False, True])
+def test_weights_of_convolutions_of_tensorflow_lie_in_panels(
+    shape: tuple[int, ...], wanted: dict[Any, int], relu: bool, tmp_path: Path
+) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 30, 30, shape[2]], name="x")
+        y = tf.nn.conv2d(x, tf.constant(numbers(*shape)), [1, 1, 1, 1], "SAME")
+        y = tf.nn.relu(y) if relu else y
+        with tf.Session("runtime", graph=graph) as session:
+            tf.saved_model.save(tmp_path / "m.gio", session, {"run": ({"x": x}, {"y": y})})
+    assert axes((tmp_path / "m.gio").read_bytes()) == wanted
+
+
+@pytest.mark.parametrize(
     ("shape", "x", "attributes"),
     [
         ((64, 64, 3, 3), IMAGE, {"pads": [1, 1, 1, 1]}),

@@ -95,6 +95,11 @@ def node(op: str, x: Array, weights: Array, **attrs: Any) -> tuple[bytes, list[A
     return one_node(op, [x, weights], attrs, [np.float32], version=version, constant=True)
 
 
+def channels_last(x: Array, weights: Array, **attrs: Any) -> tuple[bytes, list[Array]]:
+    attrs = {"strides": [1, 1], "pads": [0] * 4, "dilations": [1, 1], "group": 1, **attrs}
+    return one_node("Conv2D", [x, weights], attrs, [np.float32], domain="graphio", constant=True)
+
+
 READ_IN_PLACE = {
     "a product": (node("MatMul", numbers(9, 40), numbers(40, 96)), -1),
     "a row": (node("MatMul", numbers(1, 300), numbers(300, 72)), -1),
@@ -106,6 +111,12 @@ READ_IN_PLACE = {
     "many pixels": (node("Conv", numbers(1, 16, 24, 24), numbers(64, 16, 1, 1)), 0),
     "windows three wide": (node("Conv", numbers(1, 16, 9, 9), numbers(32, 16, 3, 3)), 0),
     "an odd number of outputs": (node("Conv", numbers(1, 40, 9, 9), numbers(45, 40, 3, 3)), 0),
+    "channels last": (channels_last(numbers(2, 9, 9, 40), numbers(3, 3, 40, 48), pads=[1] * 4), -1),
+    "pixels, channels last": (channels_last(numbers(1, 25, 25, 96), numbers(1, 1, 96, 64)), -1),
+    "groups, channels last": (
+        channels_last(numbers(1, 9, 9, 64), numbers(3, 3, 32, 64), group=2),
+        -1,
+    ),
     "groups": (node("Conv", numbers(1, 64, 9, 9), numbers(64, 32, 3, 3), group=2), 0),
     "one axis": (node("Conv", numbers(1, 40, 50), numbers(32, 40, 5)), 0),
     "three axes": (node("Conv", numbers(1, 8, 5, 5, 5), numbers(32, 8, 3, 3, 3)), 0),

@@ -63,7 +63,8 @@ def _common_axis(work: Work, value: str, shape: Sequence[int]) -> int | None:
 
 def _axis(work: Work, node: Node, value: str, shape: Sequence[int]) -> int | None:
     """The axis along which a node takes its weights in panels, None if it does not."""
-    op = fused.product_of(node) if node.domain == "graphio" else "" if node.domain else node.op
+    ours = node.domain == "graphio"
+    op = (fused.product_of(node) or node.op) if ours else "" if node.domain else node.op
     if op not in _AXES or [i for i, read in enumerate(node.input) if read == value] != [1]:
         return None
     return _AXES[op](work, node, shape)
@@ -77,6 +78,12 @@ def _of_conv(work: Work, node: Node, shape: Sequence[int]) -> int | None:
         return None
     shallow = prod(shape[1:]) <= _BLOCK
     return None if shallow and (shape[-1] == 3 or _is_long(work, node, shape)) else 0
+
+
+def _of_conv2d(work: Work, node: Node, shape: Sequence[int]) -> int | None:
+    """Of (rows, columns, channels, outputs), channels last: outputs are always lanes."""
+    whole = len(shape) == 4 and attributes(node).get("group", 1) == 1
+    return 3 if whole and shape[-1] % PANEL_WIDTH in _CONV_TAILS else None
 
 
 def _is_long(work: Work, node: Node, shape: Sequence[int]) -> bool:
@@ -108,6 +115,7 @@ def _of_product(shape: Sequence[int], axis: int) -> int | None:
 
 _AXES: Mapping[str, Callable[[Work, Node, Sequence[int]], int | None]] = {
     "Conv": _of_conv,
+    "Conv2D": _of_conv2d,
     "Gemm": _of_gemm,
     "MatMul": _of_matmul,
 }

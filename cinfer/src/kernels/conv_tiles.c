@@ -95,8 +95,8 @@ static void tiles_pack_constant(void *to, const ci_value *w, const void *argumen
 /* The weights where they lie in the file, if that is the order of these panels. */
 static const float *tiles_in_file(ci_kernel *k, const ci_conv_tiles *p) {
   const int64_t more = p->oc % p->width;
-  if (p->groups > 1 || p->channels_last || p->threes || (more > 0 && more != p->width / 2)) return NULL;
-  return ci_k_panels(k, 1, p->width, false);
+  if (p->groups > 1 || p->threes || (more > 0 && more != p->width / 2)) return NULL;
+  return ci_k_panels(k, 1, p->width, p->channels_last);
 }
 
 /* Where x lies, and the way in which it is read. */
