@@ -157,3 +157,192 @@ def test_every_form_of_slice_and_transpose_moves_whole_tensors() -> None:
                     first.append(a), last.append(b if b >= 0 else -n - 1), step.append(c)
                 rest = [np.array(v) for v in (first, last, [0, 1, 2], step)]
                 np.testing.assert_array_equal(found("Slice", [x, *rest], {}, dtype), x[cut])
+
+
+def with_strange_nan(x: Array) -> Array:
+    """A copy with NaN of both signs and of a payload."""
+    bits = x.astype(F).view(np.uint32).copy()
+    bits.flat[:: max(1, bits.size // 3)] = 0xFFC12345
+    bits.flat[-1] = 0x7F800001
+    return bits.view(F)
+
+
+def is_one_nan(y: Array) -> bool:
+    return bool((y.view(np.uint32)[np.isnan(y)] == 0x7FC00000).all())
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int16, F, np.int64, np.complex128])
+def test_what_is_repeated_is_the_same_everywhere(dtype: Any) -> None:
+    for n in (*LENGTHS[:-1], 31, 33, 130):
+        x = (np.arange(3 * n) % 113).reshape(3, n).astype(dtype)
+        y = found("Tile", [x, np.array([2, 3])], {}, dtype)
+        np.testing.assert_array_equal(y, np.tile(x, (2, 3)))
+        y = found("Expand", [x[:, :1], np.array([3, n])], {}, dtype)
+        np.testing.assert_array_equal(y, np.broadcast_to(x[:, :1], (3, n)))
+        y = found("Expand", [x[:1], np.array([5, 1, n])], {}, dtype)
+        np.testing.assert_array_equal(y, np.broadcast_to(x[:1], (5, 1, n)))
+
+
+def test_repeated_nan_leave_the_library_as_one() -> None:
+    for n in (1, 17, 300):
+        x = with_strange_nan(floats(40, n))
+        scales = np.array([1, 1, 2, 3], F)
+        near = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric"}
+        for op, inputs, attrs in (
+            ("Tile", [x, np.array([2, 5])], {}),
+            ("Expand", [x[:, -1:], np.array([40, 100])], {}),
+            ("Resize", [x[None, None], np.array([], F), scales], near),
+        ):
+            y = found(op, inputs, attrs, F)
+            assert np.isnan(y).any() and is_one_nan(y)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, F, np.float64])
+def test_nearest_takes_elements_along_every_axis(dtype: Any) -> None:
+    near = {
+        "mode": "nearest",
+        "coordinate_transformation_mode": "asymmetric",
+        "nearest_mode": "floor",
+    }
+    for shape in ((2, 3, 5, 7), (1, 1, 6, 34), (3, 4, 9, 1), (1, 2, 70, 65)):
+        x = (np.arange(np.prod(shape)) % 241).reshape(shape).astype(dtype)
+        for scales in (
+            (1, 1, 2, 2), (1, 1, 3, 1), (1, 1, 1, 2), (2, 1, 1, 1), (2, 1, 2, 4), (1, 3, 1, 2),
+            (1, 1, 0.5, 2), (1, 1, 2, 0.5), (1, 1, 2.5, 1.5), (2, 2, 2, 2), (1, 1, 1, 1),
+        ):  # fmt: skip
+            if 0 in np.floor(np.multiply(shape, scales)):
+                continue
+            wanted = x
+            for axis, scale in enumerate(scales):
+                size = int(shape[axis] * scale)
+                places = np.minimum(np.arange(size) // scale, shape[axis] - 1).astype(int)
+                wanted = wanted.take(places, axis)
+            y = found("Resize", [x, np.array([], F), np.array(scales, F)], near, dtype)
+            np.testing.assert_array_equal(y, wanted)
+
+
+def test_float16_of_any_length_rounds_half_to_even() -> None:
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    exact = halves.astype(F)
+    with np.errstate(invalid="ignore", over="ignore"):
+        above = np.nextafter(exact, F(np.inf))
+        middle = ((exact + np.roll(exact, -1)) / 2).astype(F)
+        x = np.concatenate([exact, above, middle, np.nextafter(middle, F(0)), floats(77)])
+        wanted = x.astype(np.float16)
+    y = found("Cast", [x], {"to": 10}, np.float16)
+    np.testing.assert_array_equal(
+        y.view(np.uint16)[~np.isnan(x)], wanted.view(np.uint16)[~np.isnan(x)]
+    )
+    assert (y.view(np.uint16)[np.isnan(x)] == 0x7E00).all()
+    for n in LENGTHS:
+        np.testing.assert_array_equal(found("Cast", [x[-n:]], {"to": 10}, np.float16), wanted[-n:])
+        back = found("Cast", [halves[:n]], {"to": 1}, F)
+        np.testing.assert_array_equal(back, exact[:n])
+    back = found("Cast", [halves], {"to": 1}, F)
+    np.testing.assert_array_equal(back, exact)
+    assert is_one_nan(back)
+
+
+def averages(x: Array, pads: int, stride: int, all_count: bool) -> Array:
+    """Chains of sums in double over 3 x 3 windows, divided once and rounded once."""
+    height, width = x.shape[2] + 2 * pads, x.shape[3] + 2 * pads
+    padded = np.zeros((*x.shape[:2], height, width))
+    counts = np.full((height, width), float(all_count))
+    inside = (slice(pads, height - pads), slice(pads, width - pads))
+    padded[:, :, inside[0], inside[1]] = x
+    counts[inside] = 1.0
+    total: Any = 0.0
+    count: Any = 0.0
+    for top in range(3):
+        for left in range(3):
+            places = (
+                slice(top, height - 2 + top, stride),
+                slice(left, width - 2 + left, stride),
+            )
+            total = total + padded[:, :, places[0], places[1]]
+            count = count + counts[places]
+    return np.asarray((total / count).astype(F))
+
+
+@pytest.mark.parametrize("kind", ["plain", "wide", "denormal", "not finite"])
+def test_averages_of_nine_round_twice(kind: str) -> None:
+    for height, width in ((3, 3), (1, 1), (4, 7), (9, 8), (5, 15), (7, 16), (4, 17), (6, 34)):
+        x = floats(2, 3, height, width)
+        random = np.random.RandomState(width)
+        if kind == "wide":  # sums in double are rounded, and cancel
+            x = (x * 10.0 ** random.randint(-30, 30, x.shape)).astype(F)
+            x[:, :, 1::2] = -x[:, :, : x.shape[2] // 2 * 2 : 2]
+        elif kind == "denormal":
+            x = (x * F(1e-44)).astype(F)
+            x[0] = F(-0.0)
+        elif kind == "not finite":
+            x.flat[:: 1 + x.size // 9] = np.array([np.inf, np.nan, -np.inf, 3e38], F)[width % 4]
+            x.flat[-1] = 3e38
+        for pads, stride, all_count in ((1, 1, 0), (1, 1, 1), (0, 1, 0), (1, 2, 0)):
+            if min(height, width) + 2 * pads < 3:
+                continue
+            attrs = {
+                "kernel_shape": [3, 3],
+                "pads": [pads] * 4,
+                "strides": [stride] * 2,
+                "count_include_pad": all_count,
+            }
+            with np.errstate(invalid="ignore", over="ignore"):
+                wanted = averages(x, pads, stride, bool(all_count))
+            y = found("AveragePool", [x], attrs, F)
+            np.testing.assert_array_equal(np.isnan(y), np.isnan(wanted))
+            same = (y.view(np.uint32) == wanted.view(np.uint32)) | np.isnan(wanted)
+            assert same.all()
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("kind", ["numbers", "few", "nan", "all nan", "rising", "falling"])
+def test_the_best_of_many_floats_come_in_order(kind: str, largest: int) -> None:
+    for n in (1, 16, 17, 33, 64, 100, 257, 1000):
+        x = floats(3, n)
+        if kind == "few":
+            x = np.round(x) * F(0.5)  # zeros of both signs and equals
+        elif kind == "nan":
+            x[:, n // 2 :: 5] = np.nan
+            x[0, -1] = F(np.inf)
+            x[1, 0] = F(-np.inf)
+        elif kind == "all nan":
+            x[:] = np.nan
+        elif kind in ("rising", "falling"):
+            x = np.sort(x) if kind == "rising" else -np.sort(-x)
+        rank = np.where(np.isnan(x), np.inf, x).astype(np.float64)
+        rank[np.isinf(x)] = np.where(x[np.isinf(x)] > 0, 1e300, -1e300)
+        order = np.argsort(-rank if largest else rank, axis=1, kind="stable")
+        for most in {1, min(5, n), max(1, n // 16), n // 16 + 1, n} - {n + 1}:
+            attrs = {"axis": -1, "largest": largest}
+            data, fed = engines.one_node(
+                "TopK", [x, np.array([most])], attrs, [F, np.int64], version=11
+            )
+            for isa, threads in WAYS:
+                run = cinfer.load(data, isa=isa, threads=threads).signature().run
+                values, places = run(fed)
+                np.testing.assert_array_equal(places, order[:, :most])
+                np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
+
+
+@pytest.mark.parametrize("places", [np.int32, np.int64])
+def test_each_place_of_a_line_of_indices_is_checked(places: Any) -> None:
+    x = floats(2, 9)
+    for bad in (9, -10):
+        for at in range(11):
+            indices = np.arange(22).reshape(2, 11).astype(places) % 18 - 9
+            indices[1, at] = bad
+            data, fed = engines.one_node(
+                "GatherElements", [x, indices], {"axis": 1}, [F], version=13
+            )
+            for isa in engines.instruction_sets():
+                with pytest.raises(Exception, match=rf"indices\[1, {at}\] = {bad} "):
+                    cinfer.load(data, isa=isa).signature().run(fed)
+
+
+def test_bytes_of_any_two_sizes_change_places() -> None:
+    for rows in (1, 15, 16, 17, 33, 64, 79):
+        for columns in (3, 4, 16, 31, 32, 65, 100):
+            x = (np.arange(2 * rows * columns) % 251).reshape(2, rows, columns).astype(np.uint8)
+            y = found("Transpose", [x], {"perm": [0, 2, 1]}, np.uint8)
+            np.testing.assert_array_equal(y, x.transpose(0, 2, 1))

@@ -103,6 +103,9 @@ void ci_k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *
  * a result that leaves the library gets its one NaN while it is in the cache. */
 void ci_k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
 
+/* Before it, of an operator whose out[0] has the elements of x, several times: x is looked at instead. */
+void ci_k_repeats(ci_kernel *k, const ci_value *x);
+
 /* The same: the run has seen to the NaN of out[0] itself. */
 CI_INLINE void k_wrote_one_nan(ci_kernel *k) {
   if (k->one_nan != NULL) *k->one_nan = true;

@@ -20,7 +20,7 @@ __attribute__((constructor)) static void cpu_ask(void) {
   (void)__get_cpuid(1, &a, &ignored, &first, &ignored);
   (void)__get_cpuid_count(7, 0, &a, &b, &c, &ignored);
   if ((first & CPU_XSAVE) != 0) __asm__("xgetbv" : "=a"(saved), "=d"(ignored) : "c"(0));
-  const bool avx2 = cpu_all(saved, CPU_YMM) && cpu_all(b, 1u << 5) && cpu_all(first, 1u << 12);
+  const bool avx2 = cpu_all(saved, CPU_YMM) && cpu_all(b, 1u << 5) && cpu_all(first, 1u << 12 | 1u << 29);
   const bool avx512 = cpu_all(saved, CPU_ZMM) && avx2 && cpu_all(b, 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31);
   cpu_add(cpu_all(first, 1u << 20), CI_CPU_SSE42);
   cpu_add(cpu_all(first, 1u << 1), CI_CPU_PCLMUL);

@@ -6,7 +6,7 @@
 enum {
   CI_CPU_SSE42 = 1,
   CI_CPU_PCLMUL = 2,
-  CI_CPU_AVX2 = 4,   /* and FMA */
+  CI_CPU_AVX2 = 4,   /* and FMA, F16C */
   CI_CPU_AVX512 = 8, /* F, VL, BW, DQ */
   CI_CPU_VNNI = 16,
   CI_CPU_VPCLMUL = 32

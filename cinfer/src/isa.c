@@ -76,7 +76,7 @@ static const struct ci_isa isa_portable = {CI_ISA_PORTABLE,      "portable",    
 #define CI_REGION_FAST CI_FAST
 
 #if CI_ISA_X86_AVX2
-CI_TARGET_BEGIN("avx2,fma")
+CI_TARGET_BEGIN("avx2,fma,f16c")
 #define CI_VEC_AVX2
 #define CI_N(x) x##_avx2
 #include "vec.h"

@@ -295,11 +295,54 @@ CI_INLINE void CI_N(average_rows)(const ci_windows *t, const ptrdiff_t right) {
 #undef CI_TERM
 #undef CI_END
 }
+
+#if CI_DOUBLES
+CI_INLINE vd CI_N(doubles)(const float *x, int n) { return vd_of(n == CI_VL ? v_load(x) : v_load_part(x, n, 0.0f)); }
+#define CI_W_WIDEN(taps, x) \
+  taps[0] = CI_N(doubles)(x, n), taps[1] = CI_N(doubles)((x) + 1, n), taps[2] = CI_N(doubles)((x) + 2, n);
+
+/* 3 x 3 windows, neighbours: downwards, so that a row is widened once for the three rows of windows that read it. */
+static void CI_N(average_nines)(const ci_windows *t) {
+  const ptrdiff_t down = t->x_down;
+  for (int64_t i = 0; i < t->columns; i += CI_VL) {
+    const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;
+    const vd across = vd_load(t->across + i);
+    const float *x = t->x + i;
+    float *y = t->y + i;
+    double rows = 1.0;
+    vd count = across, inverse = vd_over(vd_set(1.0), across), a[3], b[3], c[3];
+    CI_W_WIDEN(a, x)
+    CI_W_WIDEN(b, x + down)
+    x += 2 * down;
+    for (int64_t row = 0; row < t->rows; row++, x += down, y += t->columns) {
+      CI_W_WIDEN(c, x)
+      vd sum = vd_plus(vd_plus(vd_plus(vd_zero(), a[0]), a[1]), a[2]);
+      sum = vd_plus(vd_plus(vd_plus(sum, b[0]), b[1]), b[2]);
+      sum = vd_plus(vd_plus(vd_plus(sum, c[0]), c[1]), c[2]);
+      if (t->down[row] != rows) {
+        rows = t->down[row];
+        count = vd_times(vd_set(rows), across);
+        inverse = vd_over(vd_set(1.0), count);
+      }
+      v_store_part(y, n, v_of_doubles(vd_by(sum, count, inverse)));
+      CI_W_MOVE(a, b)
+      CI_W_MOVE(b, c)
+    }
+  }
+}
+#endif
+
 static void CI_N(average_plane)(const ci_windows *t) {
   if (!CI_LARGE) {
     CI_N(average_rows)(t, t->x_right);
     return;
   }
+#if CI_DOUBLES
+  if (t->kh == 3 && t->kw == 3 && t->x_right == 1 && t->tap_right == 1 && t->tap_down == t->x_down) {
+    CI_N(average_nines)(t);
+    return;
+  }
+#endif
   if (t->x_right == 1) {
     CI_N(average_rows)(t, 1);
     return;

@@ -58,10 +58,12 @@ CI_INLINE uint16_t ci_float_to_brain(float v) {
   return (uint16_t)(v != v ? 0x7fc0 : rounded);
 }
 
-/* Rows: types of ONNX, C types, value of v. */
+/* Rows: types of ONNX, C types, value of v. The first ones are what processors may have instructions for. */
+#define CI_MOVE_HALF_CASTS(X)                                   \
+  X(CI_FLOAT, CI_FLOAT16, float, uint16_t, ci_float_to_half(v)) \
+  X(CI_FLOAT16, CI_FLOAT, uint16_t, float, ci_float_from_half(v))
 #define CI_MOVE_CASTS(X)                                                                                        \
   X(CI_FLOAT, CI_DOUBLE, float, double, v)                                                                      \
-  X(CI_FLOAT, CI_FLOAT16, float, uint16_t, ci_float_to_half(v))                                                 \
   X(CI_FLOAT, CI_BFLOAT16, float, uint16_t, ci_float_to_brain(v))                                               \
   X(CI_FLOAT, CI_INT8, float, int8_t, ci_float_whole(v, -128.0f, 127.0f))                                       \
   X(CI_FLOAT, CI_INT16, float, int16_t, ci_float_whole(v, -0x1p15f, 32767.0f))                                  \
@@ -71,7 +73,6 @@ CI_INLINE uint16_t ci_float_to_brain(float v) {
   X(CI_FLOAT, CI_INT64, float, int64_t, ci_float_long(v))                                                       \
   X(CI_FLOAT, CI_BOOL, float, uint8_t, v != 0.0f)                                                               \
   X(CI_DOUBLE, CI_FLOAT, double, float, v)                                                                      \
-  X(CI_FLOAT16, CI_FLOAT, uint16_t, float, ci_float_from_half(v))                                               \
   X(CI_BFLOAT16, CI_FLOAT, uint16_t, float, ci_float_from((uint32_t)v << 16))                                   \
   X(CI_INT8, CI_FLOAT, int8_t, float, v)                                                                        \
   X(CI_INT16, CI_FLOAT, int16_t, float, v)                                                                      \
@@ -89,7 +90,7 @@ CI_INLINE uint16_t ci_float_to_brain(float v) {
   X(CI_BOOL, CI_INT64, uint8_t, int64_t, v)
 
 #define CI_MOVE_ONE(from, to, F, T, value) +1
-enum { CI_MOVE_CAST_COUNT = 0 CI_MOVE_CASTS(CI_MOVE_ONE) };
+enum { CI_MOVE_CAST_COUNT = 0 CI_MOVE_HALF_CASTS(CI_MOVE_ONE) CI_MOVE_CASTS(CI_MOVE_ONE) };
 #undef CI_MOVE_ONE
 
 typedef struct ci_move_cast {
@@ -113,6 +114,8 @@ CI_INLINE int ci_move_integer(int32_t dtype) {
   }
 }
 
+enum { CI_MOVE_FILL = 64, CI_MOVE_SQUARE = 16 };
+
 struct ci_isa_move {
   ci_move_cast casts[CI_MOVE_CAST_COUNT];
   void (*one_nan)(uint64_t *y, const uint64_t *x, int64_t n); /* of float64 */
@@ -120,8 +123,16 @@ struct ci_isa_move {
                                                          infinity if there is a NaN */
   /* One row of n > 0 integers: the largest, the least, the sum that wraps. */
   void (*row[CI_MOVE_INTEGER_COUNT][CI_MOVE_ROW_COUNT])(void *y, const void *x, int64_t n);
+  /* The first of n numbers that is not <= limit (above) or not >= limit; n if all are. */
+  int64_t (*beyond)(const float *x, int64_t n, float limit, bool above);
   /* y = c ? a : b for elements of 1, 2, 4 and 8 bytes. */
   void (*choose[4])(void *y, const uint8_t *c, const void *a, const void *b, int64_t n);
+  /* n runs of so many bytes, which do not meet; a step of 0 repeats one. */
+  void (*runs)(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, int64_t n, size_t bytes);
+  void (*twice)(void *to, const void *from, int64_t n); /* each of n words of 4 bytes */
+  /* Rows of bytes become columns; both sizes are multiples of CI_MOVE_SQUARE. NULL: copy.c has words. */
+  void (*turn_bytes)(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row, int64_t rows, int64_t cols);
+  void (*fill)(char *to, const char *sixteen, size_t bytes); /* sixteen bytes again and again, CI_MOVE_FILL or more */
 #if CI_HAS(quantization)
   /* quantize of x / scale to items of 1 or 2 bytes, and (x - zero) * scale of i8, u8 and i32; one: a scale and a zero
    * point for all */

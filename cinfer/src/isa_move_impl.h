@@ -9,6 +9,30 @@
     }                                                                                         \
   }
 CI_MOVE_CASTS(CI_MOVE_CAST)
+#if CI_HALVES
+/* The same bits, all but those of NaN, which is put right in float32. */
+CI_INLINE vf CI_N(half_nan)(vf v) { return v_select(v_is_nan(v), v_from_bits(vi_set(0x7fc00000)), v); }
+
+static void CI_N(cast_CI_FLOAT_CI_FLOAT16)(void *out, const void *in, int64_t n) {
+  const int64_t whole = n / CI_VL * CI_VL;
+  uint16_t last[CI_VL], *y = out;
+  const float *x = in;
+  for (int64_t i = 0; i < whole; i += CI_VL) v_store_half(y + i, CI_N(half_nan)(v_load(x + i)));
+  v_store_half(last, CI_N(half_nan)(v_load_part(x + whole, (int)(n - whole), 0.0f)));
+  for (int64_t i = whole; i < n; i++) y[i] = last[i - whole];
+}
+static void CI_N(cast_CI_FLOAT16_CI_FLOAT)(void *out, const void *in, int64_t n) {
+  const int64_t whole = n / CI_VL * CI_VL;
+  uint16_t last[CI_VL] = {0};
+  const uint16_t *x = in;
+  float *y = out;
+  for (int64_t i = 0; i < whole; i += CI_VL) v_store(y + i, CI_N(half_nan)(v_load_half(x + i)));
+  for (int64_t i = whole; i < n; i++) last[i - whole] = x[i];
+  v_store_part(y + whole, (int)(n - whole), CI_N(half_nan)(v_load_half(last)));
+}
+#else
+CI_MOVE_HALF_CASTS(CI_MOVE_CAST)
+#endif
 #undef CI_MOVE_CAST
 
 CI_REGION_FAST static void CI_N(one_nan_double)(uint64_t *y, const uint64_t *x, int64_t n) {
@@ -31,6 +55,21 @@ CI_REGION_FAST static void CI_N(divide)(float *x, const float *by, int64_t n) {
   for (int64_t i = 0; i < n; i++) x[i] = x[i] / by[i];
 }
 
+CI_INLINE int64_t CI_N(beyond_blocks)(const float *x, int64_t n, float limit, const bool above) {
+  const vf most = v_set(limit);
+  int64_t i = 0;
+  for (; i + CI_VL <= n; i += CI_VL) {
+    const vf v = v_load(x + i);
+    const int within = v_leading(above ? v_ge(most, v) : v_ge(v, most));
+    if (within < CI_VL) return i + within;
+  }
+  while (i < n && (above ? x[i] <= limit : x[i] >= limit)) i++;
+  return i;
+}
+static int64_t CI_N(beyond)(const float *x, int64_t n, float limit, bool above) {
+  return above ? CI_N(beyond_blocks)(x, n, limit, true) : CI_N(beyond_blocks)(x, n, limit, false);
+}
+
 #define CI_MOVE_LARGER(a, b) ((b) > (a) ? (b) : (a))
 #define CI_MOVE_LESS(a, b) ((b) < (a) ? (b) : (a))
 #define CI_MOVE_ADDED(a, b) ((uint64_t)(a) + (uint64_t)(b))
@@ -47,6 +86,75 @@ CI_REGION_FAST static void CI_N(divide)(float *x, const float *by, int64_t n) {
 CI_MOVE_INTEGERS(CI_MOVE_ROWS)
 #undef CI_MOVE_ROW
 #undef CI_MOVE_ROWS
+
+/* ---- bytes ---- */
+
+#if CI_VL >= 4
+typedef vf CI_N(block);
+#else
+typedef struct {
+  uint64_t words[2];
+} CI_N(block);
+#endif
+
+/* The last block of a run overlaps the one before it. */
+#define CI_MOVE_RUNS(T)                                         \
+  for (; n > 0; n--, to += to_step, from += from_step) {        \
+    T one;                                                      \
+    for (size_t i = 0; i + sizeof(T) < bytes; i += sizeof(T)) { \
+      memcpy(&one, from + i, sizeof(T));                        \
+      memcpy(to + i, &one, sizeof(T));                          \
+    }                                                           \
+    memcpy(&one, from + bytes - sizeof(T), sizeof(T));          \
+    memcpy(to + bytes - sizeof(T), &one, sizeof(T));            \
+  }
+enum { CI_N(LONG_RUN) = 512 }; /* bytes from which a call pays */
+
+static void CI_N(runs)(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, int64_t n, size_t bytes) {
+  typedef struct {
+    uint64_t words[2];
+  } sixteen;
+  if (bytes > CI_N(LONG_RUN) || bytes < 4) {
+    for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, bytes);
+  } else if (bytes >= sizeof(CI_N(block))) {
+    CI_MOVE_RUNS(CI_N(block))
+  } else if (bytes >= sizeof(sixteen)) {
+    CI_MOVE_RUNS(sixteen)
+  } else if (bytes >= 8) {
+    CI_MOVE_RUNS(uint64_t)
+  } else {
+    CI_MOVE_RUNS(uint32_t)
+  }
+}
+#undef CI_MOVE_RUNS
+
+#if CI_SQUARES
+/* Lines of the result are filled up before the next ones are begun. */
+static void CI_N(turn_bytes)(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row, int64_t rows,
+                             int64_t cols) {
+  enum { line = 64 };
+  for (int64_t block = 0; block < rows; block += line) {
+    const int64_t end = rows - block < line ? rows : block + line;
+    for (int64_t c = 0; c < cols; c += CI_MOVE_SQUARE) {
+      for (int64_t r = block; r < end; r += CI_MOVE_SQUARE)
+        v_turn_bytes(to + c * to_row + r, to_row, from + r * from_row + c, from_row);
+    }
+  }
+}
+#endif
+
+static void CI_N(fill_bytes)(char *to, const char *sixteen, size_t bytes) {
+  CI_N(block) one;
+  for (size_t i = 0; i < sizeof one; i += 16) memcpy((char *)&one + i, sixteen, 16);
+  for (size_t i = 0; i + sizeof one < bytes; i += sizeof one) memcpy(to + i, &one, sizeof one);
+  memcpy(to + bytes - sizeof one, &one, sizeof one);
+}
+
+CI_REGION_FAST static void CI_N(twice)(void *to, const void *from, int64_t n) {
+  const uint32_t *x = from;
+  uint32_t *y = to;
+  for (int64_t i = 0; i < n; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i];
+}
 
 /* What is loaded anyway needs no branch. */
 #define CI_MOVE_CHOOSE(T)                                                                                       \
@@ -172,10 +280,17 @@ CI_REGION_FAST static void CI_N(dequantize)(float *x, const float *zero, const f
 #define CI_MOVE_ROW_ENTRY(T, name) {CI_N(row_max_##name), CI_N(row_min_##name), CI_N(row_sum_##name)},
 #define CI_MOVE_ENTRY(from, to, F, T, value) {from, to, CI_N(cast_##from##_##to)},
 static const struct ci_isa_move CI_N(isa_move) = {
-    .casts = {CI_MOVE_CASTS(CI_MOVE_ENTRY)},
+    .casts = {CI_MOVE_HALF_CASTS(CI_MOVE_ENTRY) CI_MOVE_CASTS(CI_MOVE_ENTRY)},
     .most_bits = CI_N(most_bits),
+    .beyond = CI_N(beyond),
     .row = {CI_MOVE_INTEGERS(CI_MOVE_ROW_ENTRY)},
     .choose = {CI_N(choose_uint8_t), CI_N(choose_uint16_t), CI_N(choose_uint32_t), CI_N(choose_uint64_t)},
+    .runs = CI_N(runs),
+    .twice = CI_N(twice),
+#if CI_SQUARES
+    .turn_bytes = CI_N(turn_bytes),
+#endif
+    .fill = CI_N(fill_bytes),
 #if CI_HAS(quantization)
     .quantize_small = CI_N(quantize_small),
     .requantize = CI_N(requantize),

@@ -325,13 +325,17 @@ static void kernel_rows_part(void *argument, int64_t begin, int64_t end, int thr
 }
 
 void ci_k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
-  if (k->one_nan == NULL || n <= 0 || k->out[0]->bytes == 0) {
+  if (k->one_nan == NULL || *k->one_nan || n <= 0 || k->out[0]->bytes == 0) {
     ci_k_parallel(k, n, grain, fn, argument);
     return;
   }
   kernel_rows rows = {k, fn, argument, n};
   ci_k_parallel(k, n, grain, kernel_rows_part, &rows);
   *k->one_nan = true;
+}
+
+void ci_k_repeats(ci_kernel *k, const ci_value *x) {
+  if (k->one_nan != NULL && x->bytes < k->out[0]->bytes) *k->one_nan = ci_has_one_nan(k->isa, x);
 }
 
 /* ---- random numbers ---- */

@@ -46,6 +46,11 @@ void ci_one_nan(const struct ci_isa *isa, void *data, size_t bytes, int32_t dtyp
   else if (output_is64(dtype)) isa->move->one_nan(data, data, (int64_t)(bytes / sizeof(double)));
 }
 
+bool ci_has_one_nan(const struct ci_isa *isa, const ci_value *x) {
+  if (!output_is32(x->dtype)) return !output_is64(x->dtype);
+  return isa->move->most_bits(x->data, (int64_t)(x->bytes / sizeof(float))) <= 0x7f800000;
+}
+
 void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t bytes, int32_t dtype) {
   const struct ci_isa *isa = plan->session->model->isa;
   const bool words32 = output_is32(dtype), words64 = output_is64(dtype);

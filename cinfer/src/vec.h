@@ -8,6 +8,7 @@
  *   v_fma(a, b, c) = a * b + c, v_nfma(a, b, c) = c - a * b   one rounding
  *   v_max(a, b) = a > b ? a : b, v_min(a, b) = a < b ? a : b   so a NaN in a is dropped, one in b stays
  *   v_gt v_ge v_eq v_is_nan (ordered but the last) v_select(m, a, b) = m ? a : b
+ *   v_leading(m)   true lanes in front of the first false one
  *   v_bits v_from_bits vi_set vi_add vi_sub vi_and vi_or vi_xor vi_shl vi_sra vi_to_float
  *   v_load_part(p, n, fill) v_store_part(p, n, v)   the first n of CI_VL lanes, 0 <= n <= CI_VL
  *   v_sum_tree v_max_tree v_min_tree   lane i with lane i + CI_VL/2, then i + CI_VL/4 ... 1
@@ -18,8 +19,12 @@
  *   CI_QUADS   fours of lanes of a vector, 0 where these are missing: v_quad(p) four numbers in each four of lanes,
  *              v_quads(p, row) those at p + i * row, v_quads_part and v_quads_store the first n of each,
  *              v_quads_of(p) number i at p in all of the i-th four, v_pick(v, i) lane i of each four in all of it
+ *   CI_HALVES   whether there are v_load_half(p) and v_store_half(p, v): CI_VL float16, to nearest even; of NaN any
  *   v_behind(a)   0, then the lanes of a but the last
  *   vd CI_VL doubles: vd_zero() vd_store(p, v), vd_add(v, a) adds a float to each
+ *   CI_DOUBLES   whether there are vd_of(v) vd_load(p) vd_set(x) vd_plus vd_times vd_over and v_of_doubles(v), and
+ *                vd_by(a, whole, inverse): the quotient of a sum of floats by a whole number below 2^50, see there
+ *   CI_SQUARES   whether there is v_turn_bytes(to, to_row, from, from_row): rows of 16 x 16 bytes become columns
  *   v_turn(v)   CI_VL vectors become the columns that they were
  *
  * No product is an operand of a sum except through v_fma and v_nfma, so there is nothing that a compiler could fuse.
@@ -29,6 +34,9 @@
 #undef CI_VL
 #undef CI_MANY_REGISTERS
 #undef CI_QUADS
+#undef CI_HALVES
+#undef CI_SQUARES
+#undef CI_DOUBLES
 #undef v_pick
 #if defined(CI_VEC_AVX512)
 #define CI_VL 16
@@ -54,6 +62,15 @@
 
 #if !defined(CI_QUADS)
 #define CI_QUADS 0
+#endif
+#if !defined(CI_DOUBLES)
+#define CI_DOUBLES 0
+#endif
+#if !defined(CI_SQUARES)
+#define CI_SQUARES 0
+#endif
+#if !defined(CI_HALVES)
+#define CI_HALVES 0
 #endif
 
 CI_INLINE vf v_abs(vf a) { return v_from_bits(vi_and(v_bits(a), vi_set(0x7fffffff))); }

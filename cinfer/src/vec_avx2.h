@@ -20,6 +20,39 @@ CI_INLINE void vd_store(double *p, vd v) {
   _mm256_storeu_pd(p + 4, v.high);
 }
 
+#define CI_HALVES 1
+CI_INLINE vf v_load_half(const uint16_t *p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+CI_INLINE void v_store_half(uint16_t *p, vf v) {
+  _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
+#define CI_DOUBLES 1
+CI_INLINE vd vd_of(vf v) {
+  return (vd){_mm256_cvtps_pd(_mm256_castps256_ps128(v)), _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1))};
+}
+CI_INLINE vd vd_load(const double *p) { return (vd){_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
+CI_INLINE vd vd_set(double x) { return (vd){_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
+CI_INLINE vd vd_plus(vd a, vd b) { return (vd){_mm256_add_pd(a.low, b.low), _mm256_add_pd(a.high, b.high)}; }
+CI_INLINE vd vd_times(vd a, vd b) { return (vd){_mm256_mul_pd(a.low, b.low), _mm256_mul_pd(a.high, b.high)}; }
+CI_INLINE vd vd_over(vd a, vd b) { return (vd){_mm256_div_pd(a.low, b.low), _mm256_div_pd(a.high, b.high)}; }
+/* inverse is 1 / whole, rounded: near is wrong by less than two places, the first fma finds what is missing without an
+ * error, and no quotient lies so near the middle of two doubles that the second one rounded it to the wrong side.
+ * Infinities have no rest. */
+CI_INLINE __m256d CI_N(vd_half_by)(__m256d a, __m256d whole, __m256d inverse) {
+  const __m256d near = _mm256_mul_pd(a, inverse), rest = _mm256_fnmadd_pd(near, whole, a);
+  return _mm256_blendv_pd(_mm256_fmadd_pd(rest, inverse, near), near, _mm256_cmp_pd(rest, rest, _CMP_UNORD_Q));
+}
+CI_INLINE vd vd_by(vd a, vd whole, vd inverse) {
+  return (vd){CI_N(vd_half_by)(a.low, whole.low, inverse.low), CI_N(vd_half_by)(a.high, whole.high, inverse.high)};
+}
+CI_INLINE vf v_of_doubles(vd v) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(v.low)), _mm256_cvtpd_ps(v.high), 1);
+}
+
+#include "vec_bytes_x86.h"
+
 CI_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm256_set1_ps(x); }
@@ -36,6 +69,7 @@ CI_INLINE vm v_gt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
 CI_INLINE vm v_ge(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
 CI_INLINE vm v_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 CI_INLINE vm v_is_nan(vf a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
+CI_INLINE int v_leading(vm m) { return __builtin_ctz(~(unsigned)_mm256_movemask_ps(m)); }
 CI_INLINE vf v_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
 CI_INLINE vi v_bits(vf a) { return _mm256_castps_si256(a); }
 CI_INLINE vf v_from_bits(vi a) { return _mm256_castsi256_ps(a); }

@@ -17,6 +17,39 @@ CI_INLINE void vd_store(double *p, vd v) {
   _mm512_storeu_pd(p + 8, v.high);
 }
 
+#define CI_HALVES 1
+CI_INLINE vf v_load_half(const uint16_t *p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+CI_INLINE void v_store_half(uint16_t *p, vf v) {
+  _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
+#define CI_DOUBLES 1
+CI_INLINE vd vd_of(vf v) {
+  return (vd){_mm512_cvtps_pd(_mm512_castps512_ps256(v)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1))};
+}
+CI_INLINE vd vd_load(const double *p) { return (vd){_mm512_loadu_pd(p), _mm512_loadu_pd(p + 8)}; }
+CI_INLINE vd vd_set(double x) { return (vd){_mm512_set1_pd(x), _mm512_set1_pd(x)}; }
+CI_INLINE vd vd_plus(vd a, vd b) { return (vd){_mm512_add_pd(a.low, b.low), _mm512_add_pd(a.high, b.high)}; }
+CI_INLINE vd vd_times(vd a, vd b) { return (vd){_mm512_mul_pd(a.low, b.low), _mm512_mul_pd(a.high, b.high)}; }
+CI_INLINE vd vd_over(vd a, vd b) { return (vd){_mm512_div_pd(a.low, b.low), _mm512_div_pd(a.high, b.high)}; }
+/* inverse is 1 / whole, rounded: near is wrong by less than two places, the first fma finds what is missing without an
+ * error, and no quotient lies so near the middle of two doubles that the second one rounded it to the wrong side.
+ * Infinities have no rest. */
+CI_INLINE __m512d CI_N(vd_half_by)(__m512d a, __m512d whole, __m512d inverse) {
+  const __m512d near = _mm512_mul_pd(a, inverse), rest = _mm512_fnmadd_pd(near, whole, a);
+  return _mm512_mask3_fmadd_pd(rest, inverse, near, _mm512_cmp_pd_mask(rest, rest, _CMP_ORD_Q));
+}
+CI_INLINE vd vd_by(vd a, vd whole, vd inverse) {
+  return (vd){CI_N(vd_half_by)(a.low, whole.low, inverse.low), CI_N(vd_half_by)(a.high, whole.high, inverse.high)};
+}
+CI_INLINE vf v_of_doubles(vd v) {
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(v.low)), _mm512_cvtpd_ps(v.high), 1);
+}
+
+#include "vec_bytes_x86.h"
+
 CI_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
@@ -33,6 +66,7 @@ CI_INLINE vm v_gt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 CI_INLINE vm v_ge(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 CI_INLINE vm v_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 CI_INLINE vm v_is_nan(vf a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
+CI_INLINE int v_leading(vm m) { return __builtin_ctz(~(unsigned)m); }
 CI_INLINE vf v_select(vm m, vf a, vf b) { return _mm512_mask_blend_ps(m, b, a); }
 CI_INLINE vi v_bits(vf a) { return _mm512_castps_si512(a); }
 CI_INLINE vf v_from_bits(vi a) { return _mm512_castsi512_ps(a); }

@@ -32,6 +32,10 @@ CI_INLINE vm v_gt(vf a, vf b) { return vcgtq_f32(a, b); }
 CI_INLINE vm v_ge(vf a, vf b) { return vcgeq_f32(a, b); }
 CI_INLINE vm v_eq(vf a, vf b) { return vceqq_f32(a, b); }
 CI_INLINE vm v_is_nan(vf a) { return vmvnq_u32(vceqq_f32(a, a)); }
+CI_INLINE int v_leading(vm m) {
+  const uint64_t lanes = ~vget_lane_u64(vreinterpret_u64_u16(vmovn_u32(m)), 0);
+  return lanes == 0 ? 4 : __builtin_ctzll(lanes) / 16;
+}
 CI_INLINE vf v_select(vm m, vf a, vf b) { return vbslq_f32(m, a, b); }
 CI_INLINE vf v_max(vf a, vf b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 CI_INLINE vf v_min(vf a, vf b) { return vbslq_f32(vcltq_f32(a, b), a, b); }

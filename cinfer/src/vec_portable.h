@@ -25,6 +25,7 @@ CI_INLINE vm v_gt(vf a, vf b) { return a > b; }
 CI_INLINE vm v_ge(vf a, vf b) { return a >= b; }
 CI_INLINE vm v_eq(vf a, vf b) { return a == b; }
 CI_INLINE vm v_is_nan(vf a) { return a != a; }
+CI_INLINE int v_leading(vm m) { return m; }
 CI_INLINE vf v_select(vm m, vf a, vf b) { return m ? a : b; }
 CI_INLINE vi v_bits(vf a) {
   vi bits;

@@ -44,6 +44,7 @@ CI_INLINE vm v_gt(vf a, vf b) { return wasm_f32x4_gt(a, b); }
 CI_INLINE vm v_ge(vf a, vf b) { return wasm_f32x4_ge(a, b); }
 CI_INLINE vm v_eq(vf a, vf b) { return wasm_f32x4_eq(a, b); }
 CI_INLINE vm v_is_nan(vf a) { return wasm_f32x4_ne(a, a); }
+CI_INLINE int v_leading(vm m) { return __builtin_ctz(~wasm_i32x4_bitmask(m)); }
 CI_INLINE vf v_select(vm m, vf a, vf b) { return wasm_v128_bitselect(a, b, m); }
 CI_INLINE vf v_max(vf a, vf b) { return wasm_f32x4_pmax(b, a); }
 CI_INLINE vf v_min(vf a, vf b) { return wasm_f32x4_pmin(b, a); }

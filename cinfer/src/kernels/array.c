@@ -4,6 +4,7 @@
 
 #include "../isa.h"
 #include "../isa_linear.h"
+#include "../isa_move.h"
 
 /* ---- the same bytes under another shape ---- */
 
@@ -166,6 +167,7 @@ static ci_copy *array_copy(ci_kernel *k, size_t item) {
 }
 
 ci_status ci_run_strided_copy(ci_kernel *k) {
+  ci_k_repeats(k, k->in[0]);
   ci_copy_result(k, k->private_memory, k->in[0]->data);
   return CI_OK;
 }
@@ -229,12 +231,13 @@ ci_status ci_prepare_expand(ci_kernel *k) {
   return CI_OK;
 }
 
-enum { ARRAY_TILE_SOURCE = 1 << 14 }; /* bytes */
+enum { ARRAY_TILE_SOURCE = 1 << 14, ARRAY_TILE_RUN = 64 }; /* bytes */
 
 typedef struct array_tile { /* axes from the innermost outwards, without those that nothing repeats */
   int rank;
   int64_t dims[CI_MAX_RANK], repeats[CI_MAX_RANK];
   size_t block; /* bytes that lie together in both tensors */
+  const struct ci_isa *isa;
 } array_tile;
 
 ci_status ci_prepare_tile(ci_kernel *k) {
@@ -257,6 +260,7 @@ ci_status ci_prepare_tile(ci_kernel *k) {
   array_tile *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
   p->block = item;
+  p->isa = k->isa;
   for (int i = x->rank - 1; i >= 0 && k->out[0]->count > 0; i--) {
     if (p->rank == 0 && repeats[i] == 1) {
       p->block *= (size_t)x->dims[i];
@@ -281,9 +285,11 @@ static char *array_tile_axis(const array_tile *p, int axis, char *to, const char
   }
   if (axis == 0) { /* the blocks of the innermost axis follow each other */
     const size_t bytes = (size_t)p->dims[0] * p->block;
-    ci_copy_row(to, *from, bytes);
+    const int64_t times = bytes < ARRAY_TILE_RUN ? 1 : p->repeats[0];
+    p->isa->move->runs(to, (ptrdiff_t)bytes, *from, 0, times, bytes);
     *from += bytes;
-    end = to + bytes;
+    end = to + bytes * (size_t)times;
+    if (times == p->repeats[0]) return end;
   } else {
     for (int64_t i = 0; i < p->dims[axis]; i++) end = array_tile_axis(p, axis - 1, end, from);
   }
@@ -301,6 +307,7 @@ static char *array_tile_axis(const array_tile *p, int axis, char *to, const char
 ci_status ci_run_tile(ci_kernel *k) {
   const array_tile *p = k->private_memory;
   const char *from = k->in[0]->data;
+  ci_k_repeats(k, k->in[0]);
   if (k->out[0]->count > 0) (void)array_tile_axis(p, p->rank - 1, k->out[0]->data, &from);
   return CI_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "../isa.h"
 #include "../isa_linear.h"
+#include "../isa_move.h"
 
 void ci_copy_start(ci_copy *copy, const struct ci_isa *isa, size_t item) {
   memset(copy, 0, sizeof *copy);
@@ -37,28 +38,7 @@ void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides) {
   }
 }
 
-/* Short runs of bytes: the last move of 16, 8 or 4 overlaps the one before it. */
-#define COPY_SHORT(size)                                                                  \
-  for (; n > 0; n--, to += to_step, from += from_step) {                                  \
-    for (size_t i = 0; i + (size) < bytes; i += (size)) memcpy(to + i, from + i, (size)); \
-    memcpy(to + bytes - (size), from + bytes - (size), (size));                           \
-  }
-enum { COPY_LONG = 512, COPY_SQUARES = 64 }; /* bytes from which a call pays */
-
-CI_FAST static void copy_runs(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, int64_t n,
-                              size_t bytes) {
-  if (bytes > COPY_LONG || bytes < 4) {
-    for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, bytes);
-  } else if (bytes >= 16) {
-    COPY_SHORT(16)
-  } else if (bytes >= 8) {
-    COPY_SHORT(8)
-  } else {
-    COPY_SHORT(4)
-  }
-}
-
-void ci_copy_row(void *to, const void *from, size_t bytes) { copy_runs(to, 0, from, 0, 1, bytes); }
+enum { COPY_SQUARES = 64 };
 
 #define COPY_LINE(T)                                                  \
   for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) { \
@@ -71,6 +51,10 @@ void ci_copy_row(void *to, const void *from, size_t bytes) { copy_runs(to, 0, fr
     char line[16];                                                                         \
     size_t left = (size_t)n * sizeof(T);                                                   \
     for (size_t i = 0; i < sizeof line; i += sizeof(T)) memcpy(line + i, from, sizeof(T)); \
+    if (left >= CI_MOVE_FILL) {                                                            \
+      isa->move->fill(to, line, left);                                                     \
+      return;                                                                              \
+    }                                                                                      \
     for (; left >= 16; left -= 16, to += 16) memcpy(to, line, 16);                         \
     for (size_t i = 0; i < left; i += sizeof(T)) memcpy(to + i, line, sizeof(T));          \
   }
@@ -85,8 +69,8 @@ void ci_copy_row(void *to, const void *from, size_t bytes) { copy_runs(to, 0, fr
   }
 
 /* One axis. The sizes are constants so that the compiler makes each a load and a store. */
-CI_FAST static void copy_line(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, int64_t n,
-                              size_t item) {
+CI_FAST static void copy_line(const struct ci_isa *isa, char *to, ptrdiff_t to_step, const char *from,
+                              ptrdiff_t from_step, int64_t n, size_t item) {
   if (from_step == 0 && to_step == (ptrdiff_t)item) {
     COPY_EACH(item, COPY_FILL)
   } else {
@@ -183,11 +167,20 @@ CI_FAST static void copy_turn_each(char *to, ptrdiff_t to_row, const char *from,
   COPY_EACH(item, COPY_TURN)
 }
 
+/* The same of bytes with larger squares. */
+static void copy_turn_bytes(const struct ci_isa_move *move, char *to, ptrdiff_t to_row, const char *from,
+                            ptrdiff_t from_row, int64_t rows, int64_t cols) {
+  const int64_t all_rows = rows - rows % CI_MOVE_SQUARE, all_cols = cols - cols % CI_MOVE_SQUARE;
+  move->turn_bytes(to, to_row, from, from_row, all_rows, all_cols);
+  copy_turn_small(to + all_cols * to_row, to_row, from + all_cols, from_row, all_rows, cols - all_cols, 1);
+  copy_turn_small(to + all_rows, to_row, from + all_rows * from_row, from_row, rows - all_rows, cols, 1);
+}
+
 static void copy_turn(const ci_copy *copy, char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row,
                       int64_t rows, int64_t cols) {
   if (cols < 4) {
     for (int64_t c = 0; c < cols; c++, to += to_row, from += copy->item) {
-      copy_line(to, (ptrdiff_t)copy->item, from, from_row, rows, copy->item);
+      copy_line(copy->isa, to, (ptrdiff_t)copy->item, from, from_row, rows, copy->item);
     }
     return;
   }
@@ -197,7 +190,9 @@ static void copy_turn(const ci_copy *copy, char *to, ptrdiff_t to_row, const cha
                                  rows, cols);
     return;
   }
-  if (copy->item <= 2 && copy_low_first()) copy_turn_small(to, to_row, from, from_row, rows, cols, copy->item);
+  const struct ci_isa_move *move = copy->isa->move;
+  if (copy->item == 1 && move->turn_bytes != NULL) copy_turn_bytes(move, to, to_row, from, from_row, rows, cols);
+  else if (copy->item <= 2 && copy_low_first()) copy_turn_small(to, to_row, from, from_row, rows, cols, copy->item);
   else copy_turn_each(to, to_row, from, from_row, rows, cols, copy->item);
 }
 
@@ -216,10 +211,10 @@ static void copy_inner(const ci_copy *copy, char *to, const char *from, int a, i
   if (turns) {
     copy_turn(copy, to, to_row, from, copy->from[a], n, rows);
   } else if (copy->to[a] == (ptrdiff_t)copy->item && copy->from[a] == copy->to[a]) {
-    copy_runs(to, to_row, from, from_row, rows, (size_t)n * copy->item);
+    copy->isa->move->runs(to, to_row, from, from_row, rows, (size_t)n * copy->item);
   } else {
     for (int64_t r = 0; r < rows; r++, to += to_row, from += from_row) {
-      copy_line(to, copy->to[a], from, copy->from[a], n, copy->item);
+      copy_line(copy->isa, to, copy->to[a], from, copy->from[a], n, copy->item);
     }
   }
 }

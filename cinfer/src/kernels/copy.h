@@ -38,8 +38,6 @@ CI_LOCAL void ci_copy_run(const ci_copy *copy, void *to, const void *from);
 /* The same into all of k's output, whose axes are those of the copy in their order. */
 CI_LOCAL void ci_copy_result(ci_kernel *k, const ci_copy *copy, const void *from);
 
-CI_LOCAL void ci_copy_row(void *to, const void *from, size_t bytes); /* some hundred bytes */
-
 /* Strides in elements of a dense tensor. */
 CI_LOCAL void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides);
 #endif

@@ -402,24 +402,32 @@ ci_status ci_prepare_gather_elements(ci_kernel *k) {
 }
 
 /* One line of the last axis, whose step in data is `step`; gives how many indices were good. */
-#define INDEX_GATHER_LINE(I, T)                                          \
-  {                                                                      \
-    const I *indices = at;                                               \
-    const T *x = from;                                                   \
-    T *y = to;                                                           \
-    for (; i < n; i++) {                                                 \
-      const int64_t index = indices[i];                                  \
-      const uint64_t place = (uint64_t)(index + (size & (index >> 63))); \
-      if (place >= (uint64_t)size) break;                                \
-      y[i] = x[(int64_t)place * along + i * step];                       \
-    }                                                                    \
-    return i;                                                            \
+#define INDEX_PLACE(i) ((uint64_t)(indices[i] + (size & ((int64_t)indices[i] >> 63))))
+#define INDEX_GATHER_LINE(I, T)                                                                                  \
+  {                                                                                                              \
+    const I *indices = at;                                                                                       \
+    const T *x = from;                                                                                           \
+    T *y = to;                                                                                                   \
+    for (; dense && i + 4 <= n; i += 4) {                                                                        \
+      const uint64_t a = INDEX_PLACE(i), b = INDEX_PLACE(i + 1), c = INDEX_PLACE(i + 2), d = INDEX_PLACE(i + 3); \
+      if ((a >= most) | (b >= most) | (c >= most) | (d >= most)) break;                                          \
+      const T first = x[a], second = x[b], third = x[c], fourth = x[d];                                          \
+      y[i] = first, y[i + 1] = second, y[i + 2] = third, y[i + 3] = fourth;                                      \
+    }                                                                                                            \
+    for (; i < n; i++) {                                                                                         \
+      const uint64_t place = INDEX_PLACE(i);                                                                     \
+      if (place >= most) break;                                                                                  \
+      y[i] = x[(int64_t)place * along + i * step];                                                               \
+    }                                                                                                            \
+    return i;                                                                                                    \
   }
 #define INDEX_GATHER_TYPES(T)               \
   if (narrow) INDEX_GATHER_LINE(int32_t, T) \
   else INDEX_GATHER_LINE(int64_t, T)
 CI_FAST static int64_t index_gather_line(void *to, const void *from, const void *at, bool narrow, int64_t n,
                                          int64_t size, ptrdiff_t along, ptrdiff_t step, size_t item) {
+  const uint64_t most = (uint64_t)size;
+  const bool dense = along == 1 && step == 0;
   int64_t i = 0;
   switch (item) {
     case 1: INDEX_GATHER_TYPES(uint8_t)

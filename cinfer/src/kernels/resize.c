@@ -5,10 +5,12 @@
 #include "copy.h"
 #include "elementwise.h"
 #include "integers.h"
+#include "../isa.h"
+#include "../isa_move.h"
 #include "../scalar_math.h"
 
 typedef enum resize_mode { RS_NEAREST, RS_LINEAR, RS_CUBIC } resize_mode;
-enum { RS_MOST_TAPS = 1 << 20 };
+enum { RS_MOST_TAPS = 1 << 20, RS_GRAIN = 1 << 16 /* bytes that are worth a thread */ };
 
 typedef struct resize_axis { /* out: 0 taps where nothing changes */
   int64_t size, out, taps, first;
@@ -166,15 +168,15 @@ static ci_status resize_taps(ci_kernel *k, const resize_plan *p, resize_axis *a)
 
 /* A float32 scale of 2.2 is a little more, and 11 / 2.2 a little less than 5: nearest takes the float32 that it lies
  * at, as long as those lie close. */
-static double resize_place(const resize_plan *p, double found) {
+static double resize_rounded(const resize_plan *p, double found) {
   return p->mode == RS_NEAREST && found < 4194304.0 ? (double)(float)found : found;
 }
 
 static double resize_origin(const resize_plan *p, const resize_axis *a, int64_t i) {
   const double at = (double)i, side = (double)(a->size - 1);
   switch (p->coordinates) {
-    case RS_ALIGN_CORNERS: return a->exact == 1.0 ? 0.0 : resize_place(p, at * side / (a->exact - 1.0));
-    case RS_ASYMMETRIC: return resize_place(p, at / a->scale);
+    case RS_ALIGN_CORNERS: return a->exact == 1.0 ? 0.0 : resize_rounded(p, at * side / (a->exact - 1.0));
+    case RS_ASYMMETRIC: return resize_rounded(p, at / a->scale);
     case RS_CROP:
       if (a->exact == 1.0) return 0.5 * (a->start + a->end) * side;
       return a->start * side + at * (a->end - a->start) * side / (a->exact - 1.0);
@@ -185,7 +187,7 @@ static double resize_origin(const resize_plan *p, const resize_axis *a, int64_t 
   }
   const double offset =
       p->coordinates == RS_SYMMETRIC ? (double)a->size / 2.0 * (1.0 - (double)a->out / a->exact) : 0.0;
-  return resize_place(p, offset + (at + 0.5) / a->scale) - 0.5;
+  return resize_rounded(p, offset + (at + 0.5) / a->scale) - 0.5;
 }
 
 static double resize_weight(const resize_plan *p, double x) {
@@ -240,23 +242,17 @@ static bool resize_is_empty(const resize_plan *p) {
 }
 
 /* The tables follow the plan in its memory; the passes' buffers hold the largest stage. */
-static ci_status resize_layout(ci_kernel *k, resize_plan *head, int32_t dtype) {
-  size_t bytes = sizeof *head, largest = 0, item = head->mode == RS_NEAREST ? ci_dtype_size(dtype) : sizeof(double);
+static ci_status resize_layout(ci_kernel *k, resize_plan *head) {
+  size_t bytes = sizeof *head, largest = 0;
   for (int i = 0; i < head->rank && !resize_is_empty(head); i++) { /* else nothing is read, whatever the other sizes */
     CI_TRY(resize_taps(k, head, &head->axis[i]));
     if (!resize_table_bytes(&head->axis[i], &bytes))
       return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "axis %d is too large", i);
     if (head->axis[i].taps > 0) head->order[head->changes++] = i;
   }
-  if (head->mode == RS_NEAREST && !head->transposed) { /* moves alone: the small lines first, then whole ones */
-    for (int i = 0, j = head->changes - 1; i < j; i++, j--) {
-      const int axis = head->order[i];
-      head->order[i] = head->order[j];
-      head->order[j] = axis;
-    }
-  }
-  for (int pass = resize_is_empty(head) ? 0 : -1; pass < head->changes; pass++) { /* sizes after each pass */
-    size_t stage = item;
+  const bool stages = (head->mode != RS_NEAREST || head->transposed) && !resize_is_empty(head);
+  for (int pass = stages ? -1 : head->changes; pass < head->changes; pass++) { /* sizes after each pass */
+    size_t stage = sizeof(double);
     for (int i = 0; i < head->rank; i++) {
       bool done = head->axis[i].taps == 0;
       for (int q = 0; q <= pass; q++) done |= head->order[q] == i;
@@ -307,7 +303,7 @@ ci_status ci_prepare_resize(ci_kernel *k) {
   CI_TRY(resize_plan_make(k, &plan, x->dims, x->rank, 1));
   for (int i = 0; i < x->rank; i++) dims[i] = plan.axis[i].out;
   CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
-  return resize_layout(k, &plan, x->dtype);
+  return resize_layout(k, &plan);
 }
 
 ci_status ci_prepare_resize_grad(ci_kernel *k) {
@@ -328,41 +324,17 @@ ci_status ci_prepare_resize_grad(ci_kernel *k) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected another shape from x_shape and the sizes",
                      ci_k_describe(dy, text, sizeof text));
   }
-  return resize_layout(k, &plan, CI_DOUBLE);
+  return resize_layout(k, &plan);
 }
 
 /* ---- passes: [outer, size, inner] -> [outer, out, inner], or back ---- */
 
 typedef struct resize_pass {
   const resize_axis *a;
-  const char *from;
-  char *to;
+  const double *from;
+  double *to;
   int64_t inner;
-  size_t item; /* of nearest, else of double */
 } resize_pass;
-
-/* Elements of one line; those of a doubled one come in pairs. */
-#define RESIZE_PICK(T)                                                                    \
-  {                                                                                       \
-    const T *x = (const T *)(const void *)from;                                           \
-    T *restrict y = (T *)(void *)to;                                                      \
-    int64_t o = begin;                                                                    \
-    if (doubled && begin % 2 == 0) {                                                      \
-      for (int64_t i = begin / 2; i < end / 2; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i]; \
-      o = end / 2 * 2;                                                                    \
-    }                                                                                     \
-    for (; o < end; o++) y[o] = x[index[o]];                                              \
-  }
-
-CI_FAST static void resize_pick(char *to, const char *from, const int64_t *index, int64_t begin, int64_t end,
-                                size_t item, bool doubled) {
-  switch (item) {
-    case 1: RESIZE_PICK(uint8_t); break;
-    case 2: RESIZE_PICK(uint16_t); break;
-    case 4: RESIZE_PICK(uint32_t); break;
-    default: RESIZE_PICK(uint64_t); break;
-  }
-}
 
 /* The sums of one line. */
 CI_FAST static void resize_line(double *y, const double *x, const resize_axis *a, int64_t begin, int64_t end) {
@@ -404,36 +376,19 @@ CI_FAST static void resize_row(double *y, const double *rows, const resize_axis 
 }
 
 /* The places from `begin` to `end` of [outer, out]. */
-static void resize_places(const resize_pass *s, int64_t begin, int64_t end, bool copies) {
+static void resize_sums(void *argument, int64_t begin, int64_t end, int thread) {
+  const resize_pass *s = argument;
   const resize_axis *a = s->a;
-  const size_t row = (size_t)s->inner * s->item;
+  (void)thread;
   for (int64_t i = begin; i < end;) {
     const int64_t outer = i / a->out, o = i % a->out, last = a->out - o < end - i ? a->out : o + (end - i);
-    char *to = s->to + (size_t)(outer * a->out) * row;
-    const char *from = s->from + (size_t)(outer * a->size) * row;
-    if (s->inner == 1 && copies) {
-      resize_pick(to, from, a->index, o, last, s->item, a->doubled);
-    } else if (s->inner == 1) {
-      resize_line((double *)(void *)to, (const double *)(const void *)from, a, o, last);
-    } else {
-      for (int64_t place = o; place < last; place++) {
-        char *target = to + (size_t)place * row;
-        if (copies) ci_copy_row(target, from + (size_t)a->index[place] * row, row);
-        else resize_row((double *)(void *)target, (const double *)(const void *)from, a, place, s->inner);
-      }
-    }
+    double *to = s->to + outer * a->out * s->inner;
+    const double *from = s->from + outer * a->size * s->inner;
+    if (s->inner == 1) resize_line(to, from, a, o, last);
+    for (int64_t place = o; place < last && s->inner != 1; place++)
+      resize_row(to + place * s->inner, from, a, place, s->inner);
     i += last - o;
   }
-}
-
-static void resize_copies(void *argument, int64_t begin, int64_t end, int thread) {
-  (void)thread;
-  resize_places(argument, begin, end, true);
-}
-
-static void resize_sums(void *argument, int64_t begin, int64_t end, int thread) {
-  (void)thread;
-  resize_places(argument, begin, end, false);
 }
 
 static void resize_spreads(void *argument, int64_t begin, int64_t end, int thread) {
@@ -441,8 +396,8 @@ static void resize_spreads(void *argument, int64_t begin, int64_t end, int threa
   const resize_axis *a = s->a;
   (void)thread;
   for (int64_t outer = begin; outer < end; outer++) {
-    double *x = (double *)(void *)s->to + outer * a->size * s->inner;
-    const double *y = (const double *)(const void *)s->from + outer * a->out * s->inner;
+    double *x = s->to + outer * a->size * s->inner;
+    const double *y = s->from + outer * a->out * s->inner;
     for (int64_t c = 0; c < a->size * s->inner; c++) x[c] = 0.0;
     for (int64_t o = 0; o < a->out; o++, y += s->inner) {
       for (int64_t t = 0; t < a->taps; t++) {
@@ -496,52 +451,171 @@ static bool resize_is_outside(const resize_plan *p, int64_t i) {
 }
 
 /* One pass from `from` into `to`; shape is what comes in and becomes what goes out. */
-static void resize_step(ci_kernel *k, const resize_plan *p, int axis, int64_t *shape, const void *from, void *to) {
+static void resize_step(ci_kernel *k, const resize_plan *p, int axis, int64_t *shape, const double *from, double *to) {
   const resize_axis *a = &p->axis[axis];
-  const bool copies = p->mode == RS_NEAREST && !p->transposed;
-  resize_pass pass = {a, from, to, ci_product(shape, axis + 1, p->rank),
-                      copies ? ci_dtype_size(k->out[0]->dtype) : sizeof(double)};
+  resize_pass pass = {a, from, to, ci_product(shape, axis + 1, p->rank)};
   const int64_t outer = ci_product(shape, 0, axis);
   const int64_t work = pass.inner * a->taps * (p->transposed ? a->out : 1);
   shape[axis] = p->transposed ? a->size : a->out;
   ci_k_parallel(k, p->transposed ? outer : outer * a->out, (1 << 15) / (work > 0 ? work : 1) + 1,
-                copies          ? resize_copies
-                : p->transposed ? resize_spreads
-                                : resize_sums,
-                &pass);
+                p->transposed ? resize_spreads : resize_sums, &pass);
+}
+
+static void resize_passes(ci_kernel *k, const resize_plan *p, const ci_value *x) {
+  const ci_value *y = k->out[0];
+  double *const buffers[2] = {k->scratch, (double *)(void *)((char *)k->scratch + p->buffer)};
+  double *now = buffers[0];
+  int64_t shape[CI_MAX_RANK];
+  for (int i = 0; i < p->rank; i++) shape[i] = x->dims[i];
+  ci_find_cast(k->isa, x->dtype, CI_DOUBLE)(now, x->data, x->count);
+  for (int64_t i = 0; i < x->count && p->transposed && p->any_outside; i++) {
+    if (resize_is_outside(p, i)) now[i] = 0.0;
+  }
+  for (int i = 0; i < p->changes; i++) {
+    double *to = buffers[now == buffers[0]];
+    resize_step(k, p, p->order[p->transposed ? p->changes - 1 - i : i], shape, now, to);
+    now = to;
+  }
+  if (y->dtype == CI_FLOAT || y->dtype == CI_DOUBLE) {
+    ci_find_cast(k->isa, CI_DOUBLE, y->dtype)(y->data, now, y->count);
+  } else {
+    for (int64_t i = 0; i < y->count; i++) resize_store(y, i, now[i]);
+  }
+}
+
+/* ---- nearest: elements move, once ---- */
+
+typedef struct resize_moves { /* lines of the innermost axis that changes, with all that is inside it */
+  const resize_plan *p;
+  const struct ci_isa *isa;
+  const char *from;
+  char *to;
+  int inner; /* that axis */
+  size_t item, row; /* bytes of an element and of all inside a place of the axis */
+  size_t stride[CI_MAX_RANK]; /* bytes of a place of the axes outside, in the input */
+} resize_moves;
+
+/* Elements of one line; those of a doubled one come in pairs. */
+#define RESIZE_PICK(T)                                                                    \
+  {                                                                                       \
+    const T *x = (const T *)(const void *)from;                                           \
+    T *restrict y = (T *)(void *)to;                                                      \
+    int64_t o = begin;                                                                    \
+    if (doubled) {                                                                        \
+      for (int64_t i = begin / 2; i < end / 2; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i]; \
+      o = end / 2 * 2;                                                                    \
+    }                                                                                     \
+    for (; o < end; o++) y[o] = x[index[o]];                                              \
+  }
+
+CI_FAST static void resize_pick(const resize_moves *m, char *to, const char *from, int64_t begin, int64_t end) {
+  const resize_axis *a = &m->p->axis[m->inner];
+  const int64_t *index = a->index;
+  const bool doubled = a->doubled && begin % 2 == 0;
+  switch (m->item) {
+    case 1: RESIZE_PICK(uint8_t); break;
+    case 2: RESIZE_PICK(uint16_t); break;
+    case 4:
+      if (doubled && end % 2 == 0) m->isa->move->twice(to + begin * 4, from + begin * 2, (end - begin) / 2);
+      else RESIZE_PICK(uint32_t);
+      break;
+    default: RESIZE_PICK(uint64_t); break;
+  }
+}
+
+typedef struct resize_place { /* a line on its way through the output */
+  int64_t at[CI_MAX_RANK];
+  size_t source; /* where it begins in the input */
+} resize_place;
+
+static int64_t resize_index(const resize_axis *a, int64_t at) { return a->taps > 0 ? a->index[at] : at; }
+
+/* `line` of [.. i]: its place along axis i, then those of the axes outside of it. */
+static void resize_goto(const resize_moves *m, resize_place *w, int64_t line) {
+  w->source = 0;
+  for (int i = m->inner - 1; i >= 0; i--) {
+    const resize_axis *a = &m->p->axis[i];
+    w->at[i] = line % a->out;
+    w->source += (size_t)resize_index(a, w->at[i]) * m->stride[i];
+    line /= a->out;
+  }
+}
+
+static void resize_next(const resize_moves *m, resize_place *w) {
+  for (int i = m->inner - 1; i >= 0; i--) {
+    const resize_axis *a = &m->p->axis[i];
+    const int64_t was = resize_index(a, w->at[i]);
+    w->at[i] = w->at[i] + 1 < a->out ? w->at[i] + 1 : 0;
+    const int64_t now = resize_index(a, w->at[i]);
+    w->source += (size_t)(now - was) * m->stride[i]; /* wraps where it goes back */
+    if (w->at[i] > 0) return;
+  }
+}
+
+/* Goes to the last of `most` lines that follow and are the same; gives how many that were. */
+static int64_t resize_same(const resize_moves *m, resize_place *w, int64_t most) {
+  const int axis = m->inner - 1;
+  int64_t same = 0;
+  if (axis < 0 || m->p->axis[axis].taps == 0) return 0;
+  const int64_t *index = m->p->axis[axis].index + w->at[axis];
+  const int64_t left = m->p->axis[axis].out - 1 - w->at[axis];
+  if (most > left) most = left;
+  while (same < most && index[same + 1] == index[0]) same++;
+  w->at[axis] += same;
+  return same;
+}
+
+/* The places from `begin` to `end` of [lines, out]. Whole lines are copied to those after them. */
+static void resize_copies(void *argument, int64_t begin, int64_t end, int thread) {
+  const resize_moves *m = argument;
+  const resize_axis *a = &m->p->axis[m->inner];
+  const struct ci_isa_move *move = m->isa->move;
+  resize_place w;
+  (void)thread;
+  resize_goto(m, &w, begin / a->out);
+  int64_t o = begin % a->out;
+  for (int64_t i = begin - o; i < end; i += a->out, o = 0, resize_next(m, &w)) {
+    const int64_t last = a->out < end - i ? a->out : end - i;
+    const size_t line = (size_t)a->out * m->row;
+    const char *from = m->from + w.source;
+    char *to = m->to + (size_t)i * m->row;
+    if (m->row == m->item) resize_pick(m, to, from, o, last);
+    for (int64_t place = o; place < last && m->row != m->item; place++)
+      move->runs(to + (size_t)place * m->row, 0, from + (size_t)a->index[place] * m->row, 0, 1, m->row);
+    if (o > 0 || last < a->out) continue;
+    const int64_t same = resize_same(m, &w, (end - i) / a->out - 1);
+    move->runs(to + line, (ptrdiff_t)line, to, 0, same, line);
+    i += same * a->out;
+  }
+}
+
+static void resize_move(ci_kernel *k, const resize_plan *p) {
+  const ci_value *x = k->in[0], *y = k->out[0];
+  resize_moves m = {p, k->isa, x->data, y->data, .inner = p->rank - 1, .item = ci_dtype_size(y->dtype)};
+  while (m.inner > 0 && p->axis[m.inner].taps == 0) m.inner--;
+  m.row = m.item * (size_t)ci_product(y->dims, m.inner + 1, y->rank);
+  size_t bytes = m.row * (size_t)x->dims[m.inner];
+  for (int i = m.inner - 1; i >= 0; bytes *= (size_t)x->dims[i--]) m.stride[i] = bytes;
+  const int64_t places = ci_product(y->dims, 0, m.inner + 1), grain = RS_GRAIN / (int64_t)m.row + 1;
+  if (p->any_outside) { /* what lies there may be any NaN */
+    ci_k_parallel(k, places, grain, resize_copies, &m);
+  } else {
+    ci_k_repeats(k, x);
+    ci_k_parallel_rows(k, places, grain, resize_copies, &m);
+  }
 }
 
 static ci_status resize_run(ci_kernel *k, const ci_value *x) {
   const resize_plan *p = k->private_memory;
   const ci_value *y = k->out[0];
-  const bool copies = p->mode == RS_NEAREST && !p->transposed;
-  void *buffers[2] = {k->scratch, (char *)k->scratch + p->buffer};
-  int64_t shape[CI_MAX_RANK];
-  const void *now = x->data;
   if (y->count == 0) return CI_OK;
   if (x->count == 0) {
     memset(y->data, 0, y->bytes); /* the gradient of an empty result */
     return CI_OK;
   }
-  for (int i = 0; i < p->rank; i++) shape[i] = x->dims[i];
-  if (!copies) {
-    double *wide = buffers[0];
-    ci_find_cast(k->isa, x->dtype, CI_DOUBLE)(wide, x->data, x->count);
-    for (int64_t i = 0; i < x->count && p->transposed && p->any_outside; i++) {
-      if (resize_is_outside(p, i)) wide[i] = 0.0;
-    }
-    now = wide;
-  }
-  for (int i = 0; i < p->changes; i++) {
-    void *to = buffers[now == buffers[0]];
-    if (copies && i == p->changes - 1) to = y->data;
-    resize_step(k, p, p->order[p->transposed ? p->changes - 1 - i : i], shape, now, to);
-    now = to;
-  }
-  if (copies && now != y->data) memcpy(y->data, now, y->bytes);
-  const bool floats = y->dtype == CI_FLOAT || y->dtype == CI_DOUBLE;
-  if (!copies && floats) ci_find_cast(k->isa, CI_DOUBLE, y->dtype)(y->data, now, y->count);
-  for (int64_t i = 0; i < y->count && !copies && !floats; i++) resize_store(y, i, ((const double *)now)[i]);
+  if (p->mode != RS_NEAREST || p->transposed) resize_passes(k, p, x);
+  else if (p->changes > 0) resize_move(k, p);
+  else memcpy(y->data, x->data, y->bytes);
   for (int64_t i = 0; i < y->count && p->any_outside && !p->transposed; i++) {
     if (resize_is_outside(p, i)) resize_store(y, i, p->extrapolation);
   }

@@ -1,6 +1,9 @@
 /* top_k.c - TopK, and the order of elements that Unique shares with it. */
 #include "order.h"
 
+#include "../isa.h"
+#include "../isa_move.h"
+
 /* ---- keys ---- */
 
 /* Sign and magnitude as in IEEE's formats; a magnitude above that of infinity is a NaN. */
@@ -61,7 +64,7 @@ struct top_k_plan {
   size_t item;
 };
 
-enum { TOP_K_WORK = 1 << 14 };
+enum { TOP_K_WORK = 1 << 14, TOP_K_FEW = 16 };
 
 /* Whether index a comes after b in the result. */
 static bool top_k_after(const uint64_t *keys, int64_t a, int64_t b) {
@@ -79,17 +82,13 @@ static void top_k_sink(const uint64_t *keys, int64_t *heap, int64_t size, int64_
   heap[place] = index;
 }
 
-/* The first `most` indices of the order, in order. */
-static void top_k_choose(const uint64_t *keys, int64_t n, int64_t *heap, int64_t most) {
+static void top_k_begin(const uint64_t *keys, int64_t *heap, int64_t most) {
   for (int64_t i = 0; i < most; i++) heap[i] = i;
   for (int64_t i = most / 2; i-- > 0;) top_k_sink(keys, heap, most, i);
-  uint64_t limit = keys[heap[0]];
-  for (int64_t i = most; i < n; i++) { /* an equal key with a higher index never enters */
-    if (keys[i] >= limit) continue;
-    heap[0] = i;
-    top_k_sink(keys, heap, most, 0);
-    limit = keys[heap[0]];
-  }
+}
+
+/* The indices of a heap, in order. */
+static void top_k_end(const uint64_t *keys, int64_t *heap, int64_t most) {
   for (int64_t size = most; size > 1; size--) {
     const int64_t worst = heap[0];
     heap[0] = heap[size - 1];
@@ -98,8 +97,43 @@ static void top_k_choose(const uint64_t *keys, int64_t n, int64_t *heap, int64_t
   }
 }
 
+/* The first `most` indices of the order, in order. */
+static void top_k_choose(const uint64_t *keys, int64_t n, int64_t *heap, int64_t most) {
+  top_k_begin(keys, heap, most);
+  uint64_t limit = keys[heap[0]];
+  for (int64_t i = most; i < n; i++) { /* an equal key with a higher index never enters */
+    if (keys[i] >= limit) continue;
+    heap[0] = i;
+    top_k_sink(keys, heap, most, 0);
+    limit = keys[heap[0]];
+  }
+  top_k_end(keys, heap, most);
+}
+
 CI_FAST static void top_k_flip(uint64_t *keys, int64_t n, uint64_t flip) {
   for (int64_t i = 0; i < n; i++) keys[i] ^= flip;
+}
+
+static uint64_t top_k_key(const struct top_k_plan *p, float x) {
+  const uint32_t bits = ci_float_bits(x);
+  return order_float_key(bits & 0x7fffffff, bits >> 31 != 0, 0x7f800000) ^ p->flip;
+}
+
+/* The same of float32 side by side, from element `from` on: few of many enter, and only these need keys. */
+static void top_k_singles(const ci_kernel *k, int64_t from, uint64_t *keys, int64_t *heap) {
+  const struct top_k_plan *p = k->private_memory;
+  const float *x = (const float *)k->in[0]->data + from;
+  for (int64_t i = 0; i < p->most; i++) keys[i] = top_k_key(p, x[i]);
+  top_k_begin(keys, heap, p->most);
+  for (int64_t i = p->most; i < p->n; i++) {
+    i += k->isa->move->beyond(x + i, p->n - i, x[heap[0]], p->flip != 0);
+    if (i == p->n) break;
+    keys[i] = top_k_key(p, x[i]);
+    if (keys[i] >= keys[heap[0]]) continue;
+    heap[0] = i;
+    top_k_sink(keys, heap, p->most, 0);
+  }
+  top_k_end(keys, heap, p->most);
 }
 
 static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
@@ -110,9 +144,13 @@ static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
   for (int64_t line = begin; line < end; line++) {
     const int64_t outer = line / p->inner, inner = line % p->inner;
     const int64_t from = outer * p->n * p->inner + inner;
-    (void)ci_order_keys(k->in[0], from, p->inner, p->n, keys);
-    top_k_flip(keys, p->n, p->flip);
-    top_k_choose(keys, p->n, heap, p->most);
+    if (k->in[0]->dtype == CI_FLOAT && p->inner == 1 && p->most <= p->n / TOP_K_FEW) {
+      top_k_singles(k, from, keys, heap);
+    } else {
+      (void)ci_order_keys(k->in[0], from, p->inner, p->n, keys);
+      top_k_flip(keys, p->n, p->flip);
+      top_k_choose(keys, p->n, heap, p->most);
+    }
     for (int64_t i = 0; i < p->most; i++) {
       const int64_t to = (outer * p->most + i) * p->inner + inner;
       memcpy((char *)k->out[0]->data + (size_t)to * p->item,
