@@ -9,6 +9,18 @@ class Bound:
     def run(self) -> list[Any]:
         """Runs it."""
 
+class Lock:
+    """What threading.RLock gives, for runner.c; see lock.c."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Takes the lock; False if that takes longer than timeout."""
+
+    def release(self) -> None:
+        """Gives it back."""
+
+    def __enter__(self) -> bool: ...
+    def __exit__(self, *_: object) -> None: ...
+
 class Runner:
     """A run of a signature in one call of C; see runner.c."""
 

@@ -7,12 +7,8 @@
  * Arrays are read and made through numpy's binary interface: the head of an array object and an entry of its table of
  * functions, whose places numpy promises for all of 2.x. The table tells its version: with another one, and for arrays
  * of other classes, __array_struct__ and numpy.empty serve, which take ten times as long. */
-#define PY_SSIZE_T_CLEAN
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x030A0000
-#endif
-#include <Python.h>
-#include <stdbool.h>
+#include "lock.h"
+#include <stddef.h>
 #include <string.h>
 
 #include "cinfer.h"
@@ -59,7 +55,8 @@ typedef struct runner {
   PyObject *all_dtypes;
   PyObject *array, *empty; /* numpy.ndarray, numpy.empty */
   array_make_fn make; /* NULL: numpy's binary interface is not the one that is known */
-  PyObject *acquire, *release; /* of the state's lock */
+  PyObject *lock_object; /* the state's */
+  graphio_lock *lock; /* the same, or NULL: it is of another type */
   PyObject *help; /* what does the rest: signature.py's Help */
   PyObject *struct_name; /* "__array_struct__" */
   bool large; /* the latest run had a result that is worth being made where the caller wants it */
@@ -68,7 +65,7 @@ typedef struct runner {
 typedef struct bound {
   PyObject_HEAD runner *runner;
   PyObject *keep, *given; /* given: the list of outputs, or NULL: fresh ones */
-  ci_tensor *tensors; /* as each call begins: inputs, then outputs */
+  ci_tensor *tensors; /* as each call begins: inputs, then outputs; nothing writes to them */
 } bound;
 
 /* ---- arrays ---- */
@@ -136,13 +133,15 @@ static bool runner_raised(const runner *r, const char *method, Py_ssize_t i, PyO
   return true;
 }
 
+static bool runner_is_list(PyObject *values) { return PyList_CheckExact(values) || PyList_Check(values); }
+
 /* An array is the only one of itself, else values are a list or tuple. */
 static bool runner_one(const runner *r, PyObject *values, Py_ssize_t wanted) {
-  return wanted == 1 && PyObject_TypeCheck(values, (PyTypeObject *)r->array);
+  return wanted == 1 && !PyList_CheckExact(values) && PyObject_TypeCheck(values, (PyTypeObject *)r->array);
 }
 
 static PyObject *runner_item(PyObject *values, Py_ssize_t i) {
-  PyObject *item = PyList_Check(values) ? PyList_GetItem(values, i) : PyTuple_GetItem(values, i);
+  PyObject *item = runner_is_list(values) ? PyList_GetItem(values, i) : PyTuple_GetItem(values, i);
   Py_XINCREF(item);
   return item;
 }
@@ -152,7 +151,7 @@ static bool runner_take(const runner *r, PyObject *values, bool are_inputs, PyOb
   const Py_ssize_t first = are_inputs ? 0 : r->inputs;
   const int flags = ARRAY_CONTIGUOUS | ARRAY_ALIGNED | (are_inputs ? 0 : ARRAY_WRITEABLE);
   const bool one = runner_one(r, values, wanted);
-  const Py_ssize_t count = one ? 1 : PyList_Check(values) ? PyList_Size(values) : PyTuple_Size(values);
+  const Py_ssize_t count = one ? 1 : runner_is_list(values) ? PyList_Size(values) : PyTuple_Size(values);
   if (count != wanted) return !runner_raised(r, are_inputs ? "wrong_inputs" : "wrong_outputs", count, values);
   for (Py_ssize_t i = 0; i < wanted; i++) {
     held[i] = one ? values : runner_item(values, i);
@@ -182,20 +181,31 @@ static PyObject *runner_empty(const runner *r, PyObject *dtype, int nd, const Py
   return array;
 }
 
+/* Where the elements of an array lie that was just made; NULL: it is another one than was asked for. */
+static void *runner_room(const runner *r, PyObject *array, Py_ssize_t i, size_t bytes) {
+  ci_tensor made;
+  if (r->make != NULL) return ((const array_object *)array)->data;
+  return runner_view(r, array, r->inputs + i, ARRAY_CONTIGUOUS, &made) && made.bytes == bytes ? made.data : NULL;
+}
+
 /* A new array with what C lends, whose type is another one where a file says what is not so. */
 static PyObject *runner_copy(const runner *r, Py_ssize_t i, const ci_tensor *tensor) {
-  ci_tensor made;
   if (tensor->dtype != r->numbers[r->inputs + i])
     return PyObject_CallMethod(r->help, "other_type", "n", (Py_ssize_t)(uintptr_t)tensor);
   Py_ssize_t dims[CI_MAX_RANK];
-  for (int32_t d = 0; d < tensor->rank; d++) dims[d] = (Py_ssize_t)tensor->dims[d];
+  size_t bytes = ci_dtype_size(tensor->dtype);
+  for (int32_t d = 0; d < tensor->rank; d++) {
+    dims[d] = (Py_ssize_t)tensor->dims[d];
+    bytes *= (size_t)dims[d];
+  }
   PyObject *array = runner_empty(r, r->dtypes[r->inputs + i], tensor->rank, dims);
   if (array == NULL) return NULL;
-  if (!runner_view(r, array, r->inputs + i, ARRAY_CONTIGUOUS, &made) || made.bytes != tensor->bytes) {
+  void *room = bytes == tensor->bytes ? runner_room(r, array, i, bytes) : NULL;
+  if (room == NULL) {
     PyErr_SetString(PyExc_SystemError, "numpy made another array than was asked for");
     Py_CLEAR(array);
-  } else if (made.bytes > 0) {
-    memcpy(made.data, tensor->data, made.bytes);
+  } else if (bytes > 0) {
+    memcpy(room, tensor->data, bytes);
   }
   return array;
 }
@@ -217,11 +227,10 @@ static PyObject *runner_copies(runner *r, ci_tensor *outputs, PyObject *made) {
 
 /* A list of arrays for the large results whose shapes are known before the run, and None for the others. NULL without
  * an error: nothing is known, the run will say why. */
-static PyObject *runner_foresee(const runner *r, ci_tensor *tensors) {
-  ci_tensor *outputs = tensors + r->inputs;
+static PyObject *runner_foresee(const runner *r, const ci_tensor *inputs, ci_tensor *outputs) {
   PyThreadState *thread = PyEval_SaveThread();
   const ci_status status =
-      ci_foresee(*r->session, r->signature, tensors, (int)r->inputs, outputs, (int)r->outputs, NULL);
+      ci_foresee(*r->session, r->signature, inputs, (int)r->inputs, outputs, (int)r->outputs, NULL);
   PyEval_RestoreThread(thread);
   PyObject *list = status == CI_OK ? PyList_New(r->outputs) : NULL;
   for (Py_ssize_t i = 0; i < r->outputs; i++) {
@@ -253,19 +262,27 @@ static PyObject *runner_list(PyObject *const *arrays, Py_ssize_t count) {
 
 /* ---- a run ---- */
 
-static bool runner_called(PyObject *function) {
-  PyObject *result = PyObject_CallNoArgs(function);
+static bool runner_called(PyObject *object, const char *method) {
+  PyObject *result = PyObject_CallMethod(object, method, NULL);
   Py_XDECREF(result);
   return result != NULL;
 }
 
+static bool runner_acquire(const runner *r) {
+  return r->lock != NULL ? graphio_lock_acquire(r->lock) : runner_called(r->lock_object, "acquire");
+}
+
+static bool runner_release(const runner *r) {
+  return r->lock != NULL ? graphio_lock_release(r->lock) : runner_called(r->lock_object, "release");
+}
+
 /* The run itself, with the lock held. */
-static bool runner_go(const runner *r, ci_tensor *tensors) {
+static bool runner_go(const runner *r, const ci_tensor *inputs, ci_tensor *outputs) {
   ci_session *session = *r->session;
   ci_status status = CI_CANCELLED;
   if (session != NULL) {
     PyThreadState *thread = PyEval_SaveThread();
-    status = ci_run(session, r->signature, tensors, (int)r->inputs, tensors + r->inputs, (int)r->outputs, r->error);
+    status = ci_run(session, r->signature, inputs, (int)r->inputs, outputs, (int)r->outputs, r->error);
     PyEval_RestoreThread(thread);
   }
   if (session != NULL && status == CI_OK) return true;
@@ -276,22 +293,23 @@ static bool runner_go(const runner *r, ci_tensor *tensors) {
 }
 
 /* Runs; gives back `given`, a list that is filled already, or a list of new arrays. Steals nothing. */
-static PyObject *runner_locked(runner *r, ci_tensor *tensors, PyObject *given) {
+static PyObject *runner_locked(runner *r, const ci_tensor *inputs, ci_tensor *outputs, PyObject *given) {
   PyObject *result = NULL, *made = NULL;
-  if (!runner_called(r->acquire)) return NULL;
-  if (given == NULL && r->large && *r->session != NULL) made = runner_foresee(r, tensors);
-  if (PyErr_Occurred() == NULL && runner_go(r, tensors)) {
-    result = given == NULL ? runner_copies(r, tensors + r->inputs, made) : given;
+  if (!runner_acquire(r)) return NULL;
+  const bool foreseen = given == NULL && r->large && *r->session != NULL;
+  if (foreseen) made = runner_foresee(r, inputs, outputs);
+  if ((!foreseen || PyErr_Occurred() == NULL) && runner_go(r, inputs, outputs)) {
+    result = given == NULL ? runner_copies(r, outputs, made) : given;
     if (given != NULL) Py_INCREF(given);
   }
   Py_XDECREF(made);
   if (result != NULL) {
-    if (!runner_called(r->release)) Py_CLEAR(result);
+    if (!runner_release(r)) Py_CLEAR(result);
     return result;
   }
   PyObject *type, *value, *trace; /* the lock is given back beside an exception */
   PyErr_Fetch(&type, &value, &trace);
-  if (!runner_called(r->release)) PyErr_Clear();
+  if (!runner_release(r)) PyErr_Clear();
   PyErr_Restore(type, value, trace);
   return NULL;
 }
@@ -309,7 +327,7 @@ static bool runner_shape_agrees(const runner *r, Py_ssize_t i, const ci_tensor *
 /* Outputs that the caller gave have the shapes of the results. */
 static bool runner_shapes_agree(const runner *r, const ci_tensor *outputs, PyObject *const *given) {
   for (Py_ssize_t i = 0; i < r->outputs; i++) {
-    ci_tensor array = {0};
+    ci_tensor array;
     if (!runner_view(r, given[i], r->inputs + i, ARRAY_CONTIGUOUS, &array)) continue;
     if (!runner_shape_agrees(r, i, &array, &outputs[i], given[i])) return false;
   }
@@ -326,7 +344,7 @@ static PyObject *runner_arrays(runner *r, PyObject *inputs, PyObject *out, PyObj
     given = runner_list(held + r->inputs, r->outputs);
     if (given == NULL) return NULL;
   }
-  result = runner_locked(r, tensors, given);
+  result = runner_locked(r, tensors, tensors + r->inputs, given);
   if (result != NULL && given != NULL && !runner_shapes_agree(r, tensors + r->inputs, held + r->inputs))
     Py_CLEAR(result);
   Py_XDECREF(given);
@@ -356,7 +374,7 @@ static PyObject *runner_call(runner *r, PyObject *inputs, PyObject *out) {
 
 /* A new reference to values, made a tuple unless they are what can be looked at. */
 static PyObject *runner_values(const runner *r, PyObject *values, Py_ssize_t wanted) {
-  if (!PyList_Check(values) && !PyTuple_Check(values) && !runner_one(r, values, wanted))
+  if (!runner_is_list(values) && !PyTuple_Check(values) && !runner_one(r, values, wanted))
     return PySequence_Tuple(values);
   Py_INCREF(values);
   return values;
@@ -381,10 +399,10 @@ static PyObject *runner_run(PyObject *self, PyObject *const *given, Py_ssize_t c
   }
   runner *r = (runner *)self;
   if (r->help == NULL) return PyErr_Format(PyExc_TypeError, "this Runner was not made");
+  const bool fresh = values[1] == NULL || values[1] == Py_None;
   PyObject *inputs = runner_values(r, values[0], r->inputs);
-  PyObject *out =
-      inputs == NULL || values[1] == NULL || values[1] == Py_None ? NULL : runner_values(r, values[1], r->outputs);
-  PyObject *result = PyErr_Occurred() == NULL ? runner_call(r, inputs, out) : NULL;
+  PyObject *out = inputs == NULL || fresh ? NULL : runner_values(r, values[1], r->outputs);
+  PyObject *result = inputs != NULL && (fresh || out != NULL) ? runner_call(r, inputs, out) : NULL;
   Py_XDECREF(inputs);
   Py_XDECREF(out);
   return result;
@@ -392,19 +410,24 @@ static PyObject *runner_run(PyObject *self, PyObject *const *given, Py_ssize_t c
 
 /* ---- on fixed arrays ---- */
 
+static bool bound_shapes_agree(const bound *b, const ci_tensor *outputs) {
+  const ci_tensor *arrays = b->tensors + b->runner->inputs;
+  for (Py_ssize_t i = 0; i < b->runner->outputs; i++)
+    if (!runner_shape_agrees(b->runner, i, &arrays[i], &outputs[i], PyList_GetItem(b->given, i))) return false;
+  return true;
+}
+
 static PyObject *bound_run(PyObject *self, PyObject *unused) {
   const bound *b = (bound *)self;
-  const size_t count = (size_t)(b->runner->inputs + b->runner->outputs);
-  ci_tensor few[RUNNER_FEW], *tensors = count > RUNNER_FEW ? PyMem_Malloc(count * sizeof *tensors) : few;
+  const size_t count = (size_t)b->runner->outputs;
+  ci_tensor few[RUNNER_FEW], *outputs = count > RUNNER_FEW ? PyMem_Malloc(count * sizeof *outputs) : few;
   (void)unused;
-  if (tensors == NULL) return PyErr_NoMemory();
-  memcpy(tensors, b->tensors, count * sizeof *tensors);
-  PyObject *result = runner_locked(b->runner, tensors, b->given);
-  for (Py_ssize_t i = 0; result != NULL && b->given != NULL && i < b->runner->outputs; i++) {
-    const Py_ssize_t k = b->runner->inputs + i;
-    if (!runner_shape_agrees(b->runner, i, &b->tensors[k], &tensors[k], PyList_GetItem(b->given, i))) Py_CLEAR(result);
-  }
-  if (tensors != few) PyMem_Free(tensors);
+  if (outputs == NULL) return PyErr_NoMemory();
+  for (size_t i = 0; i < count; i++) /* the run fills in the dims, of which most are never used */
+    memcpy(&outputs[i], &b->tensors[(size_t)b->runner->inputs + i], offsetof(ci_tensor, dims));
+  PyObject *result = runner_locked(b->runner, b->tensors, outputs, b->given);
+  if (result != NULL && b->given != NULL && !bound_shapes_agree(b, outputs)) Py_CLEAR(result);
+  if (outputs != few) PyMem_Free(outputs);
   return result;
 }
 
@@ -457,8 +480,7 @@ static void runner_free(PyObject *self) {
   Py_XDECREF(r->array);
   Py_XDECREF(r->empty);
   Py_XDECREF(r->all_dtypes);
-  Py_XDECREF(r->acquire);
-  Py_XDECREF(r->release);
+  Py_XDECREF(r->lock_object);
   Py_XDECREF(r->help);
   Py_XDECREF(r->struct_name);
   PyObject_Free(self);
@@ -513,14 +535,13 @@ static int runner_fill(PyObject *self, PyObject *arguments, PyObject *names) {
   r->error = (ci_error *)(uintptr_t)error;
   r->array = PyObject_GetAttrString(numpy, "ndarray");
   r->empty = PyObject_GetAttrString(numpy, "empty");
-  r->acquire = PyObject_GetAttrString(lock, "acquire");
-  r->release = PyObject_GetAttrString(lock, "release");
   r->struct_name = PyUnicode_InternFromString("__array_struct__");
+  Py_INCREF(lock);
+  r->lock_object = lock;
+  r->lock = graphio_lock_of(lock);
   Py_INCREF(dtypes);
   r->all_dtypes = dtypes;
-  if (r->array == NULL || r->empty == NULL || r->acquire == NULL || r->release == NULL || r->struct_name == NULL ||
-      !runner_types(r, numbers))
-    return -1;
+  if (r->array == NULL || r->empty == NULL || r->struct_name == NULL || !runner_types(r, numbers)) return -1;
   runner_numpy(r, table);
   Py_INCREF(help);
   r->help = help; /* last: from now on it is whole */
@@ -546,15 +567,19 @@ static PyType_Spec bound_spec = {"graphio.cinfer._native.Bound", sizeof(bound), 
 
 PyObject *graphio_cffi_init(void); /* what cffi has made of PyInit__native */
 
+static bool runner_add_type(PyObject *module, const char *name, PyType_Spec *spec) {
+  PyObject *type = PyType_FromSpec(spec);
+  const bool added = type != NULL && PyObject_SetAttrString(module, name, type) == 0;
+  Py_XDECREF(type);
+  return added;
+}
+
 PyMODINIT_FUNC PyInit__native(void) {
   PyObject *module = graphio_cffi_init();
-  PyObject *runner_type = module == NULL ? NULL : PyType_FromSpec(&runner_spec);
-  PyObject *bound_type = runner_type == NULL ? NULL : PyType_FromSpec(&bound_spec);
-  bool whole = bound_type != NULL && PyObject_SetAttrString(module, "Runner", runner_type) == 0 &&
-               PyObject_SetAttrString(module, "Bound", bound_type) == 0;
-  Py_XDECREF(runner_type);
-  Py_XDECREF(bound_type);
-  if (whole) return module;
-  Py_XDECREF(module);
+  if (module == NULL) return NULL;
+  if (runner_add_type(module, "Lock", &graphio_lock_spec) && runner_add_type(module, "Runner", &runner_spec) &&
+      runner_add_type(module, "Bound", &bound_spec))
+    return module;
+  Py_DECREF(module);
   return NULL;
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from graphio.cinfer import arrays, status
-from graphio.cinfer._native import ffi, lib
+from graphio.cinfer._native import Lock, ffi, lib
 from graphio.cinfer.arrays import Array
 from graphio.schema import calls, dtypes, errors, html, stores
 from graphio.schema.run_lock import RunLock
@@ -51,7 +51,7 @@ class State:
         status.check(lib.ci_state_open(options, handle, self._error), self._error)
         self.handle = handle[0]
         # Also held while a session on this state runs; a function that it calls may look into it.
-        self.lock = RunLock()
+        self.lock = RunLock(Lock())  # which runner.c knows, too
         self._rooms: weakref.WeakValueDictionary[int, _Room] = weakref.WeakValueDictionary()
         weakref.finalize(self, lib.ci_state_close, self.handle).atexit = False
 

@@ -5,6 +5,28 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from types import TracebackType
+from typing import Protocol
+
+
+class Inner(Protocol):
+    """What threading.RLock gives."""
+
+    def acquire(self, *, timeout: float = ...) -> bool:
+        """Takes the lock; False if that takes longer than timeout."""
+
+    def release(self) -> None:
+        """Gives it back."""
+
+    def __enter__(self) -> bool: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
 
 
 class _Here(threading.local):
@@ -21,10 +43,13 @@ class RunLock:
 
     Attributes:
         inner: the RLock, for those who have no other threads and no time.
+
+    Args:
+        inner: does what an RLock does; None: a new RLock.
     """
 
-    def __init__(self) -> None:
-        self.inner = threading.RLock()
+    def __init__(self, inner: Inner | None = None) -> None:
+        self.inner: Inner = threading.RLock() if inner is None else inner
 
     def acquire(self, timeout: float = -1.0) -> bool:
         """Takes the lock; False if that takes longer than timeout."""
