@@ -8,7 +8,11 @@
 #include "sequence.h"
 #include "threads.h"
 
-enum { SESSION_MOST_THREADS = 256 };
+enum {
+  SESSION_MOST_THREADS = 256,
+  SESSION_LARGE = 1 << 23 /* bytes from which large pages are asked for: to find one may take a virtual machine longer
+                             than the first run, and few of them make no run faster */
+};
 
 /* ---- memory ---- */
 
@@ -17,7 +21,8 @@ static void *session_alloc(void *user, size_t bytes, size_t align) {
   (void)align; /* ci_alloc asks for 64 */
   session->stats.allocations++;
   session->stats.run_allocations += session->running;
-  return ci_alloc_uncleared(&session->given, bytes); /* ci_alloc clears it */
+  void *block = bytes < SESSION_LARGE ? ci_alloc_sparse(&session->given, bytes) : NULL;
+  return block != NULL ? block : ci_alloc_uncleared(&session->given, bytes); /* ci_alloc clears it */
 }
 
 static void session_release(void *user, void *memory, size_t bytes) {
