@@ -1,10 +1,12 @@
 """Writes the golden files of a format version, once and for ever.
 
     python tools/gen_golden.py VERSION
+    python tools/gen_golden.py VERSION-panels
 
 A golden file is a model with self-tests: inputs, and the outputs that cinfer gave. golden.json has
 the SHA-256 of each file and of its outputs. What is there is never written again: a later version
-of the format gets a folder of its own.
+of the format gets a folder of its own, and so have the same models with all arrays in panels that
+may lie so.
 """
 
 from __future__ import annotations
@@ -76,6 +78,13 @@ def outputs_digest(data: bytes) -> str:
     return schema_samples.digest([arrays[i] for i in indices])
 
 
+def in_panels(data: bytes) -> bytes:
+    """A model with all arrays in panels that may lie so, of the first and the last axis in turn."""
+    model, arrays = container.unpack(data)
+    whole = [i for i, a in enumerate(arrays) if a.dtype == np.float32 and a.ndim > 1]
+    return container.pack(model, arrays, {i: -(n % 2) for n, i in enumerate(whole)})
+
+
 def write_checkpoint(folder: Path) -> None:
     folder.mkdir()
     checkpoint.write_checkpoint(
@@ -99,19 +108,29 @@ def main() -> int:
     folder.mkdir()  # fails if it is there: golden files are never written again
     files = {name: probe_file(name) for name in sorted(PROBES)}
     files["everything"] = container.pack(*schema_samples.everything())
-    facts = {}
+    panels = folder.name.endswith("-panels")
+    if panels:
+        moved = {name: in_panels(data) for name, data in files.items()}
+        files = {name: data for name, data in moved.items() if data != files[name]}
+    facts: dict[str, dict[str, str]] = {}
     for name, data in files.items():
         (folder / f"{name}.gio").write_bytes(data)
         facts[f"{name}.gio"] = {"file": digest(data), "outputs": outputs_digest(data)}
+    if not panels:
+        add_checkpoint(folder, facts)
+    (folder / "golden.json").write_text(json.dumps(facts, indent=1) + "\n")
+    print(f"wrote {len(facts)} files to {folder}")
+    return 0
+
+
+def add_checkpoint(folder: Path, facts: dict[str, dict[str, str]]) -> None:
+    """Writes a checkpoint, too."""
     write_checkpoint(folder / "checkpoint")
     for path in sorted((folder / "checkpoint").iterdir()):
         facts[f"checkpoint/{path.name}"] = {"file": digest(path.read_bytes())}
     facts["checkpoint/m-7.index"]["variables"] = schema_samples.digest(
         [value for _, value in sorted(schema_samples.state().items())]
     )
-    (folder / "golden.json").write_text(json.dumps(facts, indent=1) + "\n")
-    print(f"wrote {len(facts)} files to {folder}")
-    return 0
 
 
 if __name__ == "__main__":
