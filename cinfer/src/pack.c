@@ -39,7 +39,7 @@ static const struct ci_packed *pack_find(const struct ci_packed *from, const str
 }
 
 ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value) {
-  if (value->data == NULL) return NULL;
+  if (value->data == NULL || plan->cells[ci_cell_of(value)->root].place == CI_NONE) return NULL;
   const ci_place *place = ci_place_of(plan, value);
   if (place->home != CI_HOME_FIXED || place->constant == CI_NONE) return NULL;
   return &plan->session->model->constants.at[place->constant];
