@@ -1,7 +1,6 @@
 /* compile.c - from a signature and the shapes of its inputs to steps. */
 #include "compile.h"
 #include "half.h"
-#include "pack.h"
 #include "wire.h"
 
 enum {

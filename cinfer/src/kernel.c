@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "output.h"
-#include "pack.h"
 #include "session.h"
 #include "threads.h"
 #include "wire.h"

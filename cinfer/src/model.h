@@ -221,6 +221,8 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
 ci_value ci_constant_value(const ci_constant *constant);
 /* Whether the bytes of a lazily checked constant are whole. */
 bool ci_constant_intact(const ci_constant *constant);
+/* pack.c: a constant's elements, row-major; NULL: there is no memory for them. */
+const void *ci_constant_plain(ci_model *model, ci_constant *constant);
 
 /* ---- types.c ---- */
 

@@ -2,7 +2,6 @@
 #ifndef CI_PACK_H
 #define CI_PACK_H
 #include "ci_kernel.h"
-#include "plan.h"
 
 /* What an order is for; with the kernel's parameter, the constant and its shape it says every byte. */
 enum ci_pack_layout {
@@ -26,11 +25,6 @@ const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter
 /* In prepare: input i where it lies in the file, in panels of `width` along its last or else its first axis; NULL: it
  * does not. */
 const void *ci_k_panels(ci_kernel *k, int i, int64_t width, bool last);
-
-/* A constant's elements, row-major; NULL: there is no memory for them. */
-const void *ci_constant_plain(ci_model *model, ci_constant *constant);
-/* The constant whose bytes a value of the plan has, or NULL. */
-ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value);
 
 /* In `fill`, of a large constant: a part of it that will not be read again. */
 void ci_k_pack_forget(const ci_kernel *k, const void *part, size_t bytes);

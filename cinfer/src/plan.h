@@ -208,6 +208,8 @@ ci_status ci_step_dynamic(ci_kernel *k); /* runs a step that is prepared only no
 ci_status ci_step_freeing(ci_kernel *k); /* runs a step and gives back what it was the last to read */
 bool ci_session_cancelled(const ci_plan *plan);
 ci_place *ci_place_of(ci_plan *plan, const ci_value *value);
+/* pack.c: the constant whose bytes a value of the plan has, or NULL. */
+ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value);
 /* Gives a place memory of its own, with the first `keep` bytes of what it had. */
 ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes);
 /* The same with nothing kept; false: out of memory, or above the session's limit. */

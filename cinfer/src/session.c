@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "output.h"
-#include "pack.h"
 #include "sequence.h"
 #include "threads.h"
 

@@ -78,6 +78,12 @@ def constant(graph: Graph, name: str, value: object) -> None:
     add(graph, name, "Constant", (), [kind], value=array)
 
 
+def stored(graph: Graph, name: str, *dims: int) -> None:
+    """Adds the constant that is the first array of the data section."""
+    add(graph, name, "Constant", (), [tensor(FLOAT, *dims)])
+    graph.node[-1].attr.add(key="value").value.tensor = 0
+
+
 def placeholder(graph: Graph, name: str, kind: Type) -> None:
     """Adds a placeholder."""
     add(graph, name, "graphio.Placeholder", (), [kind], dtype=kind.tensor.dtype, shape=kind)
@@ -99,8 +105,7 @@ def perceptron() -> bytes:
     model, wide = Model(), tensor(FLOAT, None, 3)
     g = model.graph
     placeholder(g, "x", tensor(FLOAT, None, 4))
-    add(g, "w", "Constant", (), [tensor(FLOAT, 4, 3)])
-    g.node[-1].attr.add(key="value").value.tensor = 0
+    stored(g, "w", 4, 3)
     constant(g, "b", np.array([0.5, -1, 2], np.float32))
     add(g, "product", "MatMul", ["x", "w"], [wide])
     add(g, "sum", "Add", ["product", "b"], [wide], version=7)
@@ -115,8 +120,7 @@ def panels() -> bytes:
     model, wide = Model(), tensor(FLOAT, None, 32)
     g = model.graph
     placeholder(g, "x", tensor(FLOAT, None, 4))
-    add(g, "w", "Constant", (), [tensor(FLOAT, 4, 32)])
-    g.node[-1].attr.add(key="value").value.tensor = 0
+    stored(g, "w", 4, 32)
     add(g, "y", "MatMul", ["x", "w"], [wide])
     add(g, "sum", "Add", ["w", "w"], [tensor(FLOAT, 4, 32)], version=7)
     signature(model, "predict", ["x"], ["y"])
