@@ -143,6 +143,10 @@ MODELS: dict[str, tuple[Callable[[Model], bytes], Shapes]] = {
         lambda m: m.product("Gemm", B, "other", a=ROWS, other=OTHER_ROWS, beta=0.0),
         lambda n: {"a": (n[0], INNER), "other": (n[1], COLUMNS)},
     ),
+    "beside another input, whose rows are fixed": (
+        lambda m: m.product("MatMul", B, a=ROWS, other=(3, COLUMNS)),
+        lambda n: {"a": (n[0], INNER), "other": (n[1] if n[1] == 5 else 3, COLUMNS)},
+    ),
     "constant rows": (
         lambda m: m.product("Gemm", B, numbers(3, COLUMNS), a=ROWS),
         lambda n: {"a": (n[0], INNER)},

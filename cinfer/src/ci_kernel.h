@@ -49,8 +49,8 @@ struct ci_kernel {
   size_t (*join)(ci_kernel *k, const ci_kernel *next);
   const ci_largest *largest;
   /* Set in prepare, NULL at its start, by an operator that offers no memory: fits what prepare left to another length
-   * of the first axis of all inputs in `row_inputs` (bit i: input i) and of out[0], which it sets. Nothing else of any
-   * input has changed, and there were and are two rows or more. What is not CI_OK has to be prepared again. */
+   * of the first axis of all inputs in `row_inputs` (bit i: input i) and of out[0], which has it already. Nothing else
+   * of any input has changed, and there were and are two rows or more. What is not CI_OK has to be prepared again. */
   ci_status (*refit)(ci_kernel *k);
   uint32_t row_inputs;
   uint32_t reordered; /* inputs of which run reads what pack.h gave alone (bit i: input i) */

@@ -276,6 +276,24 @@ static void CI_N(columns)(const ci_tile *t) {
     const vf sum = v_add(get(x + i), get(c + i));             \
     put(y + i, clamps ? CI_N(clamped)(sum, low, high) : sum); \
   }
+#if CI_LARGE
+/* The same number is added to each row of a few columns: it stays in a register while the rows pass. */
+#define CI_F_COLUMN(get, put)                                             \
+  {                                                                       \
+    const float *x = t->x + i;                                            \
+    float *y = t->y + i;                                                  \
+    const vf added = get(t->c + i);                                       \
+    for (int64_t r = t->rows; r > 0; r--, x += t->x_row, y += t->y_row) { \
+      const vf sum = v_add(get(x), added);                                \
+      put(y, t->clamps ? CI_N(clamped)(sum, low, high) : sum);            \
+    }                                                                     \
+  }
+static void CI_N(finish_columns)(const ci_finish *t) {
+  const vf low = v_set(t->low), high = v_set(t->high);
+  CI_EACH(t->n, CI_F_COLUMN)
+}
+#undef CI_F_COLUMN
+#endif
 #define CI_F_WHOLE(get, put)                                      \
   {                                                               \
     vf sum = get(x + i);                                          \
@@ -290,6 +308,12 @@ static void CI_N(finish)(const ci_finish *t) {
   const vf alpha = v_set(t->alpha), beta = v_set(t->beta), low = v_set(t->low), high = v_set(t->high);
   const bool scales = t->alpha != 1.0f, weighs = t->beta != 1.0f, clamps = t->clamps;
   const bool adds = CI_LARGE && t->c != NULL && !scales && !weighs && t->c_step == 1; /* what most networks do */
+#if CI_LARGE
+  if (adds && t->c_row == 0 && t->n <= 2 * CI_VL) {
+    CI_N(finish_columns)(t);
+    return;
+  }
+#endif
   for (int64_t r = 0; r < t->rows; r++) {
     const float *x = t->x + r * t->x_row, *c = t->c == NULL ? NULL : t->c + r * t->c_row;
     float *y = t->y + r * t->y_row;

@@ -110,6 +110,10 @@ static bool output_is_direct(const ci_plan *plan, int32_t i) {
          plan->places.at[place].output == i;
 }
 
+static bool output_is_input(const ci_plan *plan, int32_t i) {
+  return plan->places.at[plan->cells[plan->outputs[i].cell->root].place].home == CI_HOME_INPUT;
+}
+
 /* The step at a position; steps are in the order of theirs. */
 static ci_step *output_step_at(const ci_plan *plan, int32_t position) {
   size_t low = 0, high = plan->all_steps.count;
@@ -126,16 +130,18 @@ void ci_output_plan(ci_plan *plan) {
   const ci_binding *inputs = plan->model->signatures.at[plan->signature].inputs;
   bool plain = true; /* bodies move their values themselves */
   plan->fed_texts = false;
+  plan->may_meet = false;
   for (int32_t i = 0; i < plan->input_count; i++) plan->fed_texts = plan->fed_texts || inputs[i].dtype == CI_STRING;
   output_number(plan);
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     plain = plain && plan->all_steps.at[s]->bodies[0] == NULL;
     plan->all_steps.at[s]->k.one_nan = NULL;
   }
-  for (int32_t i = 0; plain && i < plan->output_count; i++) {
+  for (int32_t i = 0; i < plan->output_count; i++) {
     ci_plan_output *output = &plan->outputs[i];
     const ci_cell *root = &plan->cells[output->cell->root];
-    output->direct = output_is_direct(plan, i);
+    output->direct = plain && output_is_direct(plan, i);
+    plan->may_meet = plan->may_meet || output->direct || output_is_input(plan, i);
     if (!output->direct || root->made == CI_NONE) continue;
     ci_step *step = output_step_at(plan, root->made);
     if (step != NULL && !step->dynamic && step->k.n_out > 0 && ci_cell_of(step->k.out[0]) == root)
@@ -196,7 +202,6 @@ static void output_not_apart(ci_plan *plan, const ci_extent *extent) {
 static void output_find_apart(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
   ci_extent *extents = plan->extents;
   bool given = false;
-  plan->meets = false;
   for (int32_t i = 0; i < plan->output_count; i++) {
     plan->outputs[i].apart = outputs[i].data != NULL;
     given = given || plan->outputs[i].apart;
@@ -232,7 +237,8 @@ static void output_point(ci_plan *plan) {
 
 void ci_output_lend(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
   bool moved = false;
-  output_find_apart(plan, inputs, outputs);
+  plan->meets = false;
+  if (plan->may_meet) output_find_apart(plan, inputs, outputs);
   for (int32_t i = 0; i < plan->output_count; i++) {
     ci_plan_output *output = &plan->outputs[i];
     output->one_nan = false;
@@ -332,10 +338,6 @@ void ci_output_foresee(const ci_plan *plan, ci_tensor *outputs) {
     outputs[i].bytes = known ? value->bytes : 0;
     for (int32_t d = 0; known && d < value->rank; d++) outputs[i].dims[d] = value->dims[d];
   }
-}
-
-static bool output_is_input(const ci_plan *plan, int32_t i) {
-  return plan->places.at[plan->cells[plan->outputs[i].cell->root].place].home == CI_HOME_INPUT;
 }
 
 /* Where an output may be written over an input, outputs that are an input's bytes are taken aside first. */

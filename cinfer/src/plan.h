@@ -80,6 +80,7 @@ struct ci_node_run { /* a step */
   bool widens;          /* prepared with inputs of float16 or bfloat16 as float32 */
   bool dynamic;         /* prepared when it runs */
   bool joined;          /* the step before does its work */
+  bool by_rows;         /* refit.c, of a plan that is fitted by rows: reads what has other ones */
   bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
 };
 
@@ -129,6 +130,7 @@ struct ci_plan {
   ci_cell **input_cells; /* NULL: no needed node reads it and it is no output */
   ci_plan_output *outputs;
   ci_extent *extents; /* of inputs and outputs in this run */
+  bool may_meet;    /* whether that is to be asked: an output is written while inputs are read, or is an input */
   bool meets;       /* in this run: an output was given memory of an input or of another output */
   bool fed_texts;   /* an input has strings, so texts of outputs may be the caller's */
   ci_pool pool;
@@ -165,8 +167,9 @@ void ci_compiler_free(struct ci_session *session);
 void ci_plan_may_refit(ci_plan *plan); /* sets refits and by_rows */
 /* Whether inputs of these shapes differ in lengths of first axes alone, and the plan is fitted to them by rows. */
 bool ci_plan_fits_by_rows(const ci_plan *plan, const ci_tensor *inputs);
-/* Makes a plan fit other shapes of its inputs, which fit the signature. False: it is spoiled and has to go. */
-bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs);
+/* Makes a plan fit other shapes of its inputs, which fit the signature, by rows if ci_plan_fits_by_rows. False: it is
+ * spoiled and has to go. */
+bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs, bool by_rows);
 
 /* For prepare of If and Loop. ci_plan_frame makes the frame and knows its formal inputs; their cells are to be given
  * shapes; ci_plan_frame_compile compiles its nodes. To compile again, the plan forgets what came after a mark. */
@@ -191,7 +194,7 @@ ci_status ci_plan_assign(ci_kernel *k);
 ci_status ci_plan_slot(ci_kernel *k); /* finds attribute `variable` in the state: step->slot */
 void ci_step_reset(ci_step *step);
 ci_status ci_step_prepare(ci_step *step); /* calls the kernel's prepare */
-ci_status ci_step_refit(ci_step *step);   /* its refit */
+ci_status ci_step_refit(ci_step *step);   /* its refit, for other rows of out[0] */
 ci_status ci_step_compute(ci_step *step); /* calls the kernel's run */
 
 /* ---- layout.c ---- */

@@ -134,7 +134,7 @@ static void plans_older(const ci_plans *plans, int p, int *oldest) {
 
 /* The oldest plan of the signature that may be fitted to other shapes, if there are as many as are kept of such: two of
  * those that are fitted by rows, few of others that are fitted in no time, of others as many as there is room for. */
-static int plans_to_refit(const ci_plans *plans, int signature, const ci_tensor *inputs) {
+static int plans_to_refit(const ci_plans *plans, int signature, const ci_tensor *inputs, bool *is_by_rows) {
   int oldest = CI_NONE, count = 0, oldest_by_rows = CI_NONE, by_rows = 0;
   for (int p = 0; p < plans->count; p++) {
     const ci_plan *plan = plans->at[p];
@@ -145,18 +145,18 @@ static int plans_to_refit(const ci_plans *plans, int signature, const ci_tensor 
     by_rows++;
     plans_older(plans, p, &oldest_by_rows);
   }
-  if (by_rows >= CI_KEPT_BY_ROWS) return oldest_by_rows;
+  *is_by_rows = by_rows >= CI_KEPT_BY_ROWS;
+  if (*is_by_rows) return oldest_by_rows;
   if (oldest == CI_NONE) return CI_NONE;
   const bool small = plans->at[oldest]->all_steps.count <= CI_FEW_STEPS;
   return (small && count >= CI_KEPT_PLANS) || plans->count == CI_MOST_PLANS ? oldest : CI_NONE;
 }
 
-/* Fits an old plan to the shapes, which takes a fraction of the time that a new one does. */
-static bool plans_refit(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs,
+/* Fits plan p to the shapes, which takes a fraction of the time that a new one does. */
+static bool plans_refit(struct ci_session *session, int p, uint64_t key, const ci_tensor *inputs, bool by_rows,
                         ci_plan **plan) {
-  const int p = plans_to_refit(&session->plans, signature, inputs);
   if (p == CI_NONE || !plans_holds(session->plans.at[p])) return false;
-  if (!ci_plan_refit(session->plans.at[p], inputs)) {
+  if (!ci_plan_refit(session->plans.at[p], inputs, by_rows)) {
     plans_drop(session, p);
     return false;
   }
@@ -170,10 +170,12 @@ static bool plans_refit(struct ci_session *session, uint64_t key, int signature,
 static ci_status plans_new(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs,
                            ci_plan **plan, ci_error *error) {
   const ci_signature_info *s = &session->model->signatures.at[signature];
-  for (int32_t i = 0; i < s->input_count; i++) {
+  bool by_rows;
+  const int refitted = plans_to_refit(&session->plans, signature, inputs, &by_rows);
+  for (int32_t i = 0; i < s->input_count && !by_rows; i++) { /* what fits by rows fits the signature */
     if (s->inputs[i].kind == CI_KIND_TENSOR) CI_TRY(ci_session_check_input(s, i, &inputs[i], error));
   }
-  if (plans_refit(session, key, signature, inputs, plan)) return CI_OK;
+  if (plans_refit(session, refitted, key, inputs, by_rows, plan)) return CI_OK;
   if (session->plans.count == CI_MOST_PLANS) plans_drop(session, plans_oldest(&session->plans));
   CI_TRY(ci_plan_make(session, signature, inputs, plan, error));
   const int p = session->plans.count++;

@@ -22,30 +22,28 @@ static bool refit_is_touched(const ci_step *step) {
 
 /* Whether the inputs that have changed, all in their rows alone, are those that the kernel is fitted to. */
 static bool refit_has_rows(const ci_step *step) {
-  int64_t rows = -1;
   if (step->k.refit == NULL || step->widens) return false;
   for (int i = 0; i < step->k.n_in; i++) {
     const ci_cell *cell = step->k.in[i] == NULL ? NULL : ci_cell_of(step->k.in[i]);
     const bool with_rows = (step->k.row_inputs >> i & 1) != 0; /* the operator has no more inputs than bits */
-    if (cell == NULL) continue;
-    if (cell->changed != (with_rows ? CI_ROWS_CHANGED : CI_UNCHANGED)) return false;
-    if (!with_rows) continue;
-    if (rows >= 0 && cell->value.dims[0] != rows) return false;
-    rows = cell->value.dims[0];
+    if (cell != NULL && cell->changed != (with_rows ? CI_ROWS_CHANGED : CI_UNCHANGED)) return false;
   }
   return true;
 }
 
-/* Marks what has other rows when all inputs of two rows or more have. */
+/* Marks what has other rows when all inputs have whose signature leaves them open, of two or more. */
 static bool refit_learn(ci_plan *plan) {
+  const ci_binding *bindings = plan->model->signatures.at[plan->signature].inputs;
   for (int32_t i = 0; i < plan->cell_count; i++) plan->cells[i].changed = CI_UNCHANGED;
   for (int32_t i = 0; i < plan->input_count; i++) {
     const ci_value *value = &plan->input_cells[i]->value;
-    if (value->rank > 0 && value->dims[0] > 1) plan->input_cells[i]->changed = CI_ROWS_CHANGED;
+    const bool open = bindings[i].rank < 0 || (bindings[i].rank > 0 && bindings[i].dims[0] < 0);
+    if (open && value->rank > 0 && value->dims[0] > 1) plan->input_cells[i]->changed = CI_ROWS_CHANGED;
   }
   for (size_t s = 0; s < plan->all_steps.count; s++) {
-    const ci_step *step = plan->all_steps.at[s];
-    if (!refit_is_touched(step)) continue;
+    ci_step *step = plan->all_steps.at[s];
+    step->by_rows = refit_is_touched(step);
+    if (!step->by_rows) continue;
     const ci_place *place = step->k.n_out == 1 ? refit_place(plan, ci_cell_of(step->k.out[0])) : NULL;
     if (place == NULL || place->home != CI_HOME_ARENA || place->same_as != CI_NONE || !refit_has_rows(step))
       return false;
@@ -78,14 +76,32 @@ bool ci_plan_fits_by_rows(const ci_plan *plan, const ci_tensor *inputs) {
   return true;
 }
 
-static bool refit_length(ci_value *value, int64_t rows) {
+static bool refit_length(ci_value *value, int64_t rows, uint64_t most) {
   const int64_t count = value->count / value->dims[0]; /* of a row: there were two or more */
   size_t bytes;
-  if (!ci_mul_size(value->bytes / (size_t)value->dims[0], (uint64_t)rows, &bytes) || bytes > PTRDIFF_MAX) return false;
+  if (!ci_mul_size(value->bytes / (size_t)value->dims[0], (uint64_t)rows, &bytes) || bytes > most) return false;
   value->dims[0] = rows;
   value->count = count * rows;
   value->bytes = bytes;
   return true;
+}
+
+/* The one length of the inputs that have other rows; 0: they differ. */
+static int64_t refit_rows(const ci_step *step) {
+  int64_t rows = -1;
+  for (int i = 0; i < step->k.n_in; i++) {
+    if ((step->k.row_inputs >> i & 1) == 0) continue; /* the operator has no more inputs than bits */
+    if (rows >= 0 && step->k.in[i]->dims[0] != rows) return 0;
+    rows = step->k.in[i]->dims[0];
+  }
+  return rows;
+}
+
+static bool refit_step_length(ci_step *step) {
+  const uint64_t most = step->plan->session->limits.max_memory; /* which no machine's addresses fall short of */
+  const int64_t rows = refit_rows(step);
+  return rows > 0 && refit_length(step->k.out[0], rows, most < PTRDIFF_MAX ? most : PTRDIFF_MAX) &&
+         ci_step_refit(step) == CI_OK;
 }
 
 /* What lies in the place has another size now; *fits stays true while everything does where it is. */
@@ -95,7 +111,7 @@ static void refit_resize(ci_place *place, size_t bytes, bool *fits) {
 }
 
 static bool refit_step_rows(ci_plan *plan, ci_step *step, bool *fits) {
-  if (!refit_has_rows(step) || ci_step_refit(step) != CI_OK) return false;
+  if (!refit_step_length(step)) return false;
   if ((step->scratch == CI_NONE) != (step->k.scratch_bytes == 0)) return false;
   if (step->scratch != CI_NONE) refit_resize(&plan->places.at[step->scratch], step->k.scratch_bytes, fits);
   refit_resize(refit_place(plan, ci_cell_of(step->k.out[0])), step->k.out[0]->bytes, fits);
@@ -106,12 +122,12 @@ static bool refit_by_rows(ci_plan *plan, const ci_tensor *inputs) {
   bool fits = true;
   for (int32_t i = 0; i < plan->input_count; i++) {
     if (plan->input_cells[i]->changed == CI_UNCHANGED) continue;
-    if (!refit_length(&plan->input_cells[i]->value, inputs[i].dims[0])) return false;
+    if (!refit_length(&plan->input_cells[i]->value, inputs[i].dims[0], PTRDIFF_MAX)) return false;
     plan->inputs[i].dims[0] = inputs[i].dims[0];
   }
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     ci_step *step = plan->all_steps.at[s];
-    if (refit_is_touched(step) && !refit_step_rows(plan, step, &fits)) return false;
+    if (step->by_rows && !refit_step_rows(plan, step, &fits)) return false;
   }
   for (int32_t i = 0; i < plan->output_count; i++) {
     const ci_plan_output *output = &plan->outputs[i];
@@ -230,7 +246,7 @@ static bool refit_step(ci_compiler *c, ci_step *step) {
     step->k.out[o]->data = NULL;
   }
   c->offers.count = 0;
-  const bool by_rows = refit_has_rows(step) && ci_step_refit(step) == CI_OK;
+  const bool by_rows = refit_has_rows(step) && refit_step_length(step);
   if (!by_rows && ci_step_prepare(step) != CI_OK) return false;
   if (held < step->private_bytes) plan->lost += held;
   if (more < step->more_bytes) plan->lost += more;
@@ -286,15 +302,14 @@ static bool refit_all(ci_compiler *c, const ci_tensor *inputs) {
   return true;
 }
 
-bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs) {
+bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs, bool by_rows) {
   ci_compiler *c = plan->session->compiler;
   if (c == NULL || plan->lost > REFIT_LOST) return false;
   c->plan = plan;
   c->error = NULL;
   plan->compiler = c;
   plan->error = NULL;
-  const bool by_rows = ci_plan_fits_by_rows(plan, inputs),
-             fits = by_rows ? refit_by_rows(plan, inputs) : refit_all(c, inputs);
+  const bool fits = by_rows ? refit_by_rows(plan, inputs) : refit_all(c, inputs);
   plan->compiler = NULL;
   if (by_rows) return fits;
   plan->bound_arena = NULL;

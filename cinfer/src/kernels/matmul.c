@@ -277,10 +277,10 @@ static ci_status matmul_unequal(ci_kernel *k, int64_t columns, int64_t rows) {
                    ci_k_describe(k->in[1], right, sizeof right));
 }
 
-/* How threads share the work. */
+/* How several threads share the work. */
 static void matmul_share(const ci_kernel *k, struct matmul *p) {
   const int64_t n = p->product.n, depth = p->product.k > 0 ? p->product.k : 1;
-  p->by_matrices = k->threads > 1 && p->batches >= k->threads;
+  p->by_matrices = p->batches >= k->threads;
   p->by_columns = p->m < MATMUL_FEW_ROWS && n > MATMUL_PANEL;
   const int64_t each = p->by_matrices ? p->m * n : p->by_columns ? MATMUL_PANEL * p->m : n; /* outputs of one */
   p->grain = each > 0 ? MATMUL_PART_WORK / depth / each + 1 : 1;
@@ -290,7 +290,7 @@ static void matmul_share(const ci_kernel *k, struct matmul *p) {
 static void matmul_plan_rows(ci_kernel *k, struct matmul *p) {
   const ci_matmul *rule = &p->product;
   const size_t threads = (size_t)(k->threads > 1 ? k->threads : 1);
-  matmul_share(k, p);
+  if (k->threads > 1) matmul_share(k, p);
   p->a_bytes = ci_round_up(ci_matmul_a_bytes(rule, p->m, p->a_row, p->a_col), 64);
   p->room_bytes = ci_matmul_room_bytes(rule, p->m, p->a_row, p->a_col);
   p->each_bytes = p->a_bytes + p->b_bytes + p->room_bytes;
@@ -302,10 +302,6 @@ static void matmul_plan_rows(ci_kernel *k, struct matmul *p) {
 /* The first axis of a is rows of one matrix, in which those of more axes lie as one, and of the result. */
 static ci_status matmul_refit(ci_kernel *k) {
   struct matmul *p = k->private_memory;
-  int64_t dims[CI_MAX_RANK];
-  memcpy(dims, k->out[0]->dims, sizeof dims);
-  dims[0] = k->in[0]->dims[0];
-  CI_TRY(ci_k_out(k, 0, k->out[0]->dtype, k->out[0]->rank, dims));
   p->m = k->out[0]->count / p->product.n;
   matmul_plan_rows(k, p);
   return CI_OK;
