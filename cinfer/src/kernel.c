@@ -152,9 +152,9 @@ ci_status ci_k_attr_stored(ci_kernel *k, const char *name, ci_value *value) {
 ci_status ci_k_attr_tensor(ci_kernel *k, const char *name, ci_value *value) {
   CI_TRY(ci_k_attr_stored(k, name, value));
   ci_model *model = k->node->plan->session->model;
-  if (value->rank < 0 || !model->panels) return CI_OK;
+  if (value->rank < 0 || value->data == NULL) return CI_OK;
   value->data = (void *)(uintptr_t)ci_constant_plain(model, &model->constants.at[kernel_attr(k, name)->as.constant]);
-  return value->data == NULL && value->bytes > 0 ? ci_k_no_memory(k) : CI_OK;
+  return value->data == NULL ? ci_k_no_memory(k) : CI_OK;
 }
 
 /* ---- outputs ---- */

@@ -95,13 +95,15 @@ static ci_status session_variables(struct ci_session *session, ci_slot_change *c
     const ci_variable_info *v = &m->variables.at[i];
     ci_slot_change *change = &changes[i];
     if (v->value == CI_NONE || ci_state_slot(session->state, change->slot)->initialized) continue;
+    ci_constant *constant = &session->model->constants.at[v->value];
     CI_TRY(ci_session_constant(session, v->value, error));
-    change->value = ci_constant_value(&m->constants.at[v->value]);
-    change->value.data = (void *)(uintptr_t)ci_constant_plain(session->model, &session->model->constants.at[v->value]);
+    change->value = ci_constant_value(constant);
     if (change->value.data == NULL) {
       return ci_fail(error, CI_UNIMPLEMENTED, "variable '%.200s' has elements of type %s, which cinfer lacks", v->name,
                      ci_dtype_name(v->dtype));
     }
+    change->value.data = (void *)(uintptr_t)ci_constant_plain(session->model, constant);
+    if (change->value.data == NULL) return session_memory(error);
     CI_TRY(ci_state_change(session->state, change, 1, NULL, 0, error));
     ci_file_forget(&m->file, change->value.data, change->value.bytes);
   }

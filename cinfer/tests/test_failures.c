@@ -207,10 +207,16 @@ int main(int argc, char **argv) {
   if (argc > 3 && strcmp(argv[1], "--every") == 0) {
     for (int i = 3; i < argc; i++) each_signature(argv[i], atol(argv[2]));
   } else {
-    char golden[1024];
-    snprintf(golden, sizeof golden, "%s/1.0", argc > 1 ? argv[1] : ".");
+    static const struct {
+      const char *name;
+      long stride;
+    } folders[] = {{"1.0", 5}, {"1.0-panels", 2}};
     memory_models();
-    golden_models(golden, 5);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+      char golden[1024];
+      snprintf(golden, sizeof golden, "%s/%s", argc > 1 ? argv[1] : ".", folders[i].name);
+      golden_models(golden, folders[i].stride);
+    }
   }
   CHECK(atomic_load(&faulty_strays) == 0);
   rmdir(folder);
