@@ -61,10 +61,12 @@ def less(v: Array, zero: Array | None, axis: int) -> Array:
 
 
 def some_zero(random: Drawn, dtype: Any, each: int) -> Array | None:
-    """No zero point, 0, one, or one for each row."""
-    kind = random.randint(4)
+    """No zero point, 0, one, one for each row, or the same for each."""
+    kind = random.randint(5)
     if kind == 0:
         return None
+    if kind == 4:
+        return np.full(each, drawn(random, dtype))
     return (
         np.zeros((), dtype) if kind == 1 else drawn(random, dtype, *([each] if kind == 3 else []))
     )
@@ -81,6 +83,45 @@ def test_integer_matrix_products_are_exact(seed: int) -> None:
     za, zb = some_zero(random, types[0], m), some_zero(random, types[1], n)
     y = found("MatMulInteger", [a, b, za, zb], 1 if seed % 2 else -1, {}, np.int32)
     np.testing.assert_array_equal(y, less(a, za, -2) @ less(b, zb, -1))
+
+
+@pytest.mark.parametrize("columns", [32, 1000])
+@pytest.mark.parametrize("rows", [8, 37, 64])
+@pytest.mark.parametrize("zeros", ["no", "one", "each"])
+def test_large_integer_matrix_products_are_exact(rows: int, columns: int, zeros: str) -> None:
+    random = Drawn(rows + columns)
+    a, b = drawn(random, np.uint8, rows, 300), drawn(random, np.int8, 300, columns)
+    za = zb = None
+    if zeros != "no":
+        za, zb = drawn(random, np.uint8), drawn(random, np.int8)
+    if zeros == "each":
+        za, zb = drawn(random, np.uint8, rows), drawn(random, np.int8, columns)
+    y = found("MatMulInteger", [a, b, za, zb], 1, {}, np.int32)
+    np.testing.assert_array_equal(y, less(a, za, -2) @ less(b, zb, -1))
+
+
+@pytest.mark.parametrize("each_row", [False, True])
+@pytest.mark.parametrize("each_column", [False, True])
+@pytest.mark.parametrize("largest", [0.1, np.inf])
+def test_quantised_matrix_products_round_the_exact_sums(
+    each_row: bool, each_column: bool, largest: float
+) -> None:
+    random = Drawn(3)
+    a, b = drawn(random, np.uint8, 2, 11, 70), drawn(random, np.int8, 70, 45)
+    za, zb, zy = drawn(random, np.uint8), np.zeros(45, np.int8), drawn(random, np.int8)
+    a_scale = random.uniform(0.001, 0.1, 11 if each_row else ()).astype(np.float32)
+    b_scale = random.uniform(0.001, 0.1, 45 if each_column else ()).astype(np.float32)
+    b_scale.flat[-1] = largest
+    y_scale = np.float32(2.5)
+    if each_row:  # one for each row of each matrix
+        a_scale = np.stack([a_scale, 2 * a_scale])[:, :, None]
+    inputs = [np.asarray(v) for v in (a, a_scale, za, b, b_scale, zb, y_scale, zy)]
+    y = found("QLinearMatMul", [*inputs], 3, {}, np.int8)
+    sums = less(a, za, -2) @ b.astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        product = sums * ((a_scale * b_scale) / y_scale).astype(np.float64)
+    whole = np.rint(np.nan_to_num(product, nan=0.0, posinf=1e9, neginf=-1e9)) + float(zy)
+    np.testing.assert_array_equal(y, np.clip(whole, -128, 127).astype(np.int8))
 
 
 def window_sums(x: Array, w: Array, groups: int, attrs: dict[str, list[int]]) -> Array:

@@ -119,6 +119,20 @@ LARGE = (
     Large("QuantizeLinear 1M", (_MILLION,), given=(_SCALE, np.uint8(128))),
     Large("DequantizeLinear 1M", (_MILLION,), dtype="uint8", given=(_SCALE, np.uint8(128))),
     Large("MatMulInteger 256", ((256, 256),), dtype="uint8", given=(_BYTES[:256, :256],)),
+    Large("DynamicQuantizeLinear 1M", (_MILLION,)),
+    Large(
+        "QLinearMatMul columns",
+        ((256, 256),),
+        dtype="uint8",
+        given=(
+            *_MIDDLE,
+            _BYTES[:256, :256],
+            np.full(256, _SCALE),
+            np.zeros(256, np.int8),
+            np.float32(2),
+            np.uint8(128),
+        ),
+    ),
     Large(
         "QLinearMatMul 256",
         ((256, 256),),
@@ -172,6 +186,8 @@ def large_model(case: Large) -> tuple[Any, list[Array]]:
         node.output[:] = ["", "out"]
     elif op == "TopK":
         node.output.append("places")
+    elif op == "DynamicQuantizeLinear":
+        node.output.extend(["scale", "zero"])
     named = dict(zip(names, values, strict=True))
     types = {n: helper.np_dtype_to_tensor_dtype(v.dtype) for n, v in named.items()}
     inputs = [helper.make_tensor_value_info(n, types[n], named[n].shape) for n in fed]

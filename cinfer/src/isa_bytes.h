@@ -10,7 +10,7 @@ enum {
   CI_BYTES_DEPTH = 4  /* bytes of a step, side by side */
 };
 
-/* c[r][n] = sum over steps s and i < 4 of w[r / 8][s][r % 8][i] * x[step[s] + 4 * n + i] */
+/* c[r][n] = start[n] + add[r] + sum over steps s and i < 4 of w[r / 8][s][r % 8][i] * x[step[s] + 4 * n + i] */
 typedef struct ci_bytes_tile {
   const uint8_t *x;
   const ptrdiff_t *step; /* bytes */
@@ -18,6 +18,7 @@ typedef struct ci_bytes_tile {
   int32_t *c;
   ptrdiff_t c_row; /* numbers */
   int64_t steps, rows, cols;
+  const int32_t *start, *add; /* both NULL: 0; start as far as c is written */
 } ci_bytes_tile;
 
 struct ci_isa_bytes {

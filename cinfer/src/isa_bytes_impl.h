@@ -28,7 +28,9 @@ CI_INLINE int32_t CI_N(bytes_four)(const int8_t *w) {
 enum { CI_N(BYTES_LANES) = sizeof(CI_B_VECTOR) / 4, CI_N(bytes_cols) = 2 * CI_N(BYTES_LANES) };
 /* Eight rows by two vectors. */
 #define CI_B_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-#define CI_B_CLEAR(r) CI_B_VECTOR a##r = CI_B(set1_epi32)(0), b##r = a##r;
+#define CI_B_BEGIN(r)                                  \
+  const CI_B_VECTOR add##r = CI_B(set1_epi32)(add[r]); \
+  CI_B_VECTOR a##r = CI_B(add_epi32)(start0, add##r), b##r = CI_B(add_epi32)(start1, add##r);
 #define CI_B_WRITE(r)                \
   CI_B_STORE(c + (r) * c_row, a##r); \
   CI_B_STORE(c + (r) * c_row + CI_N(BYTES_LANES), b##r);
@@ -53,9 +55,12 @@ enum { CI_N(BYTES_LANES) = sizeof(CI_B_VECTOR) / 4, CI_N(bytes_cols) = 2 * CI_N(
   }
 #endif
 
-static void CI_N(bytes_block)(const uint8_t *columns, const int8_t *w, const ci_bytes_tile *t, int32_t *c) {
+static void CI_N(bytes_block)(const uint8_t *columns, const int8_t *w, const ci_bytes_tile *t, int32_t *c,
+                              const int32_t *start, const int32_t *add) {
   const ptrdiff_t c_row = t->c_row;
-  CI_B_ROWS(CI_B_CLEAR)
+  const CI_B_VECTOR none = CI_B(set1_epi32)(0), start0 = start == NULL ? none : CI_B_LOAD(start),
+                    start1 = start == NULL ? none : CI_B_LOAD(start + CI_N(BYTES_LANES));
+  CI_B_ROWS(CI_B_BEGIN)
   for (int64_t s = 0; s < t->steps; s++, w += CI_BYTES_ROWS * CI_BYTES_DEPTH) {
     const uint8_t *x = columns + t->step[s];
     CI_B_TAKE
@@ -64,7 +69,7 @@ static void CI_N(bytes_block)(const uint8_t *columns, const int8_t *w, const ci_
   CI_B_ROWS(CI_B_WRITE)
 }
 #undef CI_B_ROWS
-#undef CI_B_CLEAR
+#undef CI_B_BEGIN
 #undef CI_B_WRITE
 #undef CI_B_TAKE
 #undef CI_B_STEP
@@ -77,8 +82,11 @@ static void CI_N(bytes_block)(const uint8_t *columns, const int8_t *w, const ci_
 #else
 enum { CI_N(bytes_cols) = CI_BYTES_COLS };
 CI_REGION_FAST static void CI_N(bytes_block)(const uint8_t *columns, const int8_t *w, const ci_bytes_tile *t,
-                                             int32_t *c) {
-  uint32_t sum[CI_BYTES_ROWS][CI_BYTES_COLS] = {{0}};
+                                             int32_t *c, const int32_t *start, const int32_t *add) {
+  uint32_t sum[CI_BYTES_ROWS][CI_BYTES_COLS];
+  for (int r = 0; r < CI_BYTES_ROWS; r++) {
+    for (int i = 0; i < CI_BYTES_COLS; i++) sum[r][i] = (start == NULL ? 0 : (uint32_t)start[i]) + (uint32_t)add[r];
+  }
   for (int64_t s = 0; s < t->steps; s++) {
     const uint8_t *x = columns + t->step[s];
     for (int r = 0; r < CI_BYTES_ROWS; r++, w += CI_BYTES_DEPTH) {
@@ -93,11 +101,13 @@ CI_REGION_FAST static void CI_N(bytes_block)(const uint8_t *columns, const int8_
 #endif
 
 static void CI_N(bytes_product)(const ci_bytes_tile *t) {
+  static const int32_t none[CI_BYTES_ROWS] = {0};
   const int64_t block = t->steps * CI_BYTES_ROWS * CI_BYTES_DEPTH;
   for (int64_t n = 0; n < t->cols; n += CI_N(bytes_cols)) {
     const int8_t *w = t->w;
     for (int64_t r = 0; r < t->rows; r += CI_BYTES_ROWS, w += block)
-      CI_N(bytes_block)(t->x + CI_BYTES_DEPTH * n, w, t, t->c + r * t->c_row + n);
+      CI_N(bytes_block)(t->x + CI_BYTES_DEPTH * n, w, t, t->c + r * t->c_row + n,
+                        t->start == NULL ? NULL : t->start + n, t->add == NULL ? none : t->add + r);
   }
 }
 static const struct ci_isa_bytes CI_N(isa_bytes) = {CI_N(bytes_product)};

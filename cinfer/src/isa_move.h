@@ -141,9 +141,9 @@ struct ci_isa_move {
   /* quantize of (sums + add) * factor, which is finite, to bytes */
   void (*requantize)(uint8_t *y, const int32_t *sums, int64_t n, int32_t add, float factor, float zero, float least,
                      float most);
-  /* the same in double, without add; zero and the limits are whole numbers of 16 bits */
-  void (*requantize_wide)(uint8_t *y, const int32_t *sums, int64_t n, double factor, double zero, double least,
-                          double most);
+  /* the same in double, without add; zero and the limits are whole numbers of 16 bits; one: a factor for all */
+  void (*requantize_wide)(uint8_t *y, const int32_t *sums, int64_t n, const double *factor, bool one, double zero,
+                          double least, double most);
   void (*dequantize_integers[CI_MOVE_i64])(float *y, const void *x, const float *scale, const float *zero, int64_t n,
                                            bool one);
   void (*divide)(float *x, const float *by, int64_t n);

@@ -183,12 +183,12 @@ CI_REGION_FAST static void CI_N(quantize)(int32_t *y, const float *x, const floa
   for (int64_t i = 0; i < n; i++) y[i] = CI_N(quantized)(x[i], zero[i], least, most);
 }
 
-/* Whole numbers of less than 23 bits lie in the low bits of their sums with 1.5 * 2^23. */
-CI_INLINE vi CI_N(quantized_bits)(vf v, vf zero, vf least, vf most) {
-  const vf inside = v_min(v_max(v, v_set(-0x1p20f)), v_set(0x1p20f));
-  const vf whole = v_sub(v_add(inside, v_set(0x1.8p23f)), v_set(0x1.8p23f));
-  const vf sum = v_add(v_select(v_is_nan(v), v_set(0.0f), whole), zero);
-  return v_bits(v_add(v_min(v_max(sum, least), most), v_set(0x1.8p23f)));
+/* Whole numbers of less than 23 bits lie in the low bits of their sums with 1.5 * 2^23. The limits are whole, so it
+ * does not matter whether they come before rounding. */
+CI_INLINE vf CI_N(quantized_bits)(vf v, vf zero, vf least, vf most) {
+  const vf number = v_select(v_is_nan(v), v_set(0.0f), v);
+  const vf inside = v_min(v_max(number, v_sub(least, zero)), v_sub(most, zero));
+  return v_add(v_add(inside, v_set(0x1.8p23f)), zero);
 }
 
 enum { CI_N(QUANTIZE_PIECE) = 256 };
@@ -206,7 +206,14 @@ static void CI_N(quantize_small)(void *y, size_t item, const float *x, const flo
   float bits[CI_N(QUANTIZE_PIECE) + CI_VL];
   uint32_t words[CI_N(QUANTIZE_PIECE)];
   const vf low = v_set(least), high = v_set(most), by = v_set(*scale), from = v_set(*zero);
-  for (int64_t at = 0; at < n; at += CI_N(QUANTIZE_PIECE)) {
+  int64_t at = 0;
+#if CI_LOW_BYTES
+  for (; item == 1 && at + CI_VL <= n; at += CI_VL) {
+    const vf s = one ? by : v_load(scale + at), z = one ? from : v_load(zero + at);
+    v_store_low_bytes((uint8_t *)y + at, CI_N(quantized_bits)(v_div(v_load(x + at), s), z, low, high));
+  }
+#endif
+  for (; at < n; at += CI_N(QUANTIZE_PIECE)) {
     const int64_t count = n - at < CI_N(QUANTIZE_PIECE) ? n - at : CI_N(QUANTIZE_PIECE);
     for (int64_t i = 0; i < count; i += CI_VL) {
       const int part = count - i < CI_VL ? (int)(count - i) : CI_VL;
@@ -214,7 +221,7 @@ static void CI_N(quantize_small)(void *y, size_t item, const float *x, const flo
       const vf v = full ? v_load(x + at + i) : v_load_part(x + at + i, part, 0.0f);
       const vf s = one ? by : full ? v_load(scale + at + i) : v_load_part(scale + at + i, part, 1.0f);
       const vf z = one ? from : full ? v_load(zero + at + i) : v_load_part(zero + at + i, part, 0.0f);
-      v_store(bits + i, v_from_bits(CI_N(quantized_bits)(v_div(v, s), z, low, high)));
+      v_store(bits + i, CI_N(quantized_bits)(v_div(v, s), z, low, high));
     }
     memcpy(words, bits, (size_t)count * sizeof *words);
     if (item == 1) CI_N(narrow_1)((uint8_t *)y + at, words, count);
@@ -225,26 +232,33 @@ static void CI_N(quantize_small)(void *y, size_t item, const float *x, const flo
 CI_REGION_FAST static void CI_N(requantize)(uint8_t *y, const int32_t *sums, int64_t n, int32_t add, float factor,
                                             float zero, float least, float most) {
   uint32_t words[CI_N(QUANTIZE_PIECE)];
+  const float low = least - zero, high = most - zero;
   for (int64_t at = 0; at < n; at += CI_N(QUANTIZE_PIECE)) {
     const int64_t count = n - at < CI_N(QUANTIZE_PIECE) ? n - at : CI_N(QUANTIZE_PIECE);
     for (int64_t i = 0; i < count; i++) {
       const float v = (float)(int32_t)((uint32_t)sums[at + i] + (uint32_t)add) * factor;
-      const float low = v > -0x1p20f ? v : -0x1p20f, inside = low < 0x1p20f ? low : 0x1p20f;
-      const float moved = inside + 0x1.8p23f, whole = moved - 0x1.8p23f, sum = whole + zero;
-      const float above = sum > least ? sum : least, value = (above < most ? above : most) + 0x1.8p23f;
-      words[i] = ci_float_bits(value);
+      const float above = v > low ? v : low, inside = above < high ? above : high, whole = inside + 0x1.8p23f;
+      words[i] = ci_float_bits(whole + zero);
     }
     CI_N(narrow_1)(y + at, words, count);
   }
 }
 
-CI_REGION_FAST static void CI_N(requantize_wide)(uint8_t *y, const int32_t *sums, int64_t n, double factor, double zero,
-                                                 double least, double most) {
-  for (int64_t i = 0; i < n; i++) {
-    const double v = (double)sums[i] * factor, low = v > -0x1p40 ? v : -0x1p40, inside = low < 0x1p40 ? low : 0x1p40;
-    const double moved = inside + 0x1.8p52, whole = moved - 0x1.8p52, sum = whole + zero;
-    const double above = sum > least ? sum : least;
-    y[i] = (uint8_t)(int32_t)(above < most ? above : most);
+CI_REGION_FAST static void CI_N(requantize_wide)(uint8_t *y, const int32_t *sums, int64_t n, const double *factor,
+                                                 bool one, double zero, double least, double most) {
+  double factors[CI_N(QUANTIZE_PIECE)];
+  uint32_t words[CI_N(QUANTIZE_PIECE)];
+  const double low = least - zero, high = most - zero;
+  for (int i = 0; one && i < CI_N(QUANTIZE_PIECE); i++) factors[i] = *factor;
+  for (int64_t at = 0; at < n; at += CI_N(QUANTIZE_PIECE)) {
+    const int64_t count = n - at < CI_N(QUANTIZE_PIECE) ? n - at : CI_N(QUANTIZE_PIECE);
+    const double *by = one ? factors : factor + at;
+    for (int64_t i = 0; i < count; i++) {
+      const double v = (double)sums[at + i] * by[i], above = v > low ? v : low, inside = above < high ? above : high;
+      const double whole = inside + 0x1.8p52, moved = whole - 0x1.8p52, number = moved + zero;
+      words[i] = (uint32_t)(int32_t)number;
+    }
+    CI_N(narrow_1)(y + at, words, count);
   }
 }
 

@@ -24,6 +24,7 @@
  *   vd CI_VL doubles: vd_zero() vd_store(p, v), vd_add(v, a) adds a float to each
  *   CI_DOUBLES   whether there are vd_of(v) vd_load(p) vd_set(x) vd_plus vd_times vd_over and v_of_doubles(v), and
  *                vd_by(a, whole, inverse): the quotient of a sum of floats by a whole number below 2^50, see there
+ *   CI_LOW_BYTES whether there is v_store_low_bytes(p, v): of each number its lowest eight bits
  *   CI_SQUARES   whether there is v_turn_bytes(to, to_row, from, from_row): rows of 16 x 16 bytes become columns
  *   v_turn(v)   CI_VL vectors become the columns that they were
  *
@@ -35,6 +36,7 @@
 #undef CI_MANY_REGISTERS
 #undef CI_QUADS
 #undef CI_HALVES
+#undef CI_LOW_BYTES
 #undef CI_SQUARES
 #undef CI_DOUBLES
 #undef v_pick
@@ -65,6 +67,9 @@
 #endif
 #if !defined(CI_DOUBLES)
 #define CI_DOUBLES 0
+#endif
+#if !defined(CI_LOW_BYTES)
+#define CI_LOW_BYTES 0
 #endif
 #if !defined(CI_SQUARES)
 #define CI_SQUARES 0

@@ -51,6 +51,14 @@ CI_INLINE vf v_of_doubles(vd v) {
   return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(v.low)), _mm256_cvtpd_ps(v.high), 1);
 }
 
+#define CI_LOW_BYTES 1
+CI_INLINE void v_store_low_bytes(uint8_t *p, vf v) {
+  const __m256i lowest = _mm256_set_epi32(-1, -1, -1, 0x0c080400, -1, -1, -1, 0x0c080400);
+  const __m256i fours = _mm256_shuffle_epi8(_mm256_castps_si256(v), lowest);
+  const __m128i all = _mm_unpacklo_epi32(_mm256_castsi256_si128(fours), _mm256_extracti128_si256(fours, 1));
+  _mm_storel_epi64((__m128i *)(void *)p, all);
+}
+
 #include "vec_bytes_x86.h"
 
 CI_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }

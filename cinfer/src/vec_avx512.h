@@ -48,6 +48,11 @@ CI_INLINE vf v_of_doubles(vd v) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(v.low)), _mm512_cvtpd_ps(v.high), 1);
 }
 
+#define CI_LOW_BYTES 1
+CI_INLINE void v_store_low_bytes(uint8_t *p, vf v) {
+  _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtepi32_epi8(_mm512_castps_si512(v)));
+}
+
 #include "vec_bytes_x86.h"
 
 CI_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }

@@ -51,6 +51,7 @@
 #define v_fma_of_lanes CI_N(v_fma_of_lanes)
 #define v_leading CI_N(v_leading)
 #define v_turn_bytes CI_N(v_turn_bytes)
+#define v_store_low_bytes CI_N(v_store_low_bytes)
 #define v_select CI_N(v_select)
 #define v_bits CI_N(v_bits)
 #define v_from_bits CI_N(v_from_bits)

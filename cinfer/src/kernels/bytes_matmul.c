@@ -10,6 +10,8 @@
 #include "bytes.h"
 
 enum { MATMUL_BLOCK = CI_BYTES_ROWS * CI_BYTES_DEPTH, MATMUL_BYTES = 1 << 29 };
+/* Of a b that leaves the second-level cache, more rows at a time read each part of it. */
+enum { MATMUL_FAR = 1 << 18, MATMUL_GROUP = 4 };
 
 static int64_t bytes_matmul_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
@@ -53,7 +55,8 @@ static bool bytes_matmul_shape(const ci_kernel *k, int a, int b, const ci_value 
   if (p->one_b) p->m *= p->batches, p->batches = 1;
   p->steps = bytes_matmul_up(p->depth, CI_BYTES_DEPTH) / CI_BYTES_DEPTH;
   p->c_row = bytes_matmul_up(p->n, CI_BYTES_COLS);
-  const int64_t rows = bytes_matmul_up(p->m, CI_BYTES_ROWS) + CI_BYTES_ROWS; /* the first block sums b's columns */
+  p->group = p->c_row * CI_BYTES_DEPTH > MATMUL_FAR / p->steps ? MATMUL_GROUP : 1;
+  const int64_t rows = (1 + (k->threads > 1 ? k->threads : 1) * p->group) * CI_BYTES_ROWS; /* one sums b's columns */
   return bytes_matmul_take(&p->bytes, &p->columns, p->steps * CI_BYTES_DEPTH, p->c_row, 1) &&
          bytes_matmul_take(&p->bytes, &p->rows, rows, p->steps * CI_BYTES_DEPTH, 1) &&
          bytes_matmul_take(&p->bytes, &p->sums, rows, p->c_row, sizeof(int32_t));
@@ -92,15 +95,10 @@ CI_FAST static int32_t bytes_matmul_row(int8_t *w, const uint8_t *a, int64_t dep
   return sum;
 }
 
-/* y = c - za' columns + zb' (depth za' - sum of the row) */
+/* What is left where rows have zero points of their own, or columns have: y = c - za' columns + zb' row. */
 CI_FAST static void bytes_matmul_finish(uint32_t *y, const uint32_t *c, const uint32_t *columns, int64_t n, uint32_t za,
                                         uint32_t row, const uint8_t *zb, bool one, uint8_t flip) {
-  if (one) {
-    const uint32_t add = (uint32_t)(zb[0] ^ flip) * row;
-    for (int64_t i = 0; i < n; i++) y[i] = c[i] - za * columns[i] + add;
-  } else {
-    for (int64_t i = 0; i < n; i++) y[i] = c[i] - za * columns[i] + (uint32_t)(zb[i] ^ flip) * row;
-  }
+  for (int64_t i = 0; i < n; i++) y[i] = c[i] - za * columns[i] + (uint32_t)(zb[one ? 0 : i] ^ flip) * row;
 }
 
 typedef struct bytes_matmul_job {
@@ -109,80 +107,134 @@ typedef struct bytes_matmul_job {
   const uint8_t *a, *columns;
   const ci_value *a_zero, *b_zero;
   uint8_t a_flip, b_flip;
+  bool plain; /* one zero point each: products begin with what they give */
   char *scratch;
-  int32_t *y;
+  int64_t first_row; /* of this matrix, in all of them */
+  ci_bytes_row_fn take;
+  void *argument;
 } bytes_matmul_job;
 
-static void bytes_matmul_product(const bytes_matmul_job *job, const int8_t *w, int64_t rows, int32_t *c) {
+/* c_row: of c. */
+static void bytes_matmul_product(const bytes_matmul_job *job, const int8_t *w, int64_t rows, int32_t *c, int64_t c_row,
+                                 const int32_t *start, const int32_t *add) {
   const ci_bytes_matmul *p = job->p;
   const ci_bytes_tile tile = {.x = job->columns,
                               .step = p->step,
                               .w = w,
                               .c = c,
-                              .c_row = (ptrdiff_t)p->c_row,
+                              .c_row = (ptrdiff_t)c_row,
                               .steps = p->steps,
                               .rows = rows,
-                              .cols = p->n};
+                              .cols = p->n,
+                              .start = start,
+                              .add = add};
   job->k->isa->bytes->product(&tile);
 }
 
-static void bytes_matmul_blocks(void *argument, int64_t begin, int64_t end, int thread) {
+/* Of row m. */
+static int32_t bytes_matmul_zero(const bytes_matmul_job *job, int64_t m) {
+  const ci_value *za = job->a_zero;
+  const uint8_t given = za == NULL ? 0 : ((const uint8_t *)za->data)[za->count == 1 ? 0 : m];
+  return (int8_t)(given ^ job->a_flip);
+}
+
+static const uint8_t *bytes_matmul_b_zero(const bytes_matmul_job *job) {
   static const uint8_t none = 0;
-  const bytes_matmul_job *job = argument;
+  return job->b_zero == NULL ? &none : job->b_zero->data;
+}
+
+static int32_t *bytes_matmul_sums(const bytes_matmul_job *job) {
+  return (int32_t *)(void *)(job->scratch + job->p->sums);
+}
+
+/* Row m of the results: c, or what is to be made of it. */
+static void bytes_matmul_give(const bytes_matmul_job *job, int64_t m, uint32_t row, int32_t *c) {
   const ci_bytes_matmul *p = job->p;
-  const int64_t first = begin * CI_BYTES_ROWS, last = end * CI_BYTES_ROWS < p->m ? end * CI_BYTES_ROWS : p->m;
-  int8_t *w = (int8_t *)(job->scratch + p->rows) + (begin + 1) * p->steps * MATMUL_BLOCK;
-  int32_t *sums = (int32_t *)(void *)(job->scratch + p->sums), *c = sums + (first + CI_BYTES_ROWS) * p->c_row;
-  int32_t row_sum[CI_BYTES_ROWS];
-  const ci_value *za = job->a_zero, *zb = job->b_zero;
-  (void)thread;
-  for (int64_t m = first; m < last; m += CI_BYTES_ROWS, w += p->steps * MATMUL_BLOCK, c += CI_BYTES_ROWS * p->c_row) {
-    const int64_t rows = last - m < CI_BYTES_ROWS ? last - m : CI_BYTES_ROWS;
-    if (rows < CI_BYTES_ROWS) memset(w, 0, (size_t)(p->steps * MATMUL_BLOCK));
-    for (int64_t r = 0; r < rows; r++) {
-      row_sum[r] =
-          bytes_matmul_row(w + r * CI_BYTES_DEPTH, job->a + (m + r) * p->depth, p->depth, p->steps, job->a_flip);
-    }
-    bytes_matmul_product(job, w, CI_BYTES_ROWS, c);
-    for (int64_t r = 0; r < rows; r++) {
-      const uint8_t given = za == NULL ? 0 : ((const uint8_t *)za->data)[za->count == 1 ? 0 : m + r];
-      const int32_t zero = (int8_t)(given ^ job->a_flip);
-      bytes_matmul_finish((uint32_t *)(void *)(job->y + (m + r) * p->n), (const uint32_t *)(void *)(c + r * p->c_row),
-                          (const uint32_t *)(void *)sums, p->n, (uint32_t)zero,
-                          (uint32_t)p->depth * (uint32_t)zero - (uint32_t)row_sum[r], zb == NULL ? &none : zb->data,
-                          zb == NULL || zb->count == 1, job->b_flip);
-    }
+  if (!job->plain) {
+    bytes_matmul_finish((uint32_t *)(void *)c, (const uint32_t *)(void *)c,
+                        (const uint32_t *)(const void *)bytes_matmul_sums(job), p->n,
+                        (uint32_t)bytes_matmul_zero(job, m), row, bytes_matmul_b_zero(job),
+                        job->b_zero == NULL || job->b_zero->count == 1, job->b_flip);
+  }
+  if (job->take != NULL) job->take(job->argument, job->first_row + m, c);
+  else memcpy((int32_t *)job->argument + (job->first_row + m) * p->n, c, (size_t)p->n * sizeof *c);
+}
+
+/* A group of rows of a, in blocks, and what each adds: zb' (depth za' - its sum), or of more zero points the factor of
+ * zb' alone. */
+static void bytes_matmul_rows(const bytes_matmul_job *job, int64_t m, int64_t rows, int8_t *w, int32_t *add) {
+  const ci_bytes_matmul *p = job->p;
+  const int64_t block = p->steps * MATMUL_BLOCK;
+  const uint32_t zb = job->plain ? (uint32_t)(bytes_matmul_b_zero(job)[0] ^ job->b_flip) : 1;
+  if (rows % CI_BYTES_ROWS != 0) memset(w + rows / CI_BYTES_ROWS * block, 0, (size_t)block);
+  for (int64_t r = 0; r < rows; r++) {
+    const int32_t sum = bytes_matmul_row(w + r / CI_BYTES_ROWS * block + r % CI_BYTES_ROWS * CI_BYTES_DEPTH,
+                                         job->a + (m + r) * p->depth, p->depth, p->steps, job->a_flip);
+    const uint32_t row = (uint32_t)p->depth * (uint32_t)bytes_matmul_zero(job, m + r) - (uint32_t)sum;
+    add[r] = (int32_t)(zb * row);
   }
 }
 
-/* Sums of b's columns. */
-static void bytes_matmul_ones(const bytes_matmul_job *job) {
+static void bytes_matmul_blocks(void *argument, int64_t begin, int64_t end, int thread) {
+  const bytes_matmul_job *job = argument;
+  const ci_bytes_matmul *p = job->p;
+  const int64_t mine = 1 + thread * p->group, rows = p->group * CI_BYTES_ROWS;
+  const int64_t last = end * CI_BYTES_ROWS < p->m ? end * CI_BYTES_ROWS : p->m;
+  const int32_t *start = job->plain ? bytes_matmul_sums(job) : NULL;
+  int8_t *w = (int8_t *)(job->scratch + p->rows) + mine * p->steps * MATMUL_BLOCK;
+  int32_t *c = bytes_matmul_sums(job) + mine * CI_BYTES_ROWS * p->c_row;
+  for (int64_t m = begin * CI_BYTES_ROWS; m < last; m += rows) {
+    const int64_t some = last - m < rows ? last - m : rows;
+    int32_t add[CI_BYTES_ROWS * MATMUL_GROUP] = {0};
+    bytes_matmul_rows(job, m, some, w, add);
+    if (job->plain && job->take == NULL && p->n == p->c_row && some % CI_BYTES_ROWS == 0) {
+      bytes_matmul_product(job, w, some, (int32_t *)job->argument + (job->first_row + m) * p->n, p->n, start, add);
+      continue;
+    }
+    bytes_matmul_product(job, w, bytes_matmul_up(some, CI_BYTES_ROWS), c, p->c_row, start, job->plain ? add : NULL);
+    for (int64_t r = 0; r < some; r++) bytes_matmul_give(job, m + r, (uint32_t)add[r], c + r * p->c_row);
+  }
+}
+
+/* Sums of b's columns, times -za' if there is one. */
+static void bytes_matmul_columns_sums(const bytes_matmul_job *job) {
   const ci_bytes_matmul *p = job->p;
   int8_t *w = (int8_t *)(job->scratch + p->rows);
+  uint32_t *sums = (uint32_t *)(void *)bytes_matmul_sums(job);
   memset(w, 0, (size_t)(p->steps * MATMUL_BLOCK));
   for (int64_t i = 0; i < p->depth; i++) w[i / CI_BYTES_DEPTH * MATMUL_BLOCK + i % CI_BYTES_DEPTH] = 1;
-  bytes_matmul_product(job, w, CI_BYTES_ROWS, (int32_t *)(void *)(job->scratch + p->sums));
+  bytes_matmul_product(job, w, CI_BYTES_ROWS, bytes_matmul_sums(job), p->c_row, NULL, NULL);
+  const uint32_t factor = 0 - (uint32_t)bytes_matmul_zero(job, 0);
+  for (int64_t i = 0; job->plain && i < p->c_row; i++) sums[i] *= factor;
+}
+
+/* Zero points of weights are mostly 0, one for each column. */
+static bool bytes_matmul_one(const ci_value *zeros) {
+  const char *z = zeros == NULL ? NULL : zeros->data;
+  return z == NULL || memcmp(z, z + 1, (size_t)zeros->count - 1) == 0;
 }
 
 void ci_bytes_matmul_run(ci_kernel *k, const ci_bytes_matmul *p, int a, int b, const ci_value *a_zero,
-                         const ci_value *b_zero, char *scratch, int32_t *y) {
+                         const ci_value *b_zero, char *scratch, ci_bytes_row_fn take, void *argument) {
   bytes_matmul_job job = {.k = k,
                           .p = p,
                           .a_zero = a_zero,
                           .b_zero = b_zero,
                           .scratch = scratch,
-                          .y = y,
+                          .take = take,
+                          .argument = argument,
                           .a = k->in[a]->data,
+                          .plain = bytes_matmul_one(a_zero) && bytes_matmul_one(b_zero),
                           .a_flip = k->in[a]->dtype == CI_UINT8 ? 0x80 : 0,
                           .b_flip = k->in[b]->dtype == CI_INT8 ? 0x80 : 0};
   const int64_t blocks = bytes_matmul_up(p->m, CI_BYTES_ROWS) / CI_BYTES_ROWS;
-  for (int64_t i = 0; i < p->batches; i++, job.a += p->m * p->depth, job.y += p->m * p->n) {
+  for (int64_t i = 0; i < p->batches; i++, job.a += p->m * p->depth, job.first_row += p->m) {
     job.columns = p->packed != NULL ? p->packed : (const uint8_t *)(scratch + p->columns);
     if (p->packed == NULL) {
       bytes_matmul_columns((uint8_t *)scratch + p->columns, (const uint8_t *)k->in[b]->data + i * p->depth * p->n, p,
                            job.b_flip);
     }
-    bytes_matmul_ones(&job);
+    bytes_matmul_columns_sums(&job);
     ci_k_parallel(k, blocks, 1, bytes_matmul_blocks, &job);
   }
 }

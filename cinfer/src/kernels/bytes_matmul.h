@@ -8,13 +8,18 @@ typedef struct ci_bytes_matmul {
   int64_t batches, m, n, depth; /* matrices of a; b has one, or as many */
   bool one_b;
   int64_t steps, c_row; /* steps 0: this form is not taken */
-  size_t columns, rows, sums, bytes; /* in scratch: b, a and the results; all of them */
+  int64_t group; /* blocks of CI_BYTES_ROWS rows that a thread takes at a time */
+  size_t columns, rows, sums, bytes; /* in scratch: b, and of each thread a group of a's rows and of results; all */
   const uint8_t *packed; /* b, or NULL: in scratch */
   ptrdiff_t step[];
 } ci_bytes_matmul;
 
+/* Takes a row of results, counted through all matrices, while it is in the cache; threads take several at a time. */
+typedef void (*ci_bytes_row_fn)(void *argument, int64_t row, const int32_t *sums);
+
 /* After ci_k_out: a plan in ci_k_private_more; inputs a and b, zero points NULL or given. NULL: out of memory. */
 const ci_bytes_matmul *ci_bytes_matmul_plan(ci_kernel *k, int a, int b, const ci_value *a_zero, const ci_value *b_zero);
+/* take NULL: argument is an int32_t array for all results. */
 void ci_bytes_matmul_run(ci_kernel *k, const ci_bytes_matmul *p, int a, int b, const ci_value *a_zero,
-                         const ci_value *b_zero, char *scratch, int32_t *y);
+                         const ci_value *b_zero, char *scratch, ci_bytes_row_fn take, void *argument);
 #endif

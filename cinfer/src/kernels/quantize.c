@@ -371,10 +371,10 @@ static int64_t quant_index(const ci_value *matrix, const ci_value *v, bool rows,
 
 static bool quant_is_byte(int32_t dtype) { return dtype == CI_INT8 || dtype == CI_UINT8; }
 
-/* The wide operands, their product and, for QLinearMatMul, the wide result and float32 scales: where they lie in
- * scratch. */
+/* The wide operands, their product and, for QLinearMatMul, the wide result, float32 scales and a factor for each of
+ * b's: where they lie in scratch. */
 typedef struct quant_room {
-  size_t b, part, y, a_scale, b_scale, end;
+  size_t b, part, y, a_scale, b_scale, factors, end;
 } quant_room;
 
 static int quant_axis(const ci_value *v, bool rows) { /* of K */
@@ -395,27 +395,29 @@ static ci_value quant_wide(const ci_value *v, bool rows) {
   return wide;
 }
 
-static bool quant_take(size_t *end, int64_t count) {
+static bool quant_reserve(size_t *end, int64_t count, size_t item) {
   size_t bytes;
-  return ci_mul_size((uint64_t)count, sizeof(int32_t), &bytes) && bytes <= PTRDIFF_MAX / 8 &&
+  return ci_mul_size((uint64_t)count, item, &bytes) && bytes <= PTRDIFF_MAX / 8 &&
          ci_add_size(*end, ci_round_up(bytes, 64), end);
 }
 
-static bool quant_take_value(size_t *end, const ci_value *v) { return v == NULL || quant_take(end, v->count); }
-
-static bool quant_room_of(const ci_kernel *k, const quant_product *q, int64_t y_count, bool keeps, quant_room *room) {
+/* wide: the product needs the wide ones. */
+static bool quant_room_of(const ci_kernel *k, const quant_product *q, bool wide, quant_room *room) {
+  const ci_value *a_scale = quant_optional(k, q->a_scale), *b_scale = quant_optional(k, q->b_scale);
   size_t end = 0;
-  bool fits = quant_take(&end, quant_wide(k->in[q->a], true).count);
+  bool fits = quant_reserve(&end, wide ? quant_wide(k->in[q->a], true).count : 0, sizeof(float));
   room->b = end;
-  fits = fits && quant_take(&end, quant_wide(k->in[q->b], false).count);
+  fits = fits && quant_reserve(&end, wide ? quant_wide(k->in[q->b], false).count : 0, sizeof(float));
   room->part = end;
-  fits = fits && quant_take(&end, y_count);
+  fits = fits && quant_reserve(&end, wide ? k->out[0]->count : 0, sizeof(float));
   room->y = end;
-  fits = fits && quant_take(&end, keeps ? y_count : 0);
+  fits = fits && quant_reserve(&end, wide && b_scale != NULL ? k->out[0]->count : 0, sizeof(int32_t));
   room->a_scale = end;
-  fits = fits && quant_take_value(&end, quant_optional(k, q->a_scale));
+  fits = fits && quant_reserve(&end, a_scale == NULL ? 0 : a_scale->count, sizeof(float));
   room->b_scale = end;
-  fits = fits && quant_take_value(&end, quant_optional(k, q->b_scale));
+  fits = fits && quant_reserve(&end, b_scale == NULL ? 0 : b_scale->count, sizeof(float));
+  room->factors = end;
+  fits = fits && quant_reserve(&end, b_scale == NULL ? 0 : b_scale->count, sizeof(double));
   room->end = end;
   return fits && ci_add_size(end, 64, &room->end); /* not 0: then there would be no pointer to add to */
 }
@@ -431,7 +433,7 @@ static ci_status quant_matmul(ci_kernel *k, ci_value *a, ci_value *b, ci_value *
   return status;
 }
 
-static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int32_t to, bool keeps) {
+static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int32_t to) {
   const ci_value *a = k->in[q->a], *b = k->in[q->b];
   const ci_value *a_zero = quant_optional(k, q->a_zero), *b_zero = quant_optional(k, q->b_zero);
   quant_room room;
@@ -455,14 +457,11 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int
   }
   CI_TRY(quant_matmul(k, &wide_a, &wide_b, &wide, ci_prepare_matmul));
   k->refit = NULL; /* it would take k's own inputs for the wide ones */
-  if (!quant_room_of(k, q, wide.count, keeps, &room) || !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
-    return ci_k_no_memory(k);
-  }
   CI_TRY(ci_k_out_like(k, 0, to, &wide));
   const ci_bytes_matmul *p = ci_bytes_matmul_plan(k, q->a, q->b, a_zero, b_zero);
-  if (p == NULL) return ci_k_no_memory(k);
-  if (p->steps == 0) return CI_OK;
-  return ci_add_size(room.end, p->bytes, &k->scratch_bytes) ? CI_OK : ci_k_no_memory(k);
+  if (p == NULL || !quant_room_of(k, q, p->steps == 0, &room)) return ci_k_no_memory(k);
+  return ci_add_size(room.end, p->steps == 0 ? k->scratch_bytes : p->bytes, &k->scratch_bytes) ? CI_OK
+                                                                                               : ci_k_no_memory(k);
 }
 
 /* (x ^ 0x80) - 0x80 is x read with its sign. */
@@ -498,12 +497,6 @@ CI_FAST static void quant_add(uint32_t *y, const float *part, int64_t n) {
 static ci_status quant_run_product(ci_kernel *k, const quant_product *q, void *y, const quant_room *room) {
   char *scratch = k->scratch;
   const size_t bytes = k->scratch_bytes;
-  const ci_bytes_matmul *direct = k->private_more;
-  if (direct->steps > 0) {
-    ci_bytes_matmul_run(k, direct, q->a, q->b, quant_optional(k, q->a_zero), quant_optional(k, q->b_zero),
-                        scratch + room->end, y);
-    return CI_OK;
-  }
   const ci_value *left = k->in[q->a], *right = k->in[q->b];
   ci_value a = quant_wide(left, true), b = quant_wide(right, false), part = *k->out[0];
   const int64_t depth = left->dims[quant_axis(left, true)];
@@ -527,15 +520,18 @@ static ci_status quant_run_product(ci_kernel *k, const quant_product *q, void *y
   return CI_OK;
 }
 
-ci_status ci_prepare_matmul_integer(ci_kernel *k) {
-  return quant_prepare_product(k, &quant_matmul_integer, CI_INT32, false);
-}
+ci_status ci_prepare_matmul_integer(ci_kernel *k) { return quant_prepare_product(k, &quant_matmul_integer, CI_INT32); }
 
 ci_status ci_run_matmul_integer(ci_kernel *k) {
+  const ci_bytes_matmul *direct = k->private_more;
   quant_room room;
   if (k->out[0]->count == 0) return CI_OK;
-  if (!quant_room_of(k, &quant_matmul_integer, k->out[0]->count, false, &room)) return ci_k_no_memory(k);
-  return quant_run_product(k, &quant_matmul_integer, k->out[0]->data, &room);
+  if (!quant_room_of(k, &quant_matmul_integer, direct->steps == 0, &room)) return ci_k_no_memory(k);
+  if (direct->steps == 0) return quant_run_product(k, &quant_matmul_integer, k->out[0]->data, &room);
+  ci_bytes_matmul_run(k, direct, quant_matmul_integer.a, quant_matmul_integer.b,
+                      quant_optional(k, quant_matmul_integer.a_zero), quant_optional(k, quant_matmul_integer.b_zero),
+                      (char *)k->scratch + room.end, NULL, k->out[0]->data);
+  return CI_OK;
 }
 
 /* ---- QLinearMatMul: a, a's scale and zero point, b, its two, y's two ---- */
@@ -556,7 +552,7 @@ ci_status ci_prepare_qlinear_matmul(ci_kernel *k) {
   }
   CI_TRY(quant_along(k, k->in[quant_qlinear.a], a_scale, "the scale of a", true));
   CI_TRY(quant_along(k, k->in[quant_qlinear.b], b_scale, "the scale of b", false));
-  return quant_prepare_product(k, &quant_qlinear, y_zero->dtype, true);
+  return quant_prepare_product(k, &quant_qlinear, y_zero->dtype);
 }
 
 /* Scales or zero points as float32. */
@@ -581,49 +577,81 @@ static int64_t quant_scale_at(const ci_value *matrix, const ci_value *scale, con
   return at * matrix->dims[rows ? matrix->rank - 2 : matrix->rank - 1] + i;
 }
 
-/* n sums with one factor. */
-static void quant_integers(const ci_kernel *k, uint8_t *y, const int32_t *x, int64_t n, double factor, double zero,
-                           double least) {
-  if (factor - factor == 0.0) {
-    k->isa->move->requantize_wide(y, x, n, factor, zero, least, least + 255.0);
-    return;
-  }
-  for (int64_t i = 0; i < n; i++) y[i] = (uint8_t)quant_integer((double)x[i] * factor, zero, least, least + 255.0);
+/* What makes bytes of rows of sums: the factor of each column, for all rows if a has one scale. */
+typedef struct quant_output {
+  ci_kernel *k;
+  const float *left, *right;
+  double *factors; /* as many as columns; NULL: they have one */
+  bool finite;     /* of all rows */
+  int64_t n, m;
+  float y_scale, y_zero;
+} quant_output;
+
+static double quant_factor_of(const quant_output *o, float left, float right) {
+  const int32_t dtype = o->k->in[quant_qlinear.a_scale]->dtype;
+  return (double)ci_round_to(dtype, ci_round_to(dtype, left * right) / o->y_scale);
 }
 
-static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room *room) {
-  const ci_value *a = k->in[quant_qlinear.a], *b = k->in[quant_qlinear.b], *y = k->out[0];
-  const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
-  const float *left = quant_numbers(k, a_scale, (char *)k->scratch + room->a_scale);
-  const float *right = quant_numbers(k, b_scale, (char *)k->scratch + room->b_scale);
-  const int32_t dtype = a_scale->dtype;
-  float y_scale, y_zero;
-  quant_numbers(k, k->in[QUANT_Y_SCALE], &y_scale);
-  quant_numbers(k, k->in[QUANT_Y_ZERO], &y_zero);
-  const int64_t n = b->rank >= 2 ? b->dims[b->rank - 1] : 1, m = a->rank >= 2 ? a->dims[a->rank - 2] : 1;
-  const double least = y->dtype == CI_INT8 ? -128.0 : 0.0;
+static double quant_factor(const quant_output *o, int64_t row, int64_t column) {
+  const ci_value *a = o->k->in[quant_qlinear.a], *b = o->k->in[quant_qlinear.b], *y = o->k->out[0];
+  const ci_value *a_scale = o->k->in[quant_qlinear.a_scale], *b_scale = o->k->in[quant_qlinear.b_scale];
   const int axes = y->rank - (a->rank >= 2) - (b->rank >= 2);
-  const bool same = b_scale->count == 1;
-  uint8_t *to = y->data;
-  double factor = 0.0;
-  for (int64_t i = 0; i < y->count; i += same ? n : 1) {
-    if (i % n == 0 || !same) {
-      const int64_t batch = i / n / m;
-      const float one = left[quant_scale_at(a, a_scale, y, axes, batch, true, i / n % m)];
-      const float other = right[quant_scale_at(b, b_scale, y, axes, batch, false, i % n)];
-      factor = (double)ci_round_to(dtype, ci_round_to(dtype, one * other) / y_scale);
-    }
-    quant_integers(k, to + i, wide + i, same ? n : 1, factor, (double)y_zero, least);
+  const int64_t batch = row / o->m;
+  return quant_factor_of(o, o->left[quant_scale_at(a, a_scale, y, axes, batch, true, row % o->m)],
+                         o->right[quant_scale_at(b, b_scale, y, axes, batch, false, column)]);
+}
+
+/* Row `row` of the results, counted through all matrices. */
+static void quant_take(void *argument, int64_t row, const int32_t *sums) {
+  const quant_output *o = argument;
+  const double zero = (double)o->y_zero, least = o->k->out[0]->dtype == CI_INT8 ? -128.0 : 0.0;
+  uint8_t *y = (uint8_t *)o->k->out[0]->data + row * o->n;
+  const double factor = o->factors == NULL ? quant_factor(o, row, 0) : 0.0;
+  if (o->factors != NULL ? o->finite : factor - factor == 0.0) {
+    o->k->isa->move->requantize_wide(y, sums, o->n, o->factors == NULL ? &factor : o->factors, o->factors == NULL, zero,
+                                     least, least + 255.0);
+    return;
   }
+  for (int64_t i = 0; i < o->n; i++) {
+    const double by = o->factors == NULL ? factor : quant_factor(o, row, i);
+    y[i] = (uint8_t)quant_integer((double)sums[i] * by, zero, least, least + 255.0);
+  }
+}
+
+static quant_output quant_output_of(ci_kernel *k, const quant_room *room) {
+  const ci_value *a = k->in[quant_qlinear.a], *b = k->in[quant_qlinear.b];
+  const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
+  quant_output o = {.k = k,
+                    .left = quant_numbers(k, a_scale, (char *)k->scratch + room->a_scale),
+                    .right = quant_numbers(k, b_scale, (char *)k->scratch + room->b_scale),
+                    .n = b->rank >= 2 ? b->dims[b->rank - 1] : 1,
+                    .m = a->rank >= 2 ? a->dims[a->rank - 2] : 1};
+  quant_numbers(k, k->in[QUANT_Y_SCALE], &o.y_scale);
+  quant_numbers(k, k->in[QUANT_Y_ZERO], &o.y_zero);
+  if (b_scale->count == 1) return o;
+  o.factors = (double *)(void *)((char *)k->scratch + room->factors);
+  o.finite = a_scale->count == 1 && (b_scale->rank == 1 || b_scale->count == o.n);
+  for (int64_t i = 0; o.finite && i < o.n; i++) {
+    o.factors[i] = quant_factor_of(&o, o.left[0], o.right[i]);
+    o.finite = o.factors[i] - o.factors[i] == 0.0;
+  }
+  return o;
 }
 
 ci_status ci_run_qlinear_matmul(ci_kernel *k) {
+  const ci_bytes_matmul *direct = k->private_more;
   quant_room room;
   if (k->out[0]->count == 0) return CI_OK;
-  if (!quant_room_of(k, &quant_qlinear, k->out[0]->count, true, &room)) return ci_k_no_memory(k);
+  if (!quant_room_of(k, &quant_qlinear, direct->steps == 0, &room)) return ci_k_no_memory(k);
+  quant_output output = quant_output_of(k, &room);
+  if (direct->steps > 0) {
+    ci_bytes_matmul_run(k, direct, quant_qlinear.a, quant_qlinear.b, quant_optional(k, quant_qlinear.a_zero),
+                        quant_optional(k, quant_qlinear.b_zero), (char *)k->scratch + room.end, quant_take, &output);
+    return CI_OK;
+  }
   int32_t *wide = (int32_t *)(void *)((char *)k->scratch + room.y);
   CI_TRY(quant_run_product(k, &quant_qlinear, wide, &room));
-  quant_requantize(k, wide, &room);
+  for (int64_t row = 0; row < k->out[0]->count / output.n; row++) quant_take(&output, row, wide + row * output.n);
   return CI_OK;
 }
 
@@ -636,31 +664,38 @@ ci_status ci_prepare_dynamic_quantize_linear(ci_kernel *k) {
   return ci_k_out(k, 2, CI_UINT8, 0, NULL);
 }
 
-static void quant_bytes(const ci_kernel *k, float scale, float zero) {
-  const float *x = k->in[0]->data;
-  uint8_t *y = k->out[0]->data;
-  const ci_cast_fn narrow = ci_find_cast(k->isa, CI_INT32, CI_UINT8);
-  int32_t numbers[QUANT_PIECE];
-  quant_piece piece;
-  for (int i = 0; i < QUANT_PIECE; i++) piece.scale[i] = scale, piece.zero[i] = zero;
-  for (int64_t at = 0; at < k->in[0]->count; at += QUANT_PIECE) {
-    const int64_t n = k->in[0]->count - at < QUANT_PIECE ? k->in[0]->count - at : QUANT_PIECE;
-    memcpy(piece.x, x + at, (size_t)n * sizeof *x);
-    k->isa->move->divide(piece.x, piece.scale, n);
-    k->isa->move->quantize(numbers, piece.x, piece.zero, n, 0.0f, 255.0f);
-    narrow(y + at, numbers, n);
-  }
+typedef struct quant_dynamic {
+  const ci_kernel *k;
+  float scale, zero;
+} quant_dynamic;
+
+static void quant_dynamic_part(void *argument, int64_t begin, int64_t end, int thread) {
+  const quant_dynamic *d = argument;
+  (void)thread;
+  d->k->isa->move->quantize_small((uint8_t *)d->k->out[0]->data + begin, 1, (const float *)d->k->in[0]->data + begin,
+                                  &d->scale, &d->zero, end - begin, true, 0.0f, 255.0f);
+}
+
+/* Of numbers and 0, in pieces that are read once from memory; NaN stays. */
+static float quant_extreme(float so_far, ci_row_fn of, const float *x, int64_t n) {
+  const float both[2] = {so_far, of(x, n)};
+  return of(both, 2);
 }
 
 ci_status ci_run_dynamic_quantize_linear(ci_kernel *k) {
+  const struct ci_isa_math *math = k->isa->math;
   const float *x = k->in[0]->data;
   const int64_t n = k->in[0]->count;
-  const float low = n > 0 ? k->isa->math->row[CI_REDUCE_MIN](x, n) : 0.0f;
-  const float high = n > 0 ? k->isa->math->row[CI_REDUCE_MAX](x, n) : 0.0f;
-  const float least = low > 0.0f ? 0.0f : low, most = high < 0.0f ? 0.0f : high; /* NaN stays */
+  float least = 0.0f, most = 0.0f;
+  for (int64_t at = 0; at < n; at += QUANT_GRAIN) {
+    const int64_t some = n - at < QUANT_GRAIN ? n - at : QUANT_GRAIN;
+    least = quant_extreme(least, math->row[CI_REDUCE_MIN], x + at, some);
+    most = quant_extreme(most, math->row[CI_REDUCE_MAX], x + at, some);
+  }
   const float scale = (most - least) / 255.0f;
   const uint8_t zero = (uint8_t)quant_integer((double)(0.0f - least / scale), 0.0, 0.0, 255.0);
-  quant_bytes(k, scale, (float)zero);
+  quant_dynamic dynamic = {k, scale, (float)zero};
+  ci_k_parallel(k, n, QUANT_GRAIN, quant_dynamic_part, &dynamic);
   *(float *)k->out[1]->data = scale;
   *(uint8_t *)k->out[2]->data = zero;
   return CI_OK;
