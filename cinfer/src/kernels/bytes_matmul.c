@@ -96,8 +96,8 @@ CI_FAST static int32_t bytes_matmul_row(int8_t *w, const uint8_t *a, int64_t dep
 }
 
 /* What is left where rows have zero points of their own, or columns have: y = c - za' columns + zb' row. */
-CI_FAST static void bytes_matmul_finish(uint32_t *y, const uint32_t *c, const uint32_t *columns, int64_t n, uint32_t za,
-                                        uint32_t row, const uint8_t *zb, bool one, uint8_t flip) {
+static void bytes_matmul_finish(uint32_t *y, const uint32_t *c, const uint32_t *columns, int64_t n, uint32_t za,
+                                uint32_t row, const uint8_t *zb, bool one, uint8_t flip) {
   for (int64_t i = 0; i < n; i++) y[i] = c[i] - za * columns[i] + (uint32_t)(zb[one ? 0 : i] ^ flip) * row;
 }
 

@@ -31,6 +31,47 @@
     }                                                                                            \
   }
 
+typedef void (*eb_each_fn)(void *out, const void *left, const void *right, int64_t n);
+
+CI_FAST static void eb_fill(uint32_t *to, uint32_t word, int64_t n) {
+  for (int64_t i = 0; i < n; i++) to[i] = word;
+}
+
+/* item: 1 or 4 bytes. */
+static void eb_pieces(eb_each_fn each, size_t item, void *out, const void *const *from, int64_t n, int scalar) {
+  enum { piece = 1024 }; /* bytes */
+  _Alignas(64) char same[piece];
+  const int64_t most = (int64_t)(piece / item), count = n < most ? n : most;
+  const void *number = from[scalar == CI_SCALAR_A ? 0 : 1];
+  if (scalar == CI_NO_SCALAR || n == 0) {
+    each(out, from[0], from[1], n);
+    return;
+  }
+  uint32_t word = 0;
+  memcpy(&word, number, item);
+  if (item == 1) memset(same, *(const uint8_t *)number, (size_t)count);
+  else eb_fill((uint32_t *)(void *)same, word, count);
+  for (int64_t at = 0; at < n; at += count) {
+    const void *left = scalar == CI_SCALAR_A ? same : (const char *)from[0] + (size_t)at * item;
+    const void *right = scalar == CI_SCALAR_B ? same : (const char *)from[1] + (size_t)at * item;
+    each((char *)out + at, left, right, n - at < count ? n - at : count);
+  }
+}
+
+/* The same in one loop that compilers make large: a number for all stands some times in a row. R has one byte. */
+#define EB_PIECES(name, T, R, value)                                                              \
+  CI_FAST static void eb_each_##name(void *out, const void *left, const void *right, int64_t n) { \
+    R *y = out;                                                                                   \
+    const T *x = left, *z = right;                                                                \
+    for (int64_t i = 0; i < n; i++) {                                                             \
+      const T a = x[i], b = z[i];                                                                 \
+      y[i] = (R)(value);                                                                          \
+    }                                                                                             \
+  }                                                                                               \
+  static void eb_##name(void *out, const void *left, const void *right, int64_t n, int scalar) {  \
+    eb_pieces(eb_each_##name, sizeof(T), out, (const void *const[]){left, right}, n, scalar);     \
+  }
+
 /* The same in one loop: for what is rare or slow in itself, where three loops would be size for nothing. */
 #define EB_SHORT(name, T, R, value)                                                              \
   static void eb_##name(void *out, const void *left, const void *right, int64_t n, int scalar) { \
@@ -55,8 +96,17 @@
 #define EB_SHAPE_u16 EB_SHORT
 #define EB_SHAPE_u32 EB_SHORT
 #define EB_SHAPE_u64 EB_SHORT
-#define EB_SHAPE_f32 CI_FAST EB_LOOP
 #define EB_SHAPE_f64 CI_FAST EB_LOOP
+#define EB_COMPARED_i8 EB_SHORT
+#define EB_COMPARED_i16 EB_SHORT
+#define EB_COMPARED_i32 EB_PIECES
+#define EB_COMPARED_i64 CI_FAST EB_LOOP
+#define EB_COMPARED_u8 EB_SHORT
+#define EB_COMPARED_u16 EB_SHORT
+#define EB_COMPARED_u32 EB_SHORT
+#define EB_COMPARED_u64 EB_SHORT
+#define EB_COMPARED_f32 EB_PIECES
+#define EB_COMPARED_f64 CI_FAST EB_LOOP
 
 static double eb_floor_mod(double a, double b) {
   const double r = ci_fmod(a, b); /* exact, hence the same in every library */
@@ -137,9 +187,9 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
 
 /* clang-format off */
 #define EB_COMPARE(T, name, id, W, class)                \
-  EB_SHAPE_##name(equal_##name, T, bool, a == b)         \
-  EB_SHAPE_##name(less_##name, T, bool, a < b)           \
-  EB_SHAPE_##name(less_equal_##name, T, bool, a <= b)    \
+  EB_COMPARED_##name(equal_##name, T, bool, a == b)         \
+  EB_COMPARED_##name(less_##name, T, bool, a < b)           \
+  EB_COMPARED_##name(less_equal_##name, T, bool, a <= b)    \
   EB_TURNED(greater_##name, less_##name)                 \
   EB_TURNED(greater_equal_##name, less_equal_##name)
     /* clang-format on */
@@ -150,8 +200,10 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
   return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 EB_SHORT(equal_string, ci_string, bool, eb_same_string(a, b))
-CI_FAST EB_SHORT(equal_bool, uint8_t, uint8_t, a ^ b ^ 1) CI_FAST EB_SHORT(and_bool, uint8_t, uint8_t, a &b) CI_FAST
-    EB_SHORT(or_bool, uint8_t, uint8_t, a | b) CI_FAST EB_SHORT(xor_bool, uint8_t, uint8_t, a ^ b)
+EB_PIECES(equal_bool, uint8_t, uint8_t, a ^ b ^ 1)
+EB_PIECES(and_bool, uint8_t, uint8_t, a &b)
+EB_PIECES(or_bool, uint8_t, uint8_t, a | b)
+EB_PIECES(xor_bool, uint8_t, uint8_t, a ^ b)
 
 /* clang-format off */
 #define EB_COMPARE_ENTRY(T, name, id, W, class)                                            \
