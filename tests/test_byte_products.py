@@ -86,7 +86,7 @@ def test_integer_matrix_products_are_exact(seed: int) -> None:
 
 
 @pytest.mark.parametrize("columns", [32, 1000])
-@pytest.mark.parametrize("rows", [8, 37, 64])
+@pytest.mark.parametrize("rows", [1, 8, 37, 64])
 @pytest.mark.parametrize("zeros", ["no", "one", "each"])
 def test_large_integer_matrix_products_are_exact(rows: int, columns: int, zeros: str) -> None:
     random = Drawn(rows + columns)

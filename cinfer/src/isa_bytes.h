@@ -10,14 +10,17 @@ enum {
   CI_BYTES_DEPTH = 4  /* bytes of a step, side by side */
 };
 
-/* c[r][n] = start[n] + add[r] + sum over steps s and i < 4 of w[r / 8][s][r % 8][i] * x[step[s] + 4 * n + i] */
+/* c[r][n] = start[n] + add[r] + sum over steps s and i < 4 of w[r / 8][s][r % 8][i] * x[at(n) + step[s] + i], where
+ * at(n) = n / CI_BYTES_COLS * panel + n % CI_BYTES_COLS * 4; panel 0: 4 * n */
 typedef struct ci_bytes_tile {
   const uint8_t *x;
+  ptrdiff_t panel;
   const ptrdiff_t *step; /* bytes */
   const int8_t *w;
   int32_t *c;
   ptrdiff_t c_row; /* numbers */
   int64_t steps, rows, cols;
+  bool one; /* the first row alone is wanted; the others need not be written */
   const int32_t *start, *add; /* both NULL: 0; start as far as c is written */
 } ci_bytes_tile;
 

@@ -55,19 +55,25 @@ enum { CI_N(BYTES_LANES) = sizeof(CI_B_VECTOR) / 4, CI_N(bytes_cols) = 2 * CI_N(
   }
 #endif
 
-static void CI_N(bytes_block)(const uint8_t *columns, const int8_t *w, const ci_bytes_tile *t, int32_t *c,
-                              const int32_t *start, const int32_t *add) {
-  const ptrdiff_t c_row = t->c_row;
-  const CI_B_VECTOR none = CI_B(set1_epi32)(0), start0 = start == NULL ? none : CI_B_LOAD(start),
-                    start1 = start == NULL ? none : CI_B_LOAD(start + CI_N(BYTES_LANES));
-  CI_B_ROWS(CI_B_BEGIN)
-  for (int64_t s = 0; s < t->steps; s++, w += CI_BYTES_ROWS * CI_BYTES_DEPTH) {
-    const uint8_t *x = columns + t->step[s];
-    CI_B_TAKE
-    CI_B_ROWS(CI_B_STEP)
+#define CI_B_BLOCK(name, ROWS)                                                                        \
+  static void CI_N(name)(const uint8_t *columns, const int8_t *w, const ci_bytes_tile *t, int32_t *c, \
+                         const int32_t *start, const int32_t *add) {                                  \
+    const ptrdiff_t c_row = t->c_row;                                                                 \
+    const CI_B_VECTOR none = CI_B(set1_epi32)(0), start0 = start == NULL ? none : CI_B_LOAD(start),   \
+                      start1 = start == NULL ? none : CI_B_LOAD(start + CI_N(BYTES_LANES));           \
+    ROWS(CI_B_BEGIN)                                                                                  \
+    for (int64_t s = 0; s < t->steps; s++, w += CI_BYTES_ROWS * CI_BYTES_DEPTH) {                     \
+      const uint8_t *x = columns + t->step[s];                                                        \
+      CI_B_TAKE                                                                                       \
+      ROWS(CI_B_STEP)                                                                                 \
+    }                                                                                                 \
+    ROWS(CI_B_WRITE)                                                                                  \
   }
-  CI_B_ROWS(CI_B_WRITE)
-}
+#define CI_B_ONE(X) X(0)
+CI_B_BLOCK(bytes_block, CI_B_ROWS)
+CI_B_BLOCK(bytes_row, CI_B_ONE)
+#undef CI_B_BLOCK
+#undef CI_B_ONE
 #undef CI_B_ROWS
 #undef CI_B_BEGIN
 #undef CI_B_WRITE
@@ -79,7 +85,9 @@ static void CI_N(bytes_block)(const uint8_t *columns, const int8_t *w, const ci_
 #undef CI_B_EVEN
 #undef CI_B
 #undef CI_B_VECTOR
+#define CI_BYTES_ROW CI_N(bytes_row)
 #else
+#define CI_BYTES_ROW CI_N(bytes_block)
 enum { CI_N(bytes_cols) = CI_BYTES_COLS };
 CI_REGION_FAST static void CI_N(bytes_block)(const uint8_t *columns, const int8_t *w, const ci_bytes_tile *t,
                                              int32_t *c, const int32_t *start, const int32_t *add) {
@@ -103,12 +111,15 @@ CI_REGION_FAST static void CI_N(bytes_block)(const uint8_t *columns, const int8_
 static void CI_N(bytes_product)(const ci_bytes_tile *t) {
   static const int32_t none[CI_BYTES_ROWS] = {0};
   const int64_t block = t->steps * CI_BYTES_ROWS * CI_BYTES_DEPTH;
+  const ptrdiff_t panel = t->panel == 0 ? CI_BYTES_COLS * CI_BYTES_DEPTH : t->panel;
   for (int64_t n = 0; n < t->cols; n += CI_N(bytes_cols)) {
+    const uint8_t *x = t->x + n / CI_BYTES_COLS * panel + n % CI_BYTES_COLS * CI_BYTES_DEPTH;
     const int8_t *w = t->w;
     for (int64_t r = 0; r < t->rows; r += CI_BYTES_ROWS, w += block)
-      CI_N(bytes_block)(t->x + CI_BYTES_DEPTH * n, w, t, t->c + r * t->c_row + n,
-                        t->start == NULL ? NULL : t->start + n, t->add == NULL ? none : t->add + r);
+      (t->one ? CI_BYTES_ROW : CI_N(bytes_block))(
+          x, w, t, t->c + r * t->c_row + n, t->start == NULL ? NULL : t->start + n, t->add == NULL ? none : t->add + r);
   }
 }
+#undef CI_BYTES_ROW
 static const struct ci_isa_bytes CI_N(isa_bytes) = {CI_N(bytes_product)};
 #endif

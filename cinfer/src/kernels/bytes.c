@@ -28,14 +28,32 @@ static void bytes_steps(ci_bytes_conv *p, const ci_nd *g) {
   }
 }
 
+/* Bytes of all packed weights. */
+static int64_t bytes_weights(const ci_bytes_conv *p) {
+  return p->groups * bytes_up(p->oc, CI_BYTES_ROWS) * p->steps * CI_BYTES_DEPTH;
+}
+
 static int8_t bytes_weight(const ci_value *w, int64_t at) { /* unsigned ones move down by 128 */
   return (int8_t)(((const uint8_t *)w->data)[at] ^ (w->dtype == CI_UINT8 ? 0x80 : 0));
 }
 
-/* Groups after each other: blocks of 8 outputs, steps, outputs, 4 channels. */
+CI_FAST static uint32_t bytes_sum(const uint8_t *w, int64_t n, uint8_t flip) {
+  uint32_t sum = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const int32_t value = (int8_t)(w[i] ^ flip);
+    sum += (uint32_t)value;
+  }
+  return sum;
+}
+
+/* Groups after each other: blocks of 8 outputs, steps, outputs, 4 channels. Behind all, the sum of each output's. */
 static void bytes_pack(void *to, const ci_value *w, const void *argument) {
   const ci_bytes_conv *p = argument;
+  const int64_t terms = p->own_ic * p->taps;
   int8_t *y = to;
+  uint32_t *sums = (uint32_t *)(void *)(y + bytes_weights(p));
+  for (int64_t o = 0; o < p->groups * p->oc; o++)
+    sums[o] = bytes_sum((const uint8_t *)w->data + o * terms, terms, w->dtype == CI_UINT8 ? 0x80 : 0);
   for (int64_t group = 0; group < p->groups; group++) {
     for (int64_t first = 0; first < p->oc; first += CI_BYTES_ROWS) {
       for (int64_t s = 0; s < p->steps; s++) {
@@ -77,6 +95,11 @@ bool ci_bytes_plan(ci_kernel *k, const ci_nd *g, int64_t groups, int w, ci_bytes
   }
   const int64_t dy = g->rank == 2 ? g->dilation[0] : 1;
   p->taps = p->kernel[0] * p->kernel[1];
+  if (p->taps == 1 && p->out[0] == p->size[0] && p->out[1] == p->size[1] && p->stride[0] * p->stride[1] == 1) {
+    p->out[1] *= p->out[0]; /* each window is a place of the image: one row of them */
+    p->size[1] *= p->size[0];
+    p->out[0] = p->size[0] = 1;
+  }
   p->quads = bytes_up(p->ic, CI_BYTES_DEPTH) / CI_BYTES_DEPTH;
   p->steps = p->quads * p->taps;
   p->phases = p->stride[1];
@@ -91,14 +114,14 @@ bool ci_bytes_plan(ci_kernel *k, const ci_nd *g, int64_t groups, int w, ci_bytes
   if (!bytes_add(&p->bytes, &p->image, p->quads * p->rows, p->phases, p->line, CI_BYTES_DEPTH) ||
       !bytes_add(&p->bytes, &tail, CI_BYTES_COLS, 2, 1, CI_BYTES_DEPTH) ||
       !bytes_add(&p->bytes, &p->sums, outputs + CI_BYTES_ROWS, p->c_row, 1, sizeof(int32_t)) ||
-      !bytes_add(&p->bytes, &p->weights, p->groups * outputs + CI_BYTES_ROWS, p->steps, CI_BYTES_DEPTH, 1))
+      !bytes_add(&p->bytes, &p->weights, p->groups * outputs + CI_BYTES_ROWS, p->steps + 1, CI_BYTES_DEPTH, 1))
     return false;
   p->image += tail;
   p->step = ci_k_private_more(k, (size_t)p->steps * sizeof *p->step);
   if (p->step == NULL) return false;
   bytes_steps(p, g);
   if (groups < BYTES_PACKED) {
-    const size_t packed = (size_t)(p->groups * outputs * p->steps * CI_BYTES_DEPTH);
+    const size_t packed = (size_t)(bytes_weights(p) + p->groups * p->oc * (int64_t)sizeof(int32_t));
     p->packed = ci_k_packed(k, w, CI_PACK_CONV, BYTES_PACKED | (uint32_t)groups, packed, bytes_pack, p);
   }
   return true;
@@ -107,17 +130,24 @@ bool ci_bytes_plan(ci_kernel *k, const ci_nd *g, int64_t groups, int w, ci_bytes
 /* ---- run ---- */
 
 CI_FAST void ci_bytes_interleave(uint8_t *restrict y, const uint8_t *a, const uint8_t *b, const uint8_t *c,
-                                 const uint8_t *d, int64_t n, int64_t step, uint8_t flip) {
-  if (step == 1) {
-    for (int64_t i = 0; i < n; i++) {
-      y[4 * i] = a[i] ^ flip, y[4 * i + 1] = b[i] ^ flip;
-      y[4 * i + 2] = c[i] ^ flip, y[4 * i + 3] = d[i] ^ flip;
-    }
-    return;
-  }
+                                 const uint8_t *d, int64_t n, uint8_t flip) {
   for (int64_t i = 0; i < n; i++) {
-    y[4 * i] = a[i * step] ^ flip, y[4 * i + 1] = b[i * step] ^ flip;
-    y[4 * i + 2] = c[i * step] ^ flip, y[4 * i + 3] = d[i * step] ^ flip;
+    y[4 * i] = a[i] ^ flip, y[4 * i + 1] = b[i] ^ flip;
+    y[4 * i + 2] = c[i] ^ flip, y[4 * i + 3] = d[i] ^ flip;
+  }
+}
+
+/* Every step-th number of four rows, n of them: some neighbours are laid side by side, of which the others are left. */
+CI_FAST static void bytes_apart(uint8_t *y, const uint8_t *const *plane, int64_t at, int64_t n, int64_t step,
+                                uint8_t flip) {
+  enum { some = 256 };
+  uint8_t all[some * CI_BYTES_DEPTH];
+  const int64_t most = step < some ? some / step : 1;
+  for (int64_t i = 0; i < n; i += most) {
+    const int64_t count = n - i < most ? n - i : most, first = at + i * step;
+    ci_bytes_interleave(all, plane[0] + first, plane[1] + first, plane[2] + first, plane[3] + first,
+                        (count - 1) * step + 1, flip);
+    for (int64_t j = 0; j < count; j++, y += CI_BYTES_DEPTH) memcpy(y, all + j * step * CI_BYTES_DEPTH, CI_BYTES_DEPTH);
   }
 }
 
@@ -132,9 +162,11 @@ static void bytes_row(const ci_bytes_conv *p, uint8_t *y, const uint8_t *const *
     if (end < first) end = first;
     memset(y, zero, (size_t)(first * CI_BYTES_DEPTH));
     const int64_t at = first * stride - left;
-    if (end > first) {
+    if (stride == 1 && end > first) {
       ci_bytes_interleave(y + first * CI_BYTES_DEPTH, plane[0] + at, plane[1] + at, plane[2] + at, plane[3] + at,
-                          end - first, stride, flip);
+                          end - first, flip);
+    } else {
+      bytes_apart(y + first * CI_BYTES_DEPTH, plane, at, end - first, stride, flip);
     }
     memset(y + end * CI_BYTES_DEPTH, zero, (size_t)((p->line - end) * CI_BYTES_DEPTH));
   }
@@ -166,6 +198,7 @@ typedef struct bytes_group {
   const ci_bytes_job *job;
   const uint8_t *columns;
   const int8_t *weights, *ones;
+  const uint32_t *weight_sums;
   int32_t *sums;
   int64_t image, group;
   uint8_t x_zero; /* moved */
@@ -192,17 +225,6 @@ CI_FAST static void bytes_less(uint32_t *y, const uint32_t *columns, int64_t n, 
   for (int64_t i = 0; i < n; i++) y[i] = y[i] - by * columns[i];
 }
 
-CI_FAST static int64_t bytes_sum(const uint8_t *w, int64_t n, uint8_t flip) {
-  int64_t sum = 0;
-  for (int64_t first = 0; first < n; first += 4096) { /* within int32 */
-    const int64_t end = n - first < 4096 ? n : first + 4096;
-    int32_t part = 0;
-    for (int64_t i = first; i < end; i++) part += (int8_t)(w[i] ^ flip);
-    sum += part;
-  }
-  return sum;
-}
-
 /* The zero points of output o, and what is done with its sums. */
 static void bytes_finish(const bytes_group *g, int64_t o, int32_t *c) {
   const ci_bytes_job *job = g->job;
@@ -211,8 +233,7 @@ static void bytes_finish(const bytes_group *g, int64_t o, int32_t *c) {
   const int64_t output = g->group * p->oc + o, terms = p->own_ic * p->taps;
   const int64_t at = z == NULL || z->count == 1 ? 0 : output;
   const int32_t w_zero = z == NULL ? (w->dtype == CI_UINT8 ? -128 : 0) : bytes_weight(z, at);
-  const int64_t sum = bytes_sum((const uint8_t *)w->data + output * terms, terms, w->dtype == CI_UINT8 ? 0x80 : 0);
-  const uint64_t add = (uint64_t)(terms * g->x_zero * w_zero) - (uint64_t)(g->x_zero * sum);
+  const uint64_t add = (uint64_t)(terms * g->x_zero * w_zero) - (uint64_t)g->x_zero * g->weight_sums[output];
   const int32_t *columns = g->sums + o / p->own_oc * p->c_row;
   if (w_zero != 0)
     bytes_less((uint32_t *)(void *)c, (const uint32_t *)(const void *)columns, p->c_row, (uint32_t)w_zero);
@@ -263,6 +284,7 @@ void ci_bytes_forward(const ci_bytes_job *job) {
     bytes_group group = {.job = job,
                          .columns = (const uint8_t *)job->scratch,
                          .ones = ones,
+                         .weight_sums = (const uint32_t *)(const void *)(weights + bytes_weights(p)),
                          .weights = weights + i % p->groups * blocks * p->steps * BYTES_BLOCK,
                          .sums = (int32_t *)(void *)(job->scratch + p->image),
                          .image = i / p->groups,

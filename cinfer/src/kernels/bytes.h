@@ -35,7 +35,7 @@ typedef struct ci_bytes_job {
 /* False: more than two axes, or too large. `w` is the input with the weights. */
 bool ci_bytes_plan(ci_kernel *k, const ci_nd *g, int64_t groups, int w, ci_bytes_conv *p);
 void ci_bytes_forward(const ci_bytes_job *job);
-/* Every step-th number of four rows to one with their bytes side by side, `flip` changed in each. */
+/* Four rows to one with their bytes side by side, `flip` changed in each. */
 void ci_bytes_interleave(uint8_t *restrict y, const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d,
-                         int64_t n, int64_t step, uint8_t flip);
+                         int64_t n, uint8_t flip);
 #endif

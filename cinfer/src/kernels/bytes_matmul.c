@@ -22,15 +22,28 @@ static bool bytes_matmul_take(size_t *total, size_t *place, int64_t rows, int64_
          bytes <= PTRDIFF_MAX / 8 && ci_add_size(*total, ci_round_up(bytes, 64), total);
 }
 
+CI_FAST static void bytes_matmul_add(uint32_t *sums, const uint8_t *b, int64_t n, uint8_t flip) {
+  for (int64_t i = 0; i < n; i++) sums[i] += (uint32_t)(b[i] ^ flip);
+}
+
+/* b in panels of CI_BYTES_COLS columns, and behind them the sums of its columns. */
 static void bytes_matmul_columns(uint8_t *y, const uint8_t *b, const ci_bytes_matmul *p, uint8_t flip) {
-  for (int64_t s = 0; s < p->steps; s++, y += p->c_row * CI_BYTES_DEPTH) {
-    const uint8_t *row[CI_BYTES_DEPTH];
-    for (int64_t i = 0; i < CI_BYTES_DEPTH; i++) { /* those beyond the last have a factor of 0 */
-      const int64_t at = s * CI_BYTES_DEPTH + i;
-      row[i] = b + (at < p->depth ? at : 0) * p->n;
+  const int64_t panel = p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH;
+  uint32_t *sums = (uint32_t *)(void *)(y + p->c_row * p->steps * CI_BYTES_DEPTH);
+  memset(sums, 0, (size_t)p->c_row * sizeof *sums);
+  for (int64_t i = 0; i < p->depth; i++) bytes_matmul_add(sums, b + i * p->n, p->n, flip);
+  for (int64_t n = 0; n < p->n; n += CI_BYTES_COLS, y += panel) {
+    const int64_t some = p->n - n < CI_BYTES_COLS ? p->n - n : CI_BYTES_COLS;
+    uint8_t *to = y;
+    for (int64_t s = 0; s < p->steps; s++, to += CI_BYTES_COLS * CI_BYTES_DEPTH) {
+      const uint8_t *row[CI_BYTES_DEPTH];
+      for (int64_t i = 0; i < CI_BYTES_DEPTH; i++) { /* those beyond the last have a factor of 0 */
+        const int64_t at = s * CI_BYTES_DEPTH + i;
+        row[i] = b + (at < p->depth ? at : 0) * p->n + n;
+      }
+      ci_bytes_interleave(to, row[0], row[1], row[2], row[3], some, flip);
+      memset(to + some * CI_BYTES_DEPTH, 0, (size_t)((CI_BYTES_COLS - some) * CI_BYTES_DEPTH));
     }
-    ci_bytes_interleave(y, row[0], row[1], row[2], row[3], p->n, 1, flip);
-    memset(y + p->n * CI_BYTES_DEPTH, 0, (size_t)((p->c_row - p->n) * CI_BYTES_DEPTH));
   }
 }
 
@@ -56,8 +69,9 @@ static bool bytes_matmul_shape(const ci_kernel *k, int a, int b, const ci_value 
   p->steps = bytes_matmul_up(p->depth, CI_BYTES_DEPTH) / CI_BYTES_DEPTH;
   p->c_row = bytes_matmul_up(p->n, CI_BYTES_COLS);
   p->group = p->c_row * CI_BYTES_DEPTH > MATMUL_FAR / p->steps ? MATMUL_GROUP : 1;
-  const int64_t rows = (1 + (k->threads > 1 ? k->threads : 1) * p->group) * CI_BYTES_ROWS; /* one sums b's columns */
-  return bytes_matmul_take(&p->bytes, &p->columns, p->steps * CI_BYTES_DEPTH, p->c_row, 1) &&
+  const int64_t rows = (k->threads > 1 ? k->threads : 1) * p->group * CI_BYTES_ROWS;
+  return bytes_matmul_take(&p->bytes, &p->columns, (p->steps + 1) * CI_BYTES_DEPTH, p->c_row, 1) &&
+         bytes_matmul_take(&p->bytes, &p->start, 1, p->c_row, sizeof(int32_t)) &&
          bytes_matmul_take(&p->bytes, &p->rows, rows, p->steps * CI_BYTES_DEPTH, 1) &&
          bytes_matmul_take(&p->bytes, &p->sums, rows, p->c_row, sizeof(int32_t));
 }
@@ -69,8 +83,8 @@ const ci_bytes_matmul *ci_bytes_matmul_plan(ci_kernel *k, int a, int b, const ci
   ci_bytes_matmul *p = ci_k_private_more(k, sizeof *p + (fits ? (size_t)shape.steps * sizeof p->step[0] : 0));
   if (p == NULL || !fits) return p;
   *p = shape;
-  for (int64_t s = 0; s < p->steps; s++) p->step[s] = (ptrdiff_t)(s * p->c_row * CI_BYTES_DEPTH);
-  if (p->one_b) p->packed = ci_k_packed(k, b, CI_PACK_CONV, MATMUL_BYTES, p->rows, bytes_matmul_pack, p);
+  for (int64_t s = 0; s < p->steps; s++) p->step[s] = (ptrdiff_t)(s * CI_BYTES_COLS * CI_BYTES_DEPTH);
+  if (p->one_b) p->packed = ci_k_packed(k, b, CI_PACK_CONV, MATMUL_BYTES, p->start, bytes_matmul_pack, p);
   return p;
 }
 
@@ -119,6 +133,7 @@ static void bytes_matmul_product(const bytes_matmul_job *job, const int8_t *w, i
                                  const int32_t *start, const int32_t *add) {
   const ci_bytes_matmul *p = job->p;
   const ci_bytes_tile tile = {.x = job->columns,
+                              .panel = (ptrdiff_t)(p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH),
                               .step = p->step,
                               .w = w,
                               .c = c,
@@ -126,6 +141,7 @@ static void bytes_matmul_product(const bytes_matmul_job *job, const int8_t *w, i
                               .steps = p->steps,
                               .rows = rows,
                               .cols = p->n,
+                              .one = p->m == 1,
                               .start = start,
                               .add = add};
   job->k->isa->bytes->product(&tile);
@@ -143,8 +159,9 @@ static const uint8_t *bytes_matmul_b_zero(const bytes_matmul_job *job) {
   return job->b_zero == NULL ? &none : job->b_zero->data;
 }
 
-static int32_t *bytes_matmul_sums(const bytes_matmul_job *job) {
-  return (int32_t *)(void *)(job->scratch + job->p->sums);
+/* Sums of b's columns, times -za' if there is one. */
+static int32_t *bytes_matmul_start(const bytes_matmul_job *job) {
+  return (int32_t *)(void *)(job->scratch + job->p->start);
 }
 
 /* Row m of the results: c, or what is to be made of it. */
@@ -152,7 +169,7 @@ static void bytes_matmul_give(const bytes_matmul_job *job, int64_t m, uint32_t r
   const ci_bytes_matmul *p = job->p;
   if (!job->plain) {
     bytes_matmul_finish((uint32_t *)(void *)c, (const uint32_t *)(void *)c,
-                        (const uint32_t *)(const void *)bytes_matmul_sums(job), p->n,
+                        (const uint32_t *)(const void *)bytes_matmul_start(job), p->n,
                         (uint32_t)bytes_matmul_zero(job, m), row, bytes_matmul_b_zero(job),
                         job->b_zero == NULL || job->b_zero->count == 1, job->b_flip);
   }
@@ -178,11 +195,11 @@ static void bytes_matmul_rows(const bytes_matmul_job *job, int64_t m, int64_t ro
 static void bytes_matmul_blocks(void *argument, int64_t begin, int64_t end, int thread) {
   const bytes_matmul_job *job = argument;
   const ci_bytes_matmul *p = job->p;
-  const int64_t mine = 1 + thread * p->group, rows = p->group * CI_BYTES_ROWS;
+  const int64_t mine = thread * p->group, rows = p->group * CI_BYTES_ROWS;
   const int64_t last = end * CI_BYTES_ROWS < p->m ? end * CI_BYTES_ROWS : p->m;
-  const int32_t *start = job->plain ? bytes_matmul_sums(job) : NULL;
+  const int32_t *start = job->plain ? bytes_matmul_start(job) : NULL;
   int8_t *w = (int8_t *)(job->scratch + p->rows) + mine * p->steps * MATMUL_BLOCK;
-  int32_t *c = bytes_matmul_sums(job) + mine * CI_BYTES_ROWS * p->c_row;
+  int32_t *c = (int32_t *)(void *)(job->scratch + p->sums) + mine * CI_BYTES_ROWS * p->c_row;
   for (int64_t m = begin * CI_BYTES_ROWS; m < last; m += rows) {
     const int64_t some = last - m < rows ? last - m : rows;
     int32_t add[CI_BYTES_ROWS * MATMUL_GROUP] = {0};
@@ -196,16 +213,12 @@ static void bytes_matmul_blocks(void *argument, int64_t begin, int64_t end, int 
   }
 }
 
-/* Sums of b's columns, times -za' if there is one. */
-static void bytes_matmul_columns_sums(const bytes_matmul_job *job) {
+static void bytes_matmul_begin(const bytes_matmul_job *job) {
   const ci_bytes_matmul *p = job->p;
-  int8_t *w = (int8_t *)(job->scratch + p->rows);
-  uint32_t *sums = (uint32_t *)(void *)bytes_matmul_sums(job);
-  memset(w, 0, (size_t)(p->steps * MATMUL_BLOCK));
-  for (int64_t i = 0; i < p->depth; i++) w[i / CI_BYTES_DEPTH * MATMUL_BLOCK + i % CI_BYTES_DEPTH] = 1;
-  bytes_matmul_product(job, w, CI_BYTES_ROWS, bytes_matmul_sums(job), p->c_row, NULL, NULL);
-  const uint32_t factor = 0 - (uint32_t)bytes_matmul_zero(job, 0);
-  for (int64_t i = 0; job->plain && i < p->c_row; i++) sums[i] *= factor;
+  const uint32_t *sums = (const uint32_t *)(const void *)(job->columns + p->c_row * p->steps * CI_BYTES_DEPTH);
+  const uint32_t factor = job->plain ? 0 - (uint32_t)bytes_matmul_zero(job, 0) : 1;
+  int32_t *start = bytes_matmul_start(job);
+  for (int64_t i = 0; i < p->c_row; i++) start[i] = (int32_t)(sums[i] * factor);
 }
 
 /* Zero points of weights are mostly 0, one for each column. */
@@ -234,7 +247,7 @@ void ci_bytes_matmul_run(ci_kernel *k, const ci_bytes_matmul *p, int a, int b, c
       bytes_matmul_columns((uint8_t *)scratch + p->columns, (const uint8_t *)k->in[b]->data + i * p->depth * p->n, p,
                            job.b_flip);
     }
-    bytes_matmul_columns_sums(&job);
+    bytes_matmul_begin(&job);
     ci_k_parallel(k, blocks, 1, bytes_matmul_blocks, &job);
   }
 }
