@@ -64,16 +64,36 @@ _DOUBLE = np.array([1, 1, 2, 2], np.float32)
 _SCALE = np.float32(0.02)
 _MIDDLE = (_SCALE, np.uint8(128))
 _BYTES = np.random.RandomState(2).randint(-128, 128, (300, 300)).astype(np.int8)
+_ROW_BYTES = np.random.RandomState(3).randint(-128, 128, (768, 3072)).astype(np.int8)
 LARGE = (
     Large("MatMul 256", ((256, 256), (256, 256))),
     Large("MatMul 64x1000x100 weights", ((64, 1000), (1000, 100)), 1),
+    Large("MatMul float64", ((200, 200), (200, 200)), dtype="float64"),
     Large("MatMul heads", ((12, 128, 32), (12, 32, 128))),
     Large("Gemm 1x1000x100 weights", ((1, 1000), (100, 1000), (100,)), 2, (("transB", 1),)),
     Large("Conv 3x3", (_IMAGE, (32, 32, 3, 3), (32,)), 2, (_PADS, _K3)),
     Large("Conv 3x3 strided", (_IMAGE, (64, 32, 3, 3)), 1, (_PADS, _K3, ("strides", (2, 2)))),
     Large("Conv 1x1", (_IMAGE, (64, 32, 1, 1), (64,)), 2),
     Large("Conv depthwise", (_IMAGE, (32, 1, 3, 3), (32,)), 2, (_PADS, _K3, ("group", 32))),
+    *(
+        Large(
+            f"Conv {name}",
+            ((1, channels, 28, 28), (outputs, channels // groups, side, side)),
+            1,
+            (("pads", (edge,) * 4), ("group", groups), ("strides", (step,) * 2)),
+        )
+        for name, channels, outputs, groups, side, edge, step in (
+            ("depthwise 5x5", 96, 96, 96, 5, 2, 1),
+            ("depthwise 5x5 strided", 96, 96, 96, 5, 2, 2),
+            ("depthwise 7x7", 96, 96, 96, 7, 3, 1),
+            ("32 groups", 128, 128, 32, 3, 1, 1),
+        )
+    ),
+    Large("ConvTranspose 2x2", ((1, 64, 28, 28), (64, 32, 2, 2)), 1, (("strides", (2, 2)),)),
     Large("MaxPool 3x3", (_IMAGE,), 0, (_PADS, _K3, ("strides", (2, 2)))),
+    Large("MaxPool 5x5", (_IMAGE,), 0, (("pads", (2,) * 4), ("kernel_shape", (5, 5)))),
+    Large("AveragePool 7x7", (_IMAGE,), 0, (("kernel_shape", (7, 7)), ("strides", (7, 7)))),
+    Large("GlobalMaxPool", (_IMAGE,)),
     Large("AveragePool 3x3", (_IMAGE,), 0, (_PADS, _K3)),
     Large("GlobalAveragePool 1280", ((1, 1280, 7, 7),)),
     Large("BatchNormalization images", (_IMAGE, *((32,),) * 4), 4),
@@ -88,20 +108,24 @@ LARGE = (
     *(Large(f"{op} 1M", (_MILLION, _MILLION)) for op in ("Add", "Mul", "Div")),
     *(
         Large(f"{op} 1M", (_MILLION,))
-        for op in ("Relu", "Tanh", "Sigmoid", "Exp", "Erf", "Sqrt", "Gelu")
+        for op in ("Relu", "Tanh", "Sigmoid", "Exp", "Erf", "Sqrt", "Gelu", "Sin", "Atan")
     ),
+    *(Large(f"Pow {power}", (_MILLION,), given=(np.float32(power),)) for power in (2, 3, 0.5)),
+    Large("Pow 1M", (_MILLION, _MILLION)),
     Large("ReduceMax int32 rows", (_MILLION,), 0, (("axes", (-1,)),), dtype="int32"),
     Large("ReduceMax uint8 rows", (_MILLION,), 0, (("axes", (-1,)),), dtype="uint8"),
     Large("ReduceSum int32 rows", (_MILLION,), given=(np.array([-1]),), dtype="int32"),
     Large("ArgMax rows", (_MILLION,), 0, (("axis", -1),)),
     Large("Hardmax rows", (_MILLION,), 0, (("axis", -1),)),
     Large("TopK 5", (_MILLION,), given=(np.array([5]),)),
+    Large("TopK 5 of columns", (_MILLION,), 0, (("axis", 0),), given=(np.array([5]),)),
     Large("CumSum rows", (_MILLION,), given=(np.array(1),)),
     Large("Clip 1M", (_MILLION,), given=(np.float32(0.5), np.float32(1.0))),
     Large("Cast float16", (_MILLION,), 0, (("to", 10),)),
     Large("Transpose bytes", (_MILLION,), 0, (("perm", (1, 0)),), dtype="uint8"),
     Large("Tile columns", ((1000, 100),), given=(np.array([1, 10]),)),
     Large("Expand columns", ((1000, 1),), given=(np.array([1000, 1000]),)),
+    Large("Concat columns", ((10000, 1),) * 3, 0, (("axis", 1),)),
     Large("Slice columns", (_MILLION,), given=(np.array([100]), np.array([900]), np.array([1]))),
     Large("GatherElements rows", (_MILLION,), 0, (("axis", 1),), 1000),
     Large(
@@ -120,6 +144,7 @@ LARGE = (
     Large("DequantizeLinear 1M", (_MILLION,), dtype="uint8", given=(_SCALE, np.uint8(128))),
     Large("MatMulInteger 256", ((256, 256),), dtype="uint8", given=(_BYTES[:256, :256],)),
     Large("DynamicQuantizeLinear 1M", (_MILLION,)),
+    Large("MatMulInteger row", ((1, 768),), dtype="uint8", given=(_ROW_BYTES,)),
     Large(
         "QLinearMatMul columns",
         ((256, 256),),

@@ -37,7 +37,7 @@ static int8_t bytes_weight(const ci_value *w, int64_t at) { /* unsigned ones mov
   return (int8_t)(((const uint8_t *)w->data)[at] ^ (w->dtype == CI_UINT8 ? 0x80 : 0));
 }
 
-CI_FAST static uint32_t bytes_sum(const uint8_t *w, int64_t n, uint8_t flip) {
+static uint32_t bytes_sum(const uint8_t *w, int64_t n, uint8_t flip) {
   uint32_t sum = 0;
   for (int64_t i = 0; i < n; i++) {
     const int32_t value = (int8_t)(w[i] ^ flip);
@@ -138,8 +138,7 @@ CI_FAST void ci_bytes_interleave(uint8_t *restrict y, const uint8_t *a, const ui
 }
 
 /* Every step-th number of four rows, n of them: some neighbours are laid side by side, of which the others are left. */
-CI_FAST static void bytes_apart(uint8_t *y, const uint8_t *const *plane, int64_t at, int64_t n, int64_t step,
-                                uint8_t flip) {
+static void bytes_apart(uint8_t *y, const uint8_t *const *plane, int64_t at, int64_t n, int64_t step, uint8_t flip) {
   enum { some = 256 };
   uint8_t all[some * CI_BYTES_DEPTH];
   const int64_t most = step < some ? some / step : 1;
