@@ -246,12 +246,13 @@ CI_REGION_FAST static void CI_N(requantize)(uint8_t *y, const int32_t *sums, int
 
 CI_REGION_FAST static void CI_N(requantize_wide)(uint8_t *y, const int32_t *sums, int64_t n, const double *factor,
                                                  bool one, double zero, double least, double most) {
-  double factors[CI_N(QUANTIZE_PIECE)];
-  uint32_t words[CI_N(QUANTIZE_PIECE)];
+  enum { piece = CI_N(QUANTIZE_PIECE) / 2 };
+  double factors[piece];
+  uint32_t words[piece];
   const double low = least - zero, high = most - zero;
-  for (int i = 0; one && i < CI_N(QUANTIZE_PIECE); i++) factors[i] = *factor;
-  for (int64_t at = 0; at < n; at += CI_N(QUANTIZE_PIECE)) {
-    const int64_t count = n - at < CI_N(QUANTIZE_PIECE) ? n - at : CI_N(QUANTIZE_PIECE);
+  for (int i = 0; one && i < piece; i++) factors[i] = *factor;
+  for (int64_t at = 0; at < n; at += piece) {
+    const int64_t count = n - at < piece ? n - at : piece;
     const double *by = one ? factors : factor + at;
     for (int64_t i = 0; i < count; i++) {
       const double v = (double)sums[at + i] * by[i], above = v > low ? v : low, inside = above < high ? above : high;
