@@ -148,16 +148,18 @@ typedef struct ci_packs { /* pack.c: memory for the packed constants */
 
 struct ci_model {
   atomic_int references;
+  enum { CI_ORIGIN_BORROWED, CI_ORIGIN_FILE, CI_ORIGIN_COPY } origin;
   ci_allocator allocator; /* while it loads, one that counts */
   ci_allocator given; /* the caller's */
   size_t held, most; /* bytes while it loads, and how many these may be */
-  bool exhausted; /* it wanted more */
   ci_limits limits; /* defaults filled in */
+  bool exhausted; /* it wanted more */
   bool lazy, borrow;
+  bool panels; /* some constant lies in panels */
+  int32_t custom_count;
   const struct ci_isa *isa;
   ci_bytes file; /* what the spans point into */
   ci_span section; /* the graph section of it */
-  enum { CI_ORIGIN_BORROWED, CI_ORIGIN_FILE, CI_ORIGIN_COPY } origin;
   ci_pool pool;
   ci_names names; /* of nodes (2n) and of `named` (2n + 1), while it loads */
   CI_LIST(ci_named) named;
@@ -171,14 +173,12 @@ struct ci_model {
   CI_LIST(float) floats;
   CI_LIST(ci_span) strings;
   CI_LIST(ci_constant) constants; /* Model.tensor first, then the inline ones */
-  bool panels; /* some constant lies in panels */
   ci_packs packs;
   CI_LIST(ci_variable_info) variables;
   CI_LIST(ci_generator_info) generators;
   CI_LIST(ci_signature_info) signatures;
   CI_LIST(ci_metadata_info) metadata;
-  struct ci_custom *customs; /* custom.h: the program's own operators */
-  int32_t custom_count;
+  struct ci_custom *customs; /* custom.h: the program's own operators, custom_count of them */
 };
 
 /* ---- texts.c: what is read from the file when somebody asks ---- */
