@@ -174,6 +174,11 @@ struct ci_isa_linear {
 #if CI_HAS_PRODUCTS
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
+  /* The same where a, b and c hold float64, or 32 bits that wrap, no panels: plain_rows rows or fewer and a vector of
+   * columns or fewer, `words` of four bytes, of one block of length terms; add: c holds the total before it. */
+  void (*plain_double)(const ci_tile *t, int rows, int words, int64_t length, bool add);
+  void (*plain_int)(const ci_tile *t, int rows, int words, int64_t length, bool add);
+  int plain_rows;
 #endif
 #if CI_HAS_CONVOLUTIONS
   void (*conv_rows)(const ci_conv_rows *t);

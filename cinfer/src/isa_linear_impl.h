@@ -14,6 +14,7 @@
 #include "isa_linear_quads_impl.h"
 #include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
+#include "isa_linear_plain_impl.h"
 #include "isa_linear_conv_impl.h"
 #include "isa_linear_threes_impl.h"
 
@@ -418,6 +419,9 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpos
 #if CI_HAS_PRODUCTS
                                                       .columns = CI_N(columns),
                                                       .dots = CI_N(dots),
+                                                      .plain_double = CI_N(plain_double),
+                                                      .plain_int = CI_N(plain_uint32_t),
+                                                      .plain_rows = CI_N(PLAIN_ROWS),
 #endif
 #if CI_HAS_CONVOLUTIONS
                                                       .conv_rows = CI_N(conv_rows),

@@ -5,7 +5,7 @@
 
 /* What an order is for; with the kernel's parameter, the constant and its shape it says every byte. */
 enum ci_pack_layout {
-  CI_PACK_COLUMNS, /* product.h: panels of columns */
+  CI_PACK_COLUMNS, /* product.h: panels of columns, or rows of all of them */
   CI_PACK_DOTS,    /* product.h: columns contiguous along k */
   CI_PACK_CONV,    /* the convolutions': their parameter tells which */
   CI_PACK_RECURRENT, /* recurrent.c: directions and gates are the parameter */

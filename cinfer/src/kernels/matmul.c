@@ -340,8 +340,8 @@ static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth
                               .c_row = (ptrdiff_t)n,
                               .n = n,
                               .k = depth};
-  if (p->b_packed != NULL && p->b_panels) p->whole.b = (ci_operand){NULL, k->isa->linear->panel, 1};
-  if (p->b_packed != NULL && !p->b_panels) p->whole.b = (ci_operand){NULL, 1, (ptrdiff_t)depth};
+  if (p->b_packed != NULL && rule->dots) p->whole.b = (ci_operand){NULL, 1, (ptrdiff_t)depth};
+  else if (p->b_packed != NULL) p->whole.b = (ci_operand){NULL, p->b_panels ? k->isa->linear->panel : (ptrdiff_t)n, 1};
   matmul_plan_rows(k, p);
 }
 

@@ -29,18 +29,18 @@ bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k) {
   return true;
 }
 
-/* ---- operands in the order that the float32 kernels read ---- */
+/* ---- operands in the order that the kernels read ---- */
 
 size_t ci_matmul_a_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col) {
   (void)a_row;
-  if (p->dtype != CI_FLOAT || !p->dots || a_col == 1) return 0;
-  return (size_t)m * (size_t)p->k * sizeof(float);
+  if (!p->dots || a_col == 1) return 0;
+  return (size_t)m * (size_t)p->k * ci_dtype_size(p->dtype);
 }
 
 size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t b_col) {
-  if (p->dtype != CI_FLOAT || p->n == 0 || p->k == 0) return 0;
+  if (p->n == 0 || p->k == 0) return 0;
   if (p->dots ? b_row == 1 : b_col == 1 || p->n == 1) return 0;
-  return (size_t)p->n * (size_t)p->k * sizeof(float);
+  return (size_t)p->n * (size_t)p->k * ci_dtype_size(p->dtype);
 }
 
 void ci_transpose_copy(size_t item, void *to, const void *from, int64_t rows, int64_t cols, ptrdiff_t row,
@@ -64,17 +64,17 @@ void ci_transpose_copy(size_t item, void *to, const void *from, int64_t rows, in
 
 ci_operand ci_matmul_pack_a(const ci_matmul *p, int64_t m, ci_operand a, void *copy) {
   if (ci_matmul_a_bytes(p, m, a.row, a.col) == 0) return a;
-  ci_transpose_copy(sizeof(float), copy, a.data, p->k, m, a.col, a.row);
+  ci_transpose_copy(ci_dtype_size(p->dtype), copy, a.data, p->k, m, a.col, a.row);
   return (ci_operand){copy, (ptrdiff_t)p->k, 1};
 }
 
 ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy) {
   if (ci_matmul_b_bytes(p, b.row, b.col) == 0) return b;
   if (p->dots) {
-    ci_transpose_copy(sizeof(float), copy, b.data, p->k, p->n, b.row, b.col);
+    ci_transpose_copy(ci_dtype_size(p->dtype), copy, b.data, p->k, p->n, b.row, b.col);
     return (ci_operand){copy, 1, (ptrdiff_t)p->k};
   }
-  ci_transpose_copy(sizeof(float), copy, b.data, p->n, p->k, b.col, b.row);
+  ci_transpose_copy(ci_dtype_size(p->dtype), copy, b.data, p->n, p->k, b.col, b.row);
   return (ci_operand){copy, (ptrdiff_t)p->n, 1};
 }
 
@@ -133,7 +133,7 @@ static void product_fill_turned(const product_constant *c, const float *from, fl
 static void product_fill(void *to, const ci_value *value, const void *argument) {
   const product_constant *c = argument;
   const ci_operand b = {value->data, c->b.row, c->b.col};
-  if (c->p->dots) ci_matmul_pack_b(c->p, b, to);
+  if (c->p->dots || c->p->dtype != CI_FLOAT) ci_matmul_pack_b(c->p, b, to);
   else if (b.row == 1 && b.col == c->p->k) product_fill_turned(c, b.data, to);
   else ci_matmul_pack_panels(c->p, c->k->isa, b, to);
 }
@@ -149,7 +149,8 @@ static const void *product_in_file(const ci_matmul *p, ci_kernel *k, int i, ci_o
 /* A constant may be read as matrices of several shapes, turned or not: K and that say which. */
 const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
   const product_constant c = {p, k, b};
-  const size_t bytes = p->dots ? ci_matmul_b_bytes(p, b.row, b.col) : ci_matmul_panel_bytes(p, k->isa);
+  const bool panels = p->dtype == CI_FLOAT && !p->dots;
+  const size_t bytes = panels ? ci_matmul_panel_bytes(p, k->isa) : ci_matmul_b_bytes(p, b.row, b.col);
   if (bytes == 0 || p->k > INT32_MAX) return NULL;
   const void *in_file = product_in_file(p, k, i, b);
   if (in_file != NULL) return in_file;
@@ -159,57 +160,20 @@ const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_opera
 
 /* ---- plain products: float64 with two roundings a step, integers wrapping ---- */
 
-enum { PRODUCT_COLUMNS = 16 };
-
-/* Columns [n, n + width) of row m: each block one chain from +0, blocks added in order. */
-#define PRODUCT_PLAIN(T, name)                                                                          \
-  static void product_columns_##name(const ci_matmul *p, const ci_matmul_part *t, int64_t m, int64_t n, \
-                                     int64_t width) {                                                   \
-    const T *a = (const T *)t->a.data + m * t->a.row, *b = (const T *)t->b.data + n * t->b.col;         \
-    T *c = (T *)t->c + m * t->c_row + n;                                                                \
-    if (!t->add && t->k == 0) memset(c, 0, (size_t)width * sizeof(T));                                  \
-    for (int64_t k = 0; k < t->k; k += p->block) {                                                      \
-      T sum[PRODUCT_COLUMNS] = {0};                                                                     \
-      const int64_t end = product_at_most(t->k, k + p->block);                                          \
-      for (int64_t i = k; i < end; i++) {                                                               \
-        const T x = a[i * t->a.col];                                                                    \
-        const T *w = b + i * t->b.row;                                                                  \
-        for (int64_t j = 0; j < width; j++) {                                                           \
-          const T y = x * w[j * t->b.col];                                                              \
-          sum[j] = sum[j] + y;                                                                          \
-        }                                                                                               \
-      }                                                                                                 \
-      const bool first = k == 0 && !t->add;                                                             \
-      for (int64_t j = 0; j < width; j++) c[j] = first ? sum[j] : c[j] + sum[j];                        \
-    }                                                                                                   \
-  }
-PRODUCT_PLAIN(double, double)
-PRODUCT_PLAIN(uint32_t, uint32)
-PRODUCT_PLAIN(uint64_t, uint64)
-
-/* Lanes k mod 16 or k mod 64, missing lanes of the last sixteen add +0, then the tree. */
-static double product_dot_double(const double *a, ptrdiff_t a_k, const double *b, ptrdiff_t b_k, int64_t k) {
+/* Lanes k mod 16 or k mod 64, then the tree. Those that the last sixteen lack would add +0 to what is never -0. */
+static double product_dot_double(const double *a, const double *b, int64_t k) {
+  const bool many = k >= CI_MANY_LANES_FROM;
   double lane[64] = {0};
-  int64_t i = 0;
-  if (k >= CI_MANY_LANES_FROM) {
-    for (; i + 64 <= k; i += 64) {
-      for (int64_t j = 0; j < 64; j++) {
-        const double y = a[(i + j) * a_k] * b[(i + j) * b_k];
-        lane[j] = lane[j] + y;
-      }
-    }
-  }
-  for (; i < k; i += 16) {
-    for (int64_t j = 0; j < 16; j++) {
-      const double y = i + j < k ? a[(i + j) * a_k] * b[(i + j) * b_k] : 0.0;
+  for (int64_t i = 0, count; i < k; i += count) {
+    count = many && k - i >= 64 ? 64 : product_at_most(k - i, 16);
+    for (int64_t j = 0; j < count; j++) {
+      const double y = a[i + j] * b[i + j];
       lane[j] = lane[j] + y;
     }
   }
-  if (k >= CI_MANY_LANES_FROM) {
-    for (int j = 0; j < 16; j++) {
-      const double low = lane[j] + lane[16 + j], high = lane[32 + j] + lane[48 + j];
-      lane[j] = low + high;
-    }
+  for (int j = 0; many && j < 16; j++) {
+    const double low = lane[j] + lane[16 + j], high = lane[32 + j] + lane[48 + j];
+    lane[j] = low + high;
   }
   for (int half = 8; half > 0; half /= 2) {
     for (int j = 0; j < half; j++) lane[j] = lane[j] + lane[j + half];
@@ -217,32 +181,49 @@ static double product_dot_double(const double *a, ptrdiff_t a_k, const double *b
   return lane[0];
 }
 
-static void product_plain(const ci_matmul *p, const ci_matmul_part *t) {
+/* Of 64 bits, which wrap: the order cannot be seen. */
+static void product_longs(const ci_matmul_part *t) {
   for (int64_t m = 0; m < t->m; m++) {
-    if (p->dots) {
-      const double *a = (const double *)t->a.data + m * t->a.row, *b = t->b.data;
-      double *c = (double *)t->c + m * t->c_row;
-      for (int64_t n = 0; n < t->n; n++) c[n] = product_dot_double(a, t->a.col, b + n * t->b.col, t->b.row, t->k);
-      continue;
+    const uint64_t *a = (const uint64_t *)t->a.data + m * t->a.row, *b = t->b.data;
+    uint64_t *c = (uint64_t *)t->c + m * t->c_row;
+    if (!t->add) memset(c, 0, (size_t)t->n * sizeof *c);
+    for (int64_t k = 0; k < t->k; k++) {
+      const uint64_t x = a[k * t->a.col], *w = b + k * t->b.row;
+      for (int64_t n = 0; n < t->n; n++) c[n] += x * w[n];
     }
-    for (int64_t n = 0; n < t->n; n += PRODUCT_COLUMNS) {
-      const int64_t width = product_at_most(PRODUCT_COLUMNS, t->n - n);
-      switch (p->dtype) {
-        case CI_DOUBLE: product_columns_double(p, t, m, n, width); break;
-        case CI_INT32:
-        case CI_UINT32: product_columns_uint32(p, t, m, n, width); break;
-        default: product_columns_uint64(p, t, m, n, width); break;
+  }
+}
+
+/* All of a tile of elements of item bytes, block by block; c[0] is its first element. */
+static void product_plain(const ci_tile *all, const struct ci_isa_linear *isa, size_t item) {
+  const int words = (int)item / 4, lanes = isa->lanes > words ? isa->lanes / words : 1, most = isa->plain_rows;
+  const int64_t blocks = all->k > 0 || all->add ? (all->k + all->block - 1) / all->block : 1;
+  ci_tile t = *all;
+  for (int64_t n = 0; n < all->n; n += lanes) {
+    const int width = (int)product_at_most(all->n - n, lanes) * words;
+    for (int64_t block = 0; block < blocks; block++) {
+      const int64_t k = block * all->block, length = product_at_most(all->k - k, all->block);
+      t.b = all->b + (k * all->b_k + n) * words;
+      for (int64_t m = 0; m < all->m; m += most) {
+        t.a = all->a + (m * all->a_row + k * all->a_k) * words;
+        t.c = all->c + (m * all->c_row + n) * words;
+        (item == sizeof(double) ? isa->plain_double : isa->plain_int)(&t, (int)product_at_most(all->m - m, most), width,
+                                                                      length, block > 0 || all->add);
       }
     }
   }
 }
 
+static void product_dots(const ci_matmul_part *t) {
+  for (int64_t m = 0; m < t->m; m++) {
+    const double *a = (const double *)t->a.data + m * t->a.row, *b = t->b.data;
+    double *c = (double *)t->c + m * t->c_row;
+    for (int64_t n = 0; n < t->n; n++) c[n] = product_dot_double(a, b + n * t->b.col, t->k);
+  }
+}
+
 void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_matmul_part *part) {
   if (part->m == 0 || part->n == 0) return;
-  if (p->dtype != CI_FLOAT) {
-    product_plain(p, part);
-    return;
-  }
   const ci_tile tile = {.a = part->a.data,
                         .a_row = part->a.row,
                         .a_k = part->a.col,
@@ -258,7 +239,13 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
                         .room = part->a.col == 1 ? part->room : NULL,
                         .block = p->block,
                         .add = part->add};
-  if (p->dots) {
+  if (p->dtype == CI_DOUBLE && p->dots) {
+    product_dots(part);
+  } else if (p->dtype != CI_FLOAT && ci_dtype_size(p->dtype) == sizeof(uint64_t) && p->dtype != CI_DOUBLE) {
+    product_longs(part);
+  } else if (p->dtype != CI_FLOAT) {
+    product_plain(&tile, isa->linear, ci_dtype_size(p->dtype));
+  } else if (p->dots) {
     isa->linear->dots(&tile);
   } else {
     isa->linear->columns(&tile);

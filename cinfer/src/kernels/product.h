@@ -18,7 +18,7 @@ typedef struct ci_matmul { /* the order of summation, a function of K and N of t
 /* dtype: float32, float64, int32, int64, uint32, uint64. False: there is no product of this type. */
 CI_LOCAL bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k);
 
-/* The kernels of float32 want b's columns contiguous in the column form; a's rows and b's columns contiguous along k
+/* The kernels want b's columns contiguous in the column form; a's rows and b's columns contiguous along k
  * in the dot form. Bytes for a copy in that order, 0 when the operand can be read in place. */
 CI_LOCAL size_t ci_matmul_a_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
 CI_LOCAL size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t b_col);

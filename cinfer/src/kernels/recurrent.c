@@ -478,7 +478,8 @@ static ci_operand rec_operand(const rec_job *j, const rec_matrix *m, int input) 
   const ci_operand from = rec_given_matrix(m, k->in[input]->data, j->d, j->p->columns);
   if (m->packed != NULL) {
     const void *data = (const char *)m->packed + (size_t)j->d * m->bytes;
-    return m->panels ? (ci_operand){data, k->isa->linear->panel, 1} : (ci_operand){data, 1, (ptrdiff_t)m->rule.k};
+    if (m->rule.dots) return (ci_operand){data, 1, (ptrdiff_t)m->rule.k};
+    return (ci_operand){data, m->panels ? k->isa->linear->panel : (ptrdiff_t)m->rule.n, 1};
   }
   return m->bytes == 0 ? from : rec_ordered(m, k->isa, from, (char *)k->scratch + m->copy);
 }
