@@ -15,6 +15,7 @@ enum {
 };
 enum { CI_STREAM = 1024, CI_STREAM_FROM = 1 << 17 }; /* columns, elements of b from which a product streams */
 enum { CI_WINDOWS_SLACK = 64 };
+enum { CI_PLAIN_INTS = 4 };
 enum { CI_MANY_LANES_FROM = 256 }; /* dot form: 64 lanes instead of 16 from this K on */
 
 typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides in elements */
@@ -174,8 +175,9 @@ struct ci_isa_linear {
 #if CI_HAS_PRODUCTS
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
-  /* The same where a, b and c hold float64, or 32 bits that wrap, no panels: plain_rows rows or fewer and a vector of
-   * columns or fewer, `words` of four bytes, of one block of length terms; add: c holds the total before it. */
+  /* The same where a, b and c hold float64, or 32 bits that wrap, no panels: plain_rows rows or fewer (of integers also
+   * no more than CI_PLAIN_INTS) and a vector of columns or fewer, `words` of four bytes, of one block of length terms;
+   * add: c holds the total before it. */
   void (*plain_double)(const ci_tile *t, int rows, int words, int64_t length, bool add);
   void (*plain_int)(const ci_tile *t, int rows, int words, int64_t length, bool add);
   int plain_rows;

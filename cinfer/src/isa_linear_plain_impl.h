@@ -68,7 +68,7 @@
   }
 #if CI_VL > 1
 CI_PLAIN_BLOCK(double, R6)
-CI_PLAIN_BLOCK(uint32_t, R6)
+CI_PLAIN_BLOCK(uint32_t, R4)
 enum { CI_N(PLAIN_ROWS) = 6 };
 #elif CI_ISA_X86 /* small */
 CI_PLAIN_BLOCK(double, R1)

@@ -196,7 +196,8 @@ static void product_longs(const ci_matmul_part *t) {
 
 /* All of a tile of elements of item bytes, block by block; c[0] is its first element. */
 static void product_plain(const ci_tile *all, const struct ci_isa_linear *isa, size_t item) {
-  const int words = (int)item / 4, lanes = isa->lanes > words ? isa->lanes / words : 1, most = isa->plain_rows;
+  const int words = (int)item / 4, lanes = isa->lanes > words ? isa->lanes / words : 1;
+  const int most = words == 1 && isa->plain_rows > CI_PLAIN_INTS ? CI_PLAIN_INTS : isa->plain_rows;
   const int64_t blocks = all->k > 0 || all->add ? (all->k + all->block - 1) / all->block : 1;
   ci_tile t = *all;
   for (int64_t n = 0; n < all->n; n += lanes) {
