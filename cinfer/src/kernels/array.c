@@ -357,7 +357,7 @@ ci_status ci_run_concat(ci_kernel *k) {
   for (int i = 0; i < k->n_in; i++) {
     const size_t part = lines->inner * (size_t)k->in[i]->dims[lines->axis];
     const char *from = k->in[i]->data;
-    for (size_t row = 0; row < lines->outer && part > 0; row++) memcpy(to + row * line, from + row * part, part);
+    if (part > 0) k->isa->move->runs(to, (ptrdiff_t)line, from, (ptrdiff_t)part, (int64_t)lines->outer, part);
     to += part;
   }
   return CI_OK;
@@ -425,7 +425,7 @@ ci_status ci_run_split(ci_kernel *k) {
   for (int i = 0; i < k->n_out; i++) {
     const size_t part = lines->inner * (size_t)k->out[i]->dims[lines->axis];
     char *to = k->out[i]->data;
-    for (size_t row = 0; row < lines->outer && part > 0; row++) memcpy(to + row * part, from + row * line, part);
+    if (part > 0) k->isa->move->runs(to, (ptrdiff_t)part, from, (ptrdiff_t)line, (int64_t)lines->outer, part);
     from += part;
   }
   return CI_OK;

@@ -1,6 +1,9 @@
 /* array_part.c - Slice (starts, ends, axes, steps) and Pad (constant, reflect, edge, wrap; negative pads crop). */
 #include "copy.h"
 
+#include "../isa.h"
+#include "../isa_move.h"
+
 struct array_part_move { /* the part of the input that is copied, and where it goes; elements */
   ci_copy copy;
   ptrdiff_t from, to;
@@ -87,6 +90,7 @@ ci_status ci_run_slice(ci_kernel *k) {
 
 enum array_part_mode { ARRAY_CONSTANT, ARRAY_REFLECT, ARRAY_EDGE, ARRAY_WRAP };
 #define ARRAY_PART_MOST ((int64_t)1 << 40)
+enum { ARRAY_PART_GRAIN = 1 << 14 }; /* elements that are worth a thread */
 
 struct array_part_pad {
   struct array_part_move inner; /* constant: what is kept of the input */
@@ -233,27 +237,30 @@ ci_status ci_prepare_pad(ci_kernel *k) {
   return CI_OK;
 }
 
-static void array_part_mapped(const ci_kernel *k, const struct array_part_pad *p) {
+/* Rows of the last axis. */
+static void array_part_mapped(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_kernel *k = argument;
+  const struct array_part_pad *p = k->private_memory;
   const ci_value *y = k->out[0];
   const size_t item = ci_dtype_size(y->dtype);
   const int inner = y->rank - 1;
-  int64_t at[CI_MAX_RANK] = {0};
-  char *to = y->data;
-  for (;;) {
+  const int64_t width = y->dims[inner];
+  int64_t at[CI_MAX_RANK], rest = begin;
+  char *to = (char *)y->data + (size_t)(begin * width) * item;
+  (void)thread;
+  for (int axis = inner - 1; axis >= 0; rest /= y->dims[axis--]) at[axis] = rest % y->dims[axis];
+  for (int64_t row = begin; row < end; row++) {
     const char *from = k->in[0]->data;
     for (int i = 0; i < inner; i++) from += p->source[i][at[i]];
-    for (int64_t i = 0; i < y->dims[inner];) {
+    for (int64_t i = 0; i < width;) {
       const int64_t n = i == p->first ? p->run : 1;
-      ci_copy_bytes(to, from + p->source[inner][i], (size_t)n * item);
+      const char *place = from + p->source[inner][i];
+      if (n == 1) ci_copy_bytes(to, place, item);
+      else k->isa->move->runs(to, 0, place, 0, 1, (size_t)n * item);
       to += (size_t)n * item;
       i += n;
     }
-    int axis = inner - 1;
-    for (; axis >= 0; axis--) {
-      if (++at[axis] < y->dims[axis]) break;
-      at[axis] = 0;
-    }
-    if (axis < 0) return;
+    for (int axis = inner - 1; axis >= 0 && ++at[axis] == y->dims[axis]; axis--) at[axis] = 0;
   }
 }
 
@@ -264,7 +271,8 @@ ci_status ci_run_pad(ci_kernel *k) {
   if (k->in[0]->rank == 0) {
     memcpy(k->out[0]->data, k->in[0]->data, k->out[0]->bytes);
   } else if (p->mode != ARRAY_CONSTANT) {
-    array_part_mapped(k, p);
+    const int64_t width = k->out[0]->dims[k->out[0]->rank - 1];
+    ci_k_parallel_rows(k, k->out[0]->count / width, ARRAY_PART_GRAIN / width + 1, array_part_mapped, k);
   } else {
     const bool given = k->n_in > 2 && k->in[2] != NULL;
     ci_copy_run(&p->fill, k->out[0]->data, given ? k->in[2]->data : nothing);
