@@ -45,7 +45,7 @@ ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes)
   struct ci_session *session = plan->session;
   if (keep == 0) ci_heap_release(plan, place);
   if (!run_fits(session, bytes)) return run_too_large(k, "a value", bytes);
-  void *block = ci_alloc(&session->allocator, bytes);
+  void *block = ci_alloc_uncleared(&session->allocator, bytes);
   if (block == NULL) return ci_k_no_memory(k);
   if (keep > 0) memcpy(block, place->block, keep);
   ci_heap_release(plan, place);

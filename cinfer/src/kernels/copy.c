@@ -38,7 +38,12 @@ void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides) {
   }
 }
 
-enum { COPY_SQUARES = 64 };
+enum { COPY_SQUARES = 64, COPY_LONG_FILL = 1 << 15 /* bytes, for which memset has ways of its own */ };
+
+static void copy_fill(const struct ci_isa *isa, char *to, const char *sixteen, size_t bytes) {
+  if (bytes >= COPY_LONG_FILL && memcmp(sixteen, sixteen + 1, 15) == 0) memset(to, sixteen[0], bytes);
+  else isa->move->fill(to, sixteen, bytes);
+}
 
 #define COPY_LINE(T)                                                  \
   for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) { \
@@ -52,7 +57,7 @@ enum { COPY_SQUARES = 64 };
     size_t left = (size_t)n * sizeof(T);                                                   \
     for (size_t i = 0; i < sizeof line; i += sizeof(T)) memcpy(line + i, from, sizeof(T)); \
     if (left >= CI_MOVE_FILL) {                                                            \
-      isa->move->fill(to, line, left);                                                     \
+      copy_fill(isa, to, line, left);                                                      \
       return;                                                                              \
     }                                                                                      \
     for (; left >= 16; left -= 16, to += 16) memcpy(to, line, 16);                         \
@@ -289,6 +294,7 @@ void ci_copy_result(ci_kernel *k, const ci_copy *copy, const void *from) {
   }
   copy_job job = {copy, y->data, from};
   const int64_t grain = COPY_GRAIN / (int64_t)(y->bytes / (size_t)copy->dims[0]) + 1;
-  if (copy_turns(copy, &a, &b)) ci_k_parallel(k, copy->dims[0], grain < 16 ? 16 : grain, copy_part, &job);
+  if (copy_turns(copy, &a, &b) && (a == 0 || b == 0))
+    ci_k_parallel(k, copy->dims[0], grain < 16 ? 16 : grain, copy_part, &job);
   else ci_k_parallel_rows(k, copy->dims[0], grain, copy_part, &job);
 }

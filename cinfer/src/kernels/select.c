@@ -96,6 +96,7 @@ ci_status ci_run_eye_like(ci_kernel *k) {
     if (c < 0 || c >= columns) continue;
     ci_caster_run(&eye->caster, (char *)y->data + (size_t)(r * columns + c) * item, &one, 1);
   }
+  k_wrote_one_nan(k);
   return CI_OK;
 }
 
