@@ -315,7 +315,10 @@ ci_status ci_run_fold(ci_kernel *k) {
     ci_broadcast_run(k, &p->step[i].walk, ew_binary_run, &p->step[i], k->out[0]->data, x);
   }
   const int64_t inputs = k->n_in;
-  if (p->divide != NULL) p->divide(k->out[0]->data, &inputs, k->out[0]->count);
+  void *y = k->out[0]->data;
+  if (p->divide != NULL && k->out[0]->dtype == CI_FLOAT)
+    k->isa->math->binary[CI_MATH_div](y, y, &(const float){(float)inputs}, k->out[0]->count, CI_SCALAR_B);
+  else if (p->divide != NULL) p->divide(y, &inputs, k->out[0]->count);
   return CI_OK;
 }
 

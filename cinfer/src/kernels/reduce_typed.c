@@ -12,22 +12,27 @@
 #define RT_MAX_F(a, b, W) ((b) > (a) || (b) != (b) ? (a) != (a) ? (a) : (b) : (a))
 #define RT_MIN_F(a, b, W) ((b) < (a) || (b) != (b) ? (a) != (a) ? (a) : (b) : (a))
 
+CI_FAST static void rt_sixteen(double *restrict to, const double *restrict x) {
+  for (int l = 0; l < 16; l++) to[l] = to[l] + x[l];
+}
+#define RT_SIXTEEN                       \
+  if (rest == 16) rt_sixteen(to, x + i); \
+  else
+
 /* float64. `zero` is added at the end: +0 makes a zero positive, -0 changes nothing.
  *
  * Lanes i mod 16 or i mod 64; of the rest of 64, whole and partial 16s go to the first 16. Then the tree. */
-#define RT_ROW(name, OP, neutral, zero)                                                                      \
+#define RT_ROW(name, OP, neutral, zero, whole)                                                               \
   static void rt_row_##name(void *out, const void *in, int64_t n) {                                          \
     const double *x = in;                                                                                    \
     double lane[64];                                                                                         \
-    int64_t i = 0;                                                                                           \
     const int lanes = n >= CI_REDUCE_MANY_LANES ? 64 : 16;                                                   \
+    const int64_t many = n & -(int64_t)lanes;                                                                \
     for (int l = 0; l < 64; l++) lane[l] = neutral;                                                          \
-    for (; i + lanes <= n; i += lanes) {                                                                     \
-      for (int l = 0; l < lanes; l++) lane[l] = OP(lane[l], x[i + l], double);                               \
-    }                                                                                                        \
-    for (; i < n; i += 16) {                                                                                 \
+    for (int64_t i = 0; i < n; i += 16) {                                                                    \
+      double *const to = lane + (i < many ? i & (lanes - 1) : 0);                                            \
       const int rest = n - i < 16 ? (int)(n - i) : 16;                                                       \
-      for (int l = 0; l < rest; l++) lane[l] = OP(lane[l], x[i + l], double);                                \
+      whole for (int l = 0; l < rest; l++) to[l] = OP(to[l], x[i + l], double);                              \
     }                                                                                                        \
     if (lanes == 64) {                                                                                       \
       for (int l = 0; l < 16; l++) {                                                                         \
@@ -86,9 +91,9 @@
     for (int64_t i = 0; i < n; i++) y[i] = value;                        \
   }
 
-#define RT_ORDERED(name, OP, neutral, zero) \
-  RT_ROW(name, OP, neutral, zero)           \
-  RT_COLUMNS(name, OP, neutral, zero)       \
+#define RT_ORDERED(name, OP, neutral, zero, whole) \
+  RT_ROW(name, OP, neutral, zero, whole)           \
+  RT_COLUMNS(name, OP, neutral, zero)              \
   RT_FILL(name, double, neutral)
 #define RT_ANY(name, T, W, OP, neutral)   \
   RT_ANY_ROW(name, T, W, OP, neutral)     \
@@ -111,10 +116,10 @@
   }
 CI_COMPUTED_INTEGERS(RT_INTEGER)
 
-RT_ORDERED(sum_f64, RT_SUM, 0.0, -0.0)
-RT_ORDERED(prod_f64, RT_PROD, 1.0, -0.0)
-RT_ORDERED(max_f64, RT_MAX_F, -INFINITY, 0.0)
-RT_ORDERED(min_f64, RT_MIN_F, INFINITY, 0.0)
+RT_ORDERED(sum_f64, RT_SUM, 0.0, -0.0, RT_SIXTEEN)
+RT_ORDERED(prod_f64, RT_PROD, 1.0, -0.0, )
+RT_ORDERED(max_f64, RT_MAX_F, -INFINITY, 0.0, )
+RT_ORDERED(min_f64, RT_MIN_F, INFINITY, 0.0, )
 RT_FILL(sum_f32, float, 0.0f)
 RT_FILL(prod_f32, float, 1.0f)
 RT_FILL(max_f32, float, -INFINITY)

@@ -13,15 +13,17 @@ enum { WHERE_GRAIN = 1 << 14, WHERE_PIECE = 2048 /* bytes */ };
 typedef struct where_plan {
   ci_broadcast walk;
   size_t item;
+  const struct ci_isa_move *move;
   void (*choose)(void *y, const uint8_t *c, const void *a, const void *b, int64_t n); /* NULL: 16 bytes */
 } where_plan;
 
 /* One element again and again: what is there already is copied behind it. */
-static void where_fill(char *y, const void *x, size_t item, int64_t n) {
-  size_t done = item;
-  const size_t bytes = item * (size_t)n;
-  memcpy(y, x, item);
-  for (; done < bytes; done *= 2) memcpy(y + done, y, bytes - done < done ? bytes - done : done);
+static void where_fill(const where_plan *p, char *y, const void *x, int64_t n) {
+  size_t done = p->item;
+  const size_t bytes = done * (size_t)n, most = bytes < CI_MOVE_FILL ? bytes : 16;
+  memcpy(y, x, done);
+  for (; done < most; done *= 2) memcpy(y + done, y, bytes - done < done ? bytes - done : done);
+  if (bytes >= CI_MOVE_FILL) p->move->fill(y, y, bytes);
 }
 
 static void where_sixteen(char *y, const uint8_t *c, const char *a, const char *b, int64_t n) {
@@ -33,8 +35,8 @@ static void where_pieces(const where_plan *p, char *y, const uint8_t *c, const c
                          bool one_a, bool one_b) {
   char filled[2][WHERE_PIECE];
   const int64_t most = one_a || one_b ? WHERE_PIECE / (int64_t)p->item : n, all = n < most ? n : most;
-  if (one_a) where_fill(filled[0], a, p->item, all);
-  if (one_b) where_fill(filled[1], b, p->item, all);
+  if (one_a) where_fill(p, filled[0], a, all);
+  if (one_b) where_fill(p, filled[1], b, all);
   for (int64_t i = 0; i < n; i += most) {
     const size_t at = (size_t)i * p->item;
     const int64_t count = n - i < most ? n - i : most;
@@ -49,7 +51,7 @@ static void where_run(const void *context, void *y, const void *const *in, int64
   const uint8_t *c = in[0]; /* bytes, of which compilers make vectors */
   const bool one_a = ci_broadcast_still(&p->walk, 1), one_b = ci_broadcast_still(&p->walk, 2);
   if (ci_broadcast_still(&p->walk, 0)) { /* one of the two, whole; it may be where the result is */
-    if (*c ? one_a : one_b) where_fill(y, in[*c ? 1 : 2], p->item, n);
+    if (*c ? one_a : one_b) where_fill(p, y, in[*c ? 1 : 2], n);
     else memmove(y, in[*c ? 1 : 2], (size_t)n * p->item);
   } else {
     where_pieces(p, y, c, in[1], in[2], n, one_a, one_b);
@@ -72,7 +74,7 @@ ci_status ci_prepare_where(ci_kernel *k) {
   where_plan *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
   p->item = ci_dtype_size(in[1]->dtype);
-  const struct ci_isa_move *move = k->isa->move;
+  const struct ci_isa_move *move = p->move = k->isa->move;
   if (p->item < 16) p->choose = move->choose[p->item == 1 ? 0 : p->item == 2 ? 1 : p->item == 4 ? 2 : 3];
   ci_broadcast_plan(&p->walk, k->out[0], in, 3);
   for (int i = 1; i < 3; i++) {
