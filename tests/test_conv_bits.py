@@ -114,6 +114,26 @@ IMAGES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
         (2, 1, 5, 5),
         {"group": 2, "strides": [1, 3], "pads": [2, 2, 2, 2]},
     ),
+    "depthwise 7 x 7, rows and columns left over": (
+        (1, 2, 11, 45),
+        (2, 1, 7, 7),
+        {"group": 2, "pads": [3, 3, 3, 3]},
+    ),
+    "depthwise 5 x 5, strides": (
+        (1, 2, 15, 77),
+        (2, 1, 5, 5),
+        {"group": 2, "strides": [2, 2], "pads": [2, 1, 2, 2]},
+    ),
+    "depthwise 5 x 5, narrow": (
+        (1, 2, 9, 9),
+        (2, 1, 5, 5),
+        {"group": 2, "strides": [2, 2], "pads": [2, 2, 2, 2]},
+    ),
+    "depthwise, few long rows": (
+        (1, 2, 5, 150),
+        (2, 1, 3, 5),
+        {"group": 2, "dilations": [1, 2], "pads": [0, 2, 0, 1]},
+    ),
 }
 
 

@@ -160,8 +160,60 @@ static void CI_N(depthwise_3x3)(const ci_depthwise *t) {
   }
 }
 
+/* Chains that do not wait for each other, to hide the time of an addition. */
+#define CI_W_CHAINS(X) X(0) X(1) X(2) X(3)
+#define CI_W_CLEAR(i) sum[i] = v_set(0.0f);
+#define CI_W_TERM(i) sum[i] = v_fma(CI_N(load_apart)(tap + (i) * apart, right, CI_VL), weight, sum[i]);
+#define CI_W_KEEP(i) sums[i] = sum[i];
+enum { CI_N(chains) = 4 };
+
+/* All taps of chains that lie `apart` numbers apart. */
+CI_INLINE void CI_N(depthwise_taps)(const ci_windows *t, const float *x, ptrdiff_t apart, vf *sums,
+                                    const ptrdiff_t right) {
+  const float *w = t->w;
+  vf sum[CI_N(chains)];
+  CI_W_CHAINS(CI_W_CLEAR)
+  for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, x += t->tap_down) {
+    const float *tap = x;
+    for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, tap += t->tap_right) {
+      const vf weight = v_set(*w++);
+      CI_W_CHAINS(CI_W_TERM)
+    }
+  }
+  CI_W_CHAINS(CI_W_KEEP)
+}
+
+/* Chains are rows, or vectors of a row where there are few rows; the last ones begin early, to be whole. */
+CI_INLINE void CI_N(depthwise_windows)(const ci_windows *t) {
+  const bool down = t->rows >= CI_N(chains);
+  const int64_t high = down ? CI_N(chains) : 1, wide = down ? CI_VL : CI_N(chains) * CI_VL;
+  const ptrdiff_t apart = down ? t->x_down : CI_VL * t->x_right, y_apart = down ? (ptrdiff_t)t->columns : CI_VL;
+  const vf added = v_set(t->bias == NULL ? -0.0f : *t->bias); /* + -0 changes no bit */
+  const vf low = v_set(t->after.low), top = v_set(t->after.high);
+  for (int64_t r = 0; r < t->rows; r += high) {
+    const int64_t row = t->rows - r < high ? t->rows - high : r;
+    for (int64_t c = 0; c < t->columns; c += wide) {
+      const int64_t column = t->columns - c < wide && t->columns > wide ? t->columns - wide : c;
+      const int n = t->columns - column < CI_VL ? (int)(t->columns - column) : CI_VL;
+      const float *x = t->x + row * t->x_down + column * t->x_right;
+      float *y = t->y + row * t->columns + column;
+      vf sum[CI_N(chains)];
+      if (CI_LARGE && t->x_right == 2) CI_N(depthwise_taps)(t, x, apart, sum, 2);
+      else CI_N(depthwise_taps)(t, x, apart, sum, 1);
+      for (int i = 0; i < CI_N(chains); i++, y += y_apart) {
+        const vf v = v_add(sum[i], added);
+        v_store_part(y, n, t->after.clamps ? CI_N(clamped)(v, low, top) : v);
+      }
+    }
+  }
+}
+
 static void CI_N(depthwise_plane)(const ci_windows *t) {
   const ptrdiff_t right = t->x_right;
+  if (CI_VL > 1 && right <= (CI_LARGE ? 2 : 1) && (t->rows >= CI_N(chains) || t->columns >= CI_N(chains) * CI_VL)) {
+    CI_N(depthwise_windows)(t);
+    return;
+  }
 #define CI_TERM sum = v_fma(x, v_set(t->w[tap]), sum);
 #define CI_END                                                                              \
   if (t->bias != NULL) sum = v_add(sum, v_set(*t->bias));                                   \
