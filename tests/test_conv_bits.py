@@ -159,16 +159,25 @@ def test_sums_have_the_order_of_the_page(name: str) -> None:
         ((1, 2, 13, 37), {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}),
         ((1, 2, 9, 18), {"kernel_shape": [3, 2], "pads": [1, 1, 0, 0], "dilations": [1, 2]}),
         ((2, 2, 50), {"kernel_shape": [4], "strides": [3], "pads": [2, 1]}),
+        ((2, 2, 20, 21), {"kernel_shape": [5, 5], "pads": [2, 2, 2, 2]}),
+        ((1, 2, 90, 35), {"kernel_shape": [3, 3], "pads": [1, 0, 1, 2]}),
+        ((1, 2, 70, 5), {"kernel_shape": [4, 1], "strides": [3, 1]}),
+        ((1, 1, 75, 19), {"kernel_shape": [64, 2], "dilations": [1, 3]}),
+        ((1, 1, 75, 19), {"kernel_shape": [65, 2]}),
+        ((1, 2, 30, 19), {"kernel_shape": [3, 3], "strides": [2, 1], "dilations": [2, 2]}),
     ],
 )
-def test_the_largest_is_the_first_one_and_nan_wins(dims: tuple[int, ...], attrs: Any) -> None:
-    x = np.random.RandomState(0).randint(-2, 3, dims).astype(np.float32)
+@pytest.mark.parametrize("most, nans", [(2, 0.05), (0, 0.05), (2, 0.0), (0, 0.0)])
+def test_the_largest_is_the_first_one_and_nan_wins(
+    dims: tuple[int, ...], attrs: Any, most: int, nans: float
+) -> None:
+    x = np.random.RandomState(0).randint(-2, most + 1, dims).astype(np.float32)
     x[np.random.RandomState(1).rand(*dims) < 0.2] = -0.0
-    x[np.random.RandomState(2).rand(*dims) < 0.05] = np.nan
+    x[np.random.RandomState(2).rand(*dims) < nans] = np.nan
     x[np.random.RandomState(3).rand(*dims) < 0.2] = -np.inf
     wide = run("MaxPool", [x.astype(np.float64)], attrs, *WAYS[0])  # computed window by window
-    for isa in ("portable", "best"):
-        y = run("MaxPool", [x], attrs, isa, 2)
+    for way in (*WAYS, *more_ways()):
+        y = run("MaxPool", [x], attrs, *way)
         assert y.tobytes() == wide.astype(np.float32).tobytes()
 
 

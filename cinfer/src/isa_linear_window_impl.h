@@ -288,6 +288,33 @@ static bool CI_N(window_nan)(const ci_windows *t) {
   return v_max_tree(found) > 0.0f;
 }
 
+/* Windows without NaN that share rows: the largest of each row of taps once, side by side, then downwards. Equal
+ * numbers keep their order, so the first largest is that of row-major order. */
+enum { CI_N(lines) = 64 };
+static void CI_N(largest_crossed)(const ci_windows *t) {
+  float line[CI_N(lines) * CI_VL];
+  const int64_t step = t->x_down / t->tap_down, together = (CI_N(lines) - t->kh) / step + 1;
+  for (int64_t row = 0, rows; row < t->rows; row += rows) {
+    rows = t->rows - row < together ? t->rows - row : together;
+    for (int64_t i = 0; i < t->columns; i += CI_VL) {
+      const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;
+      const float *x = t->x + row * t->x_down + i;
+      float *y = t->y + row * t->columns + i;
+      for (int64_t l = 0; l < (rows - 1) * step + t->kh; l++, x += t->tap_down) {
+        vf most = CI_N(load_apart)(x, 1, n);
+        for (int64_t tap = 1; tap < t->kw; tap++) most = v_max(CI_N(load_apart)(x + tap * t->tap_right, 1, n), most);
+        v_store(line + l * CI_VL, most);
+      }
+      for (int64_t r = 0; r < rows; r++, y += t->columns) {
+        const float *from = line + r * step * CI_VL;
+        vf most = v_load(from);
+        for (int64_t tap = 1; tap < t->kh; tap++) most = v_max(v_load(from + tap * CI_VL), most);
+        v_store_part(y, n, most);
+      }
+    }
+  }
+}
+
 /* 3 x 3 windows, two apart, without NaN: the largest of a row of x serves the windows above and below it. */
 CI_INLINE vf CI_N(largest_three)(const float *x, int n) {
   vf a, b, c;
@@ -319,9 +346,15 @@ static void CI_N(largest_plane)(const ci_windows *t) {
     CI_N(largest_quarters)(t);
     return;
   }
-  if (CI_LARGE && t->kh == 3 && t->kw == 3 && t->x_right == 2 && t->tap_right == 1 && t->x_down == 2 * t->tap_down &&
-      !CI_N(window_nan)(t)) {
-    CI_N(largest_nines)(t);
+  const bool nines = t->kh == 3 && t->kw == 3 && t->x_right == 2 && t->tap_right == 1 && t->x_down == 2 * t->tap_down;
+  const bool crossed =
+      t->kh <= CI_N(lines) && t->x_right == 1 && t->x_down < t->kh * t->tap_down && t->x_down % t->tap_down == 0;
+  if (CI_LARGE && (nines || crossed) && !CI_N(window_nan)(t)) {
+    if (nines) {
+      CI_N(largest_nines)(t);
+    } else {
+      CI_N(largest_crossed)(t);
+    }
     return;
   }
   const ptrdiff_t right = t->x_right;
