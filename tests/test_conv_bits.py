@@ -181,6 +181,21 @@ def test_the_largest_is_the_first_one_and_nan_wins(
         assert y.tobytes() == wide.astype(np.float32).tobytes()
 
 
+@pytest.mark.parametrize("dims", [(2, 3, 1), (2, 3, 5, 7), (3, 2, 4, 9, 11)])
+@pytest.mark.parametrize("most, nans", [(2, 0.02), (0, 0.0)])
+def test_the_largest_of_a_whole_plane_is_the_first_one(
+    dims: tuple[int, ...], most: int, nans: float
+) -> None:
+    x = np.random.RandomState(0).randint(-2, most + 1, dims).astype(np.float32)
+    x[np.random.RandomState(1).rand(*dims) < 0.4] = -0.0
+    x[np.random.RandomState(2).rand(*dims) < nans] = np.nan
+    x[0, 0] = -np.inf
+    wide = run("GlobalMaxPool", [x.astype(np.float64)], {}, *WAYS[0])  # element by element
+    for way in (*WAYS, *more_ways()):
+        y = run("GlobalMaxPool", [x], {}, *way)
+        assert y.tobytes() == wide.astype(np.float32).tobytes()
+
+
 RELU = {"ops": ["Relu"], "operands": [0]}
 
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "../ci_kernel.h"
+#include "../isa_math.h"
 #include "../scalar_math.h"
 #include "integers.h"
 #include "plane.h"
@@ -300,6 +301,22 @@ static void nd_largest_planes(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
+/* The same of whole planes: of numbers that are equal only zeros differ, so that the first one is looked for. */
+static void nd_largest_whole(void *argument, int64_t begin, int64_t end, int thread) {
+  const nd_job *job = argument;
+  const int64_t n = job->p->x_count;
+  const float *x = (const float *)job->k->in[0]->data + begin * n;
+  float *y = job->k->out[0]->data;
+  (void)thread;
+  for (int64_t plane = begin; plane < end; plane++, x += n) {
+    int64_t first = 0;
+    y[plane] = job->k->isa->math->row[CI_REDUCE_MAX](x, n);
+    if (y[plane] != 0.0f) continue;
+    while (x[first] != 0.0f) first++;
+    y[plane] = x[first];
+  }
+}
+
 /* The same for averages: padding adds +0, which changes no sum that began at +0, and is not counted. */
 static void nd_average_planes(void *argument, int64_t begin, int64_t end, int thread) {
   const nd_job *job = argument;
@@ -346,6 +363,7 @@ static ci_status nd_run(ci_kernel *k, nd_kind kind) {
   const int64_t work = p->y_count > ND_PART_WORK / area ? ND_PART_WORK : p->y_count * area;
   ci_part_fn planes = kind == ND_SPREAD ? nd_spread_planes : nd_forward_planes;
   if (kind == ND_MAX && p->plane.used) planes = nd_largest_planes;
+  if (kind == ND_MAX && p->whole && k->out[0]->dtype == CI_FLOAT) planes = nd_largest_whole;
   if (kind == ND_AVERAGE && k->out[0]->dtype == CI_FLOAT && (p->whole || p->plane.used)) planes = nd_average_planes;
   ci_k_parallel(k, p->planes, ND_PART_WORK / (work > 0 ? work : 1) + 1, planes, &job);
   return CI_OK;
