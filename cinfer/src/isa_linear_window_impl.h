@@ -290,7 +290,7 @@ static bool CI_N(window_nan)(const ci_windows *t) {
 
 /* Windows without NaN that share rows: the largest of each row of taps once, side by side, then downwards. Equal
  * numbers keep their order, so the first largest is that of row-major order. */
-enum { CI_N(lines) = 64 };
+enum { CI_N(lines) = 512 / CI_VL }; /* 2 KB of stack */
 static void CI_N(largest_crossed)(const ci_windows *t) {
   float line[CI_N(lines) * CI_VL];
   const int64_t step = t->x_down / t->tap_down, together = (CI_N(lines) - t->kh) / step + 1;
