@@ -325,6 +325,68 @@ def test_the_best_of_many_floats_come_in_order(kind: str, largest: int) -> None:
                 np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
 
 
+@pytest.mark.parametrize("largest", [0, 1])
+def test_the_best_of_columns_come_in_order(largest: int) -> None:
+    for n, columns in ((16, 1), (33, 3), (64, 16), (100, 17), (257, 40), (4096, 19), (4097, 3)):
+        x = np.round(floats(2, n, columns) * F(3)) * F(0.5)  # zeros of both signs and equals
+        x[:, n // 2 :: 7] = np.inf
+        order = np.argsort(-x if largest else x, axis=1, kind="stable")
+        for most in (1, n // 16, n // 16 + 1):
+            attrs = {"axis": 1, "largest": largest}
+            data, fed = engines.one_node(
+                "TopK", [x, np.array([most])], attrs, [F, np.int64], version=11
+            )
+            for isa, threads in WAYS:
+                values, places = cinfer.load(data, isa=isa, threads=threads).signature().run(fed)
+                np.testing.assert_array_equal(places, order[:, :most])
+                np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
+
+
+def mean_of_samples(image: Any, box: Any, bins: int, ratio: int) -> Any:
+    """RoiAlign's avg of one channel, in the order of docs/numerics.md."""
+    left, top, right, bottom = (float(v) - 0.5 for v in box)
+    height, width = (bottom - top) / bins, (right - left) / bins
+    y = np.zeros((bins, bins))
+    for i, j in np.ndindex(bins, bins):
+        for row, column in np.ndindex(ratio, ratio):
+            v = top + i * height + (row + 0.5) * height / ratio
+            u = left + j * width + (column + 0.5) * width / ratio
+            if not (-1 <= v <= image.shape[0] and -1 <= u <= image.shape[1]):
+                continue
+            v, u = (min(max(at, 0.0), n - 1.0) for at, n in zip((v, u), image.shape, strict=True))
+            for a, p in ((int(v), 1 - v % 1), (int(v) + 1, v % 1)):
+                for b, q in ((int(u), 1 - u % 1), (int(u) + 1, u % 1)):
+                    if a < image.shape[0] and b < image.shape[1]:
+                        y[i, j] += p * q * float(image[a, b])
+    return (y / ratio**2).astype(F)
+
+
+def test_regions_of_many_samples_have_the_means_of_their_bins() -> None:
+    x, boxes, image = floats(2, 3, 9, 7), floats(4, 4) * F(4), np.array([0, 1, 1, 0])
+    boxes[:, 2:] = boxes[:, :2] + np.abs(boxes[:, 2:]) + F(1)
+    for bins, ratio in ((1, 1), (3, 2), (7, 2), (5, 3), (2, 8), (2, 9)):
+        attrs = {"output_height": bins, "output_width": bins, "sampling_ratio": ratio}
+        data, fed = engines.one_node("RoiAlign", [x, boxes, image], attrs, [F], version=16)
+        expected = [
+            [mean_of_samples(channel, box, bins, ratio) for channel in x[i]]
+            for box, i in zip(boxes, image, strict=True)
+        ]
+        for isa, threads in WAYS:
+            found = cinfer.load(data, isa=isa, threads=threads).signature().run(fed)[0]
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [F, np.float64, np.int64, np.bool_])
+def test_elements_that_are_not_0_are_found_in_rows_of_any_length(dtype: Any) -> None:
+    for shape in ((1,), (255,), (256,), (257,), (3, 1000), (1000, 3), (5, 1, 60), (16, 16, 2, 1)):
+        x = np.round(floats(*shape) * F(0.7)).astype(dtype)
+        x.reshape(-1)[::50] = 1 if dtype in (np.int64, np.bool_) else np.nan
+        data, fed = engines.one_node("NonZero", [x], {}, [np.int64], version=13)
+        for isa, threads in WAYS:
+            found = cinfer.load(data, isa=isa, threads=threads).signature().run(fed)[0]
+            np.testing.assert_array_equal(found, np.nonzero(x))
+
+
 @pytest.mark.parametrize("places", [np.int32, np.int64])
 def test_each_place_of_a_line_of_indices_is_checked(places: Any) -> None:
     x = floats(2, 9)

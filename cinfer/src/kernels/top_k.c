@@ -22,12 +22,14 @@ static uint64_t order_float_key(uint64_t magnitude, bool negative, uint64_t infi
                              ((const T *)data)[at] >> (bits - 1) != 0, (uint64_t)(infinity)))
 
 /* The same of float32, without a branch. */
+CI_INLINE uint64_t order_single(uint32_t x) {
+  const int32_t size = (int32_t)(x & 0x7fffffff), number = (int32_t)x < 0 ? -size : size;
+  const int32_t key = size > 0x7f800000 ? INT32_MAX : number;
+  return ((uint64_t)1 << 63) + (uint64_t)(int64_t)key;
+}
+
 CI_FAST static void order_singles(uint64_t *keys, const uint32_t *x, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    const int32_t size = (int32_t)(x[i] & 0x7fffffff), number = (int32_t)x[i] < 0 ? -size : size;
-    const int32_t key = size > 0x7f800000 ? INT32_MAX : number;
-    keys[i] = ((uint64_t)1 << 63) + (uint64_t)(int64_t)key;
-  }
+  for (int64_t i = 0; i < n; i++) keys[i] = order_single(x[i]);
 }
 
 bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, uint64_t *keys) {
@@ -39,7 +41,7 @@ bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, ui
     return true;
   }
   switch (v->dtype) {
-    case CI_FLOAT: ORDER_FLOAT(uint32_t, 32, 0x7f800000);
+    case CI_FLOAT: ORDER_LOOP(order_single(((const uint32_t *)data)[at]));
     case CI_DOUBLE: ORDER_FLOAT(uint64_t, 64, 0x7ff0000000000000);
     case CI_FLOAT16: ORDER_FLOAT(uint16_t, 16, 0x7c00);
     case CI_BFLOAT16: ORDER_FLOAT(uint16_t, 16, 0x7f80);
@@ -59,16 +61,16 @@ bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, ui
 /* ---- TopK: the first k of a line by key, of equal ones the one with the lower index ---- */
 
 struct top_k_plan {
-  int64_t n, inner, most;
+  int64_t n, inner, most, columns; /* columns: how many become lines before they are read, 0: none */
   uint64_t flip; /* all ones for the largest: keys then count down */
   size_t item;
 };
 
-enum { TOP_K_WORK = 1 << 14, TOP_K_FEW = 16 };
+enum { TOP_K_WORK = 1 << 14, TOP_K_FEW = 16, TOP_K_COLUMNS = 16, TOP_K_LINE = 1 << 12 };
 
-/* Whether index a comes after b in the result. */
+/* Whether index a comes after b in the result; without a branch, as it cannot be foreseen. */
 static bool top_k_after(const uint64_t *keys, int64_t a, int64_t b) {
-  return keys[a] > keys[b] || (keys[a] == keys[b] && a > b);
+  return (keys[a] > keys[b]) | ((keys[a] == keys[b]) & (a > b));
 }
 
 /* Lets the index at place sink: below every place of the heap are ones that come before it. */
@@ -114,15 +116,11 @@ CI_FAST static void top_k_flip(uint64_t *keys, int64_t n, uint64_t flip) {
   for (int64_t i = 0; i < n; i++) keys[i] ^= flip;
 }
 
-static uint64_t top_k_key(const struct top_k_plan *p, float x) {
-  const uint32_t bits = ci_float_bits(x);
-  return order_float_key(bits & 0x7fffffff, bits >> 31 != 0, 0x7f800000) ^ p->flip;
-}
+static uint64_t top_k_key(const struct top_k_plan *p, float x) { return order_single(ci_float_bits(x)) ^ p->flip; }
 
-/* The same of float32 side by side, from element `from` on: few of many enter, and only these need keys. */
-static void top_k_singles(const ci_kernel *k, int64_t from, uint64_t *keys, int64_t *heap) {
+/* The same of a line x of float32: few of many enter, and only these need keys. */
+static void top_k_singles(const ci_kernel *k, const float *x, uint64_t *keys, int64_t *heap) {
   const struct top_k_plan *p = k->private_memory;
-  const float *x = (const float *)k->in[0]->data + from;
   for (int64_t i = 0; i < p->most; i++) keys[i] = top_k_key(p, x[i]);
   top_k_begin(keys, heap, p->most);
   for (int64_t i = p->most; i < p->n; i++) {
@@ -136,16 +134,31 @@ static void top_k_singles(const ci_kernel *k, int64_t from, uint64_t *keys, int6
   top_k_end(keys, heap, p->most);
 }
 
+/* Columns side by side, as lines. */
+CI_FAST static void top_k_turn(float *lines, const float *x, int64_t n, int64_t inner, int64_t columns) {
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t c = 0; c < columns; c++) lines[c * n + i] = x[i * inner + c];
+  }
+}
+
 static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
   const struct top_k_plan *p = k->private_memory;
-  uint64_t *keys = (uint64_t *)k->scratch + thread * (p->n + p->most);
-  int64_t *heap = (int64_t *)(void *)(keys + p->n);
+  uint64_t *keys = (uint64_t *)k->scratch + thread * (p->n + p->most + (p->columns * p->n + 1) / 2);
+  int64_t *heap = (int64_t *)(void *)(keys + p->n), turned = 0, column = 0;
+  float *lines = (float *)(void *)(heap + p->most);
   for (int64_t line = begin; line < end; line++) {
     const int64_t outer = line / p->inner, inner = line % p->inner;
     const int64_t from = outer * p->n * p->inner + inner;
-    if (k->in[0]->dtype == CI_FLOAT && p->inner == 1 && p->most <= p->n / TOP_K_FEW) {
-      top_k_singles(k, from, keys, heap);
+    if (p->columns > 0) {
+      if (column == turned) {
+        const int64_t left = end - line < p->inner - inner ? end - line : p->inner - inner;
+        column = 0, turned = left < p->columns ? left : p->columns;
+        top_k_turn(lines, (const float *)k->in[0]->data + from, p->n, p->inner, turned);
+      }
+      top_k_singles(k, lines + column++ * p->n, keys, heap);
+    } else if (k->in[0]->dtype == CI_FLOAT && p->inner == 1 && p->most <= p->n / TOP_K_FEW) {
+      top_k_singles(k, (const float *)k->in[0]->data + from, keys, heap);
     } else {
       (void)ci_order_keys(k->in[0], from, p->inner, p->n, keys);
       top_k_flip(keys, p->n, p->flip);
@@ -187,7 +200,11 @@ ci_status ci_prepare_top_k(ci_kernel *k) {
                            .most = most,
                            .flip = largest != 0 ? UINT64_MAX : 0,
                            .item = ci_dtype_size(x->dtype)};
-  if (!ci_mul_size((uint64_t)p->n + (uint64_t)most, (uint64_t)k->threads * sizeof(uint64_t), &k->scratch_bytes)) {
+  if (x->dtype == CI_FLOAT && p->inner > 1 && p->n <= TOP_K_LINE && most <= p->n / TOP_K_FEW) {
+    p->columns = p->inner < TOP_K_COLUMNS ? p->inner : TOP_K_COLUMNS;
+  }
+  const uint64_t words = (uint64_t)p->n + (uint64_t)most + (uint64_t)(p->columns * p->n + 1) / 2;
+  if (!ci_mul_size(words, (uint64_t)k->threads * sizeof(uint64_t), &k->scratch_bytes)) {
     return ci_k_no_memory(k);
   }
   return CI_OK;
