@@ -368,3 +368,74 @@ def test_both_engines_draw_the_same(op: str, dtype: Any, limits: list[int], coun
     np.testing.assert_allclose(
         found[1], found[0], rtol=0 if exact else 1e-6, atol=0 if exact else 1e-12
     )
+
+
+def any_floats(count: int, seed: int = 0) -> Array:
+    """All kinds of float32: any bits, small numbers, those near multiples of pi / 2, and edges."""
+    random = np.random.RandomState(seed)
+    edges = [0.0, -0.0, 1, -1, 0.5, -0.5, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3.4e38, 2.0**20]
+    parts = [
+        random.randint(0, 2**32, count, np.uint32).view(F),
+        random.uniform(-3, 3, count),
+        random.randint(-(2**22), 2**22, count) * (np.pi / 2),
+        np.array(edges),
+    ]
+    with np.errstate(over="ignore"):
+        return np.concatenate([part.astype(F) for part in parts])
+
+
+@pytest.mark.parametrize("count", [1, 20, 3001])
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [
+        ("Sin", np.sin),
+        ("Cos", np.cos),
+        ("Asin", np.arcsin),
+        ("Acos", np.arccos),
+        ("Atan", np.arctan),
+    ],
+)
+def test_sines_and_arcs_of_vectors_are_those_of_one_number(
+    op: str, expected: np.ufunc, count: int
+) -> None:
+    x = any_floats(count)
+    with np.errstate(invalid="ignore"):
+        y = expected(x.astype(float)).astype(F)
+    np.testing.assert_allclose(output(op, x), y, rtol=2.0**-23, atol=1e-45)
+    np.testing.assert_array_equal(
+        np.signbit(output(op, F([0.0, -0.0] * 9))), np.signbit(expected(F([0.0, -0.0] * 9)))
+    )
+
+
+@pytest.mark.parametrize(
+    "exponent",
+    [3, -1, 0.5, -0.5, 1, 2, 4, -2, -3, 8, -8, 9, 0, -0.0, 1.5, 0.7, 1e30, np.inf, -np.inf, np.nan],
+)
+def test_powers_of_vectors_are_those_of_one_number(exponent: float) -> None:
+    x = any_floats(3001)
+    with np.errstate(all="ignore"):
+        y = np.power(x.astype(float), np.full(x.size, F(exponent).astype(float))).astype(F)
+    found = output("Pow", x, np.asarray(exponent, F))
+    np.testing.assert_allclose(found, y, rtol=2.0**-23, atol=1e-45)
+    zero = found == 0
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(y[zero]))
+    each = output("Pow", x, np.full_like(x, exponent))
+    assert bits(each) == bits(found)
+
+
+def test_powers_of_one_number_and_of_few_are_those_of_many() -> None:
+    exponents = any_floats(500, seed=1)
+    bases = F([2.5, -2.5, 0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.3])
+    for base in bases:
+        y = output("Pow", np.asarray(base), exponents)
+        assert bits(y) == bits(output("Pow", np.full_like(exponents, base), exponents))
+        few = [output("Pow", np.asarray(base), exponents[i : i + 1])[0] for i in range(20)]
+        assert bits(F(few)) == bits(y[:20])
+
+
+def test_infinities_of_either_sign_are_told() -> None:
+    x = any_floats(3001)
+    for minus, plus in itertools.product((0, 1), repeat=2):
+        found = outputs("IsInf", [x], {"detect_negative": minus, "detect_positive": plus}, [bool])
+        want = (np.isposinf(x) & bool(plus)) | (np.isneginf(x) & bool(minus))
+        np.testing.assert_array_equal(found[0], want)

@@ -47,8 +47,8 @@ GROUPS = {
     "run": "run session state variables threads output out sequence resources",
     "checkpoints": "checkpoint checkpoint_clean checkpoint_fit checkpoint_index checkpoint_keep "
     "checkpoint_list checkpoint_meta checkpoint_restore checkpoint_save checkpoint_shards",
-    "numbers": "cpu float_mode half scalar_math scalar_parts scalar_round scalar_trig soft_fma "
-    "philox isa isa_* vec vec_*",
+    "numbers": "cpu float_mode half scalar_math scalar_parts scalar_round scalar_series "
+    "scalar_trig soft_fma philox isa isa_* vec vec_*",
     "kernels": "kernels/*",
 }
 # Percent of lines and branches that must be reached.

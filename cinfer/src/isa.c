@@ -9,6 +9,8 @@
 #include "isa_linear_lists.h"
 #include "isa_math.h"
 #include "isa_move.h"
+#include "scalar_math.h"
+#include "scalar_series.h"
 #include "vec_names.h" /* brings the intrinsics, which must not lie in a region below */
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(CI_NO_SIMD)
@@ -55,8 +57,10 @@
 #endif
 #if CI_ISA_X86
 #define CI_REGION_FAST
+#define CI_ISA_DOUBLES 0
 #else
 #define CI_REGION_FAST CI_FAST
+#define CI_ISA_DOUBLES 1
 #endif
 #define CI_N(x) x##_portable
 #include "vec.h"
@@ -73,7 +77,9 @@ static const struct ci_isa isa_portable = {CI_ISA_PORTABLE,      "portable",    
 #endif
 
 #undef CI_REGION_FAST
+#undef CI_ISA_DOUBLES
 #define CI_REGION_FAST CI_FAST
+#define CI_ISA_DOUBLES 1 /* one copy, of the least instruction set, serves all */
 
 #if CI_ISA_X86_AVX2
 CI_TARGET_BEGIN("avx2,fma,f16c")

@@ -81,6 +81,9 @@ enum { CI_MATH_UNARY(CI_MATH_ENUM) CI_MATH_UNARY_COUNT };
 enum { CI_MATH_BINARY(CI_MATH_ENUM) CI_MATH_BINARY_COUNT };
 #undef CI_MATH_ENUM
 
+/* Functions of double, rounded once, that have vectors. */
+enum { CI_DOUBLE_sin, CI_DOUBLE_cos, CI_DOUBLE_asin, CI_DOUBLE_acos, CI_DOUBLE_atan, CI_DOUBLE_COUNT };
+
 enum { CI_REDUCE_SUM, CI_REDUCE_PROD, CI_REDUCE_MAX, CI_REDUCE_MIN, CI_REDUCE_COUNT };
 enum { CI_NO_SCALAR, CI_SCALAR_A, CI_SCALAR_B }; /* which operand of a binary operator is one number */
 
@@ -108,6 +111,10 @@ typedef struct ci_recurrent { /* a step of n units of LSTM or GRU, of one row */
 struct ci_isa_math {
   ci_unary_fn unary[CI_MATH_UNARY_COUNT];
   ci_binary_fn binary[CI_MATH_BINARY_COUNT];
+  ci_binary_fn pow; /* NULL, as those of trigonometry: there are no vectors of doubles */
+#if CI_HAS(trigonometry)
+  ci_unary_fn trigonometry[CI_DOUBLE_COUNT];
+#endif
   ci_row_fn row[CI_REDUCE_COUNT];
   ci_columns_fn columns[CI_REDUCE_COUNT];
 #if CI_HAS_SOFTMAX

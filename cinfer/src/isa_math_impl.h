@@ -4,6 +4,10 @@
 #include "isa_math_reduce_impl.h"
 #include "isa_math_rows_impl.h"
 #include "isa_math_training_impl.h"
+#if CI_ISA_DOUBLES && !defined(CI_ISA_DOUBLES_BUILT)
+#define CI_ISA_DOUBLES_BUILT
+#include "isa_math_double_impl.h"
+#endif
 #if CI_HAS(recurrent)
 #include "isa_math_recurrent_impl.h"
 #endif
@@ -13,6 +17,12 @@
 static const struct ci_isa_math CI_N(isa_math) = {
     .unary = {CI_MATH_UNARY_BUILT(CI_M_UNARY_ENTRY)},
     .binary = {CI_MATH_BINARY_BUILT(CI_M_BINARY_ENTRY)},
+#if CI_ISA_DOUBLES
+    .pow = double_pow,
+#if CI_HAS(trigonometry)
+    .trigonometry = {double_unary_sin, double_unary_cos, double_unary_asin, double_unary_acos, double_unary_atan},
+#endif
+#endif
     .row = {CI_N(row_sum), CI_N(row_prod), CI_N(row_max), CI_N(row_min)},
     .columns = {CI_N(columns_sum), CI_N(columns_prod), CI_N(columns_max), CI_N(columns_min)},
 #if CI_HAS_SOFTMAX

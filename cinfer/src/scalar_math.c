@@ -3,18 +3,9 @@
 
 #include <math.h>
 
-#include "scalar_parts.h"
+#include "scalar_series.h"
 
-#define SM_LN2_HIGH 0x1.62e42feep-1 /* 32 bits: times an exponent it is exact */
-#define SM_LN2_LOW 0x1.a39ef35793c76p-33
-
-/* The exponential series without its first two terms: (exp(r) - 1 - r) / (r * r), |r| <= 0.35. */
-static double sm_exp_series(double r) {
-  static const double factor[] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0,
-                                  1.0 / 362880.0,     1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,
-                                  1.0 / 120.0,        1.0 / 24.0,        1.0 / 6.0,        0.5};
-  return ci_polynomial(factor, 12, r);
-}
+static double sm_exp_series(double r) { return ci_exp_series(r); }
 
 /* exp(x + low), where low is a correction far below x. */
 static double sm_exp(double x, double low) {
@@ -22,8 +13,8 @@ static double sm_exp(double x, double low) {
   if (x > 709.79) return INFINITY;
   if (x < -745.14) return 0.0;
   const double n = (x * 0x1.71547652b82fep+0 + 0x1.8p52) - 0x1.8p52;
-  const double high = x - n * SM_LN2_HIGH;
-  const double shift = n * SM_LN2_LOW - low;
+  const double high = x - n * CI_LN2_HIGH;
+  const double shift = n * CI_LN2_LOW - low;
   const double r = high - shift;
   const double lost = (high - r) - shift;
   const double y = 1.0 + (r + (r * r * sm_exp_series(r) + lost));
@@ -52,12 +43,7 @@ static double sm_split(double x, int *k) {
   return ci_double_from_bits(bits) - 1.0;
 }
 
-/* z * (2/3 + z * (2/5 + ...)) without its first `skip` terms and powers; z <= 0.0295. */
-static double sm_log_series(double z, int skip) {
-  static const double factor[] = {2.0 / 25.0, 2.0 / 23.0, 2.0 / 21.0, 2.0 / 19.0, 2.0 / 17.0, 2.0 / 15.0,
-                                  2.0 / 13.0, 2.0 / 11.0, 2.0 / 9.0,  2.0 / 7.0,  2.0 / 5.0,  2.0 / 3.0};
-  return ci_polynomial(factor, 12 - skip, z);
-}
+static double sm_log_series(double z, int skip) { return ci_log_series(z, skip); }
 
 /* log(1 + f) = f - (h - s (h + R)), h = f f / 2, s = f / (2 + f), R the series in s s. */
 static double sm_log1p_near(double f, double low) {
@@ -71,7 +57,7 @@ double ci_log(double x) {
   if (x < 0.0) return NAN;
   int k;
   const double f = sm_split(x, &k);
-  return (double)k * SM_LN2_HIGH + sm_log1p_near(f, (double)k * SM_LN2_LOW);
+  return (double)k * CI_LN2_HIGH + sm_log1p_near(f, (double)k * CI_LN2_LOW);
 }
 
 double ci_log1p(double x) {
@@ -113,8 +99,8 @@ static double sm_log_pair(double x, double *high) {
   const double sg = ci_two_product(s, g, &sg_low);
   const double sum = ci_two_sum(2.0 * s, sg, &sum_low);
   const double tail = sum_low + (sg_low + (s * g_tail + s_low * g) + 2.0 * s_low);
-  const double total = ci_two_sum((double)k * SM_LN2_HIGH, sum, &total_low);
-  const double rest = total_low + (tail + (double)k * SM_LN2_LOW);
+  const double total = ci_two_sum((double)k * CI_LN2_HIGH, sum, &total_low);
+  const double rest = total_low + (tail + (double)k * CI_LN2_LOW);
   *high = total + rest;
   return (total - *high) + rest;
 }
@@ -122,7 +108,7 @@ static double sm_log_pair(double x, double *high) {
 /* ---- hyperbolic functions: exponentials, and logarithms of what is known to twice the digits ---- */
 
 /* exp(x) / 2 without its overflow, x > 22. */
-static double sm_half_exp(double x) { return sm_exp(x - SM_LN2_HIGH, -SM_LN2_LOW); }
+static double sm_half_exp(double x) { return sm_exp(x - CI_LN2_HIGH, -CI_LN2_LOW); }
 
 double ci_sinh(double x) {
   static const double factor[] = {1.0 / 355687428096000.0, 1.0 / 1307674368000.0, 1.0 / 6227020800.0, 1.0 / 39916800.0,
@@ -150,7 +136,7 @@ static double sm_log_of_pair(double u, double u_low) {
 
 /* log(x + sqrt(x x + one)), one 1 or -1. */
 static double sm_area(double x, double one) {
-  if (x > 0x1p28) return ci_log(x) + SM_LN2_LOW + SM_LN2_HIGH;
+  if (x > 0x1p28) return ci_log(x) + CI_LN2_LOW + CI_LN2_HIGH;
   double square_low, inner_low, root_low, u_low;
   const double square = ci_two_product(x, x, &square_low), inner = ci_two_sum(square, one, &inner_low);
   const double root = sqrt(inner), back = ci_two_product(root, root, &root_low);
@@ -183,8 +169,7 @@ double ci_atanh(double x) {
   return copysign(0.5 * sm_log_of_pair(u, rest), x);
 }
 
-/* 0: y is no integer, 1: odd, 2: even. */
-static int sm_parity(double y) {
+int ci_parity(double y) {
   const double size = fabs(y);
   if (size >= 0x1p53) return 2;
   const int64_t whole = (int64_t)size;
@@ -206,7 +191,7 @@ static double sm_pow_positive(double x, double y) {
 static double sm_pow(double x, double y, double (*positive)(double x, double y)) {
   if (y == 0.0 || x == 1.0) return 1.0;
   if (x != x || y != y) return x + y;
-  const int parity = sm_parity(y);
+  const int parity = ci_parity(y);
   const double sign = parity == 1 && copysign(1.0, x) < 0.0 ? -1.0 : 1.0;
   const double size = fabs(x);
   if (fabs(y) == INFINITY) return size == 1.0 ? 1.0 : (size > 1.0) == (y > 0.0) ? INFINITY : 0.0;

@@ -2,11 +2,7 @@
 #include <math.h>
 
 #include "scalar_math.h"
-#include "scalar_parts.h"
-
-#define ST_HALF_PI 0x1.921fb54442d18p+0
-#define ST_HALF_PI_LOW 0x1.1a62633145c07p-54
-#define ST_HALF_PI_THIRD 0x1.3198a2e037073p-69 /* what parts of 33 and 33 bits leave */
+#include "scalar_series.h"
 
 /* 2 / pi in binary, enough for the largest double. */
 static const uint32_t st_two_over_pi[38] = {
@@ -86,28 +82,14 @@ static st_angle st_reduce(double x) {
   return angle;
 }
 
-/* (sin(r) - r) / r^3 and (cos(r) - 1 + r r / 2) / r^4 by their series, |r| <= pi / 4. */
-static double st_sin_series(double z) {
-  static const double factor[] = {
-      1.0 / 355687428096000.0, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0,
-      1.0 / 362880.0,          -1.0 / 5040.0,          1.0 / 120.0,        -1.0 / 6.0};
-  return ci_polynomial(factor, 8, z);
-}
-static double st_cos_series(double z) {
-  static const double factor[] = {
-      -1.0 / 6402373705728000.0, 1.0 / 20922789888000.0, -1.0 / 87178291200.0, 1.0 / 479001600.0,
-      -1.0 / 3628800.0,          1.0 / 40320.0,          -1.0 / 720.0,         1.0 / 24.0};
-  return ci_polynomial(factor, 8, z);
-}
-
 static double st_sin(double r, double low) {
   const double z = r * r;
-  return r + (r * z * st_sin_series(z) + low * (1.0 - 0.5 * z));
+  return r + (r * z * ci_sin_series(z) + low * (1.0 - 0.5 * z));
 }
 
 static double st_cos(double r, double low) {
   const double z = r * r, h = 0.5 * z, w = 1.0 - h;
-  return w + (((1.0 - w) - h) + (z * z * st_cos_series(z) - r * low));
+  return w + (((1.0 - w) - h) + (z * z * ci_cos_series(z) - r * low));
 }
 
 /* sin(angle + quarter turns); quarter counts on from the angle's own. */
@@ -127,7 +109,7 @@ static st_angle st_angle_of(double x) {
     double low;
     const double high = ci_two_sum(rest, n * -0x1.0b4611a6p-34, &low);
     if (fabs(high) >= 0x1p-20) {
-      const double tail = low - n * ST_HALF_PI_THIRD, sum = high + tail;
+      const double tail = low - n * CI_HALF_PI_THIRD, sum = high + tail;
       return (st_angle){.high = sum, .low = (high - sum) + tail, .quarter = (int)n & 3};
     }
   }
@@ -157,44 +139,25 @@ void ci_circle(double u, double *cosine, double *sine) {
   const int quarter = (int)(turns + 0.5);
   const double rest = turns - (double)quarter;
   double low;
-  const double high = ci_two_product(rest, ST_HALF_PI, &low);
-  const st_angle angle = {.high = high, .low = low + rest * ST_HALF_PI_LOW, .quarter = quarter & 3};
+  const double high = ci_two_product(rest, CI_HALF_PI, &low);
+  const st_angle angle = {.high = high, .low = low + rest * CI_HALF_PI_LOW, .quarter = quarter & 3};
   *sine = st_wave(angle, 0);
   *cosine = st_wave(angle, 1);
 }
 
-/* atan(x) = atan(c) + atan((x - c) / (1 + c x)) for the nearest c of eighths; beyond 1 by 1 / x. */
-static const double st_eighths[9][2] = {{0.0, 0.0},
-                                        {0x1.fd5ba9aac2f6ep-4, -0x1.cd37686760c17p-59},
-                                        {0x1.f5b75f92c80ddp-3, 0x1.8ab6e3cf7afbdp-57},
-                                        {0x1.6f61941e4def1p-2, -0x1.c63aae6f6e918p-56},
-                                        {0x1.dac670561bb4fp-2, 0x1.a2b7f222f65e2p-56},
-                                        {0x1.1e00babdefeb4p-1, -0x1.928df287a668fp-58},
-                                        {0x1.4978fa3269ee1p-1, 0x1.2419a87f2a458p-56},
-                                        {0x1.700a7c5784634p-1, -0x1.8c34d25aadef6p-56},
-                                        {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55}};
-
 double ci_atan(double x) {
-  static const double factor[] = {1.0 / 13.0, -1.0 / 11.0, 1.0 / 9.0, -1.0 / 7.0, 1.0 / 5.0, -1.0 / 3.0};
   const double size = fabs(x);
   if (size < 0x1p-28 || x != x) return x;
   const bool far = size > 1.0;
   const double a = far ? 1.0 / size : size;
   const int nearest = (int)(8.0 * a + 0.5);
   const double c = (double)nearest * 0.125, t = (a - c) / (1.0 + c * a), z = t * t;
-  const double tail = t * z * ci_polynomial(factor, 6, z) + st_eighths[nearest][1];
-  const double y = st_eighths[nearest][0] + (t + tail);
-  return copysign(far ? (ST_HALF_PI - y) + ST_HALF_PI_LOW : y, x);
+  const double tail = t * z * ci_atan_series(z) + ci_atan_eighths[nearest][1];
+  const double y = ci_atan_eighths[nearest][0] + (t + tail);
+  return copysign(far ? (CI_HALF_PI - y) + CI_HALF_PI_LOW : y, x);
 }
 
-/* (asin(r) - r) / r^3 for z = r r <= 1/4: through the Chebyshev points of [0, 1/4], error 2^-53. */
-static double st_asin_series(double z) {
-  static const double factor[] = {
-      0x1.d72b2bc8155f8p-6, -0x1.e6aaa8a0a04ccp-7, 0x1.1d189408314eep-6, 0x1.65a9c4dfcf8b2p-8, 0x1.52420b04b37bep-7,
-      0x1.782651caa6547p-7, 0x1.c9cf07674736ap-7,  0x1.1c4d35cf95421p-6, 0x1.6e8bb1c8209a2p-6, 0x1.f1c71c1db0623p-6,
-      0x1.6db6db6e31f13p-5, 0x1.3333333332ecap-4,  0x1.5555555555556p-3};
-  return ci_polynomial(factor, 13, z);
-}
+static double st_asin_series(double z) { return ci_asin_series(z); }
 
 /* asin(sqrt((1 - size) / 2)), half of acos(size), as *high and the value that is returned; size >= 1/2. */
 static double st_half_acos(double size, double *high) {
@@ -212,8 +175,8 @@ double ci_asin(double x) {
   if (size < 0x1p-28) return x;
   if (size <= 0.5) return x + x * (x * x) * st_asin_series(x * x);
   double high, lost;
-  const double low = st_half_acos(size, &high), y = ci_two_sum(ST_HALF_PI, -2.0 * high, &lost);
-  return copysign(y + (lost + (ST_HALF_PI_LOW - 2.0 * low)), x);
+  const double low = st_half_acos(size, &high), y = ci_two_sum(CI_HALF_PI, -2.0 * high, &lost);
+  return copysign(y + (lost + (CI_HALF_PI_LOW - 2.0 * low)), x);
 }
 
 double ci_acos(double x) {
@@ -221,11 +184,11 @@ double ci_acos(double x) {
   double high, lost;
   if (!(size <= 1.0)) return NAN;
   if (size <= 0.5) {
-    const double y = ci_two_sum(ST_HALF_PI, -x, &lost);
-    return y + (lost + (ST_HALF_PI_LOW - x * (x * x) * st_asin_series(x * x)));
+    const double y = ci_two_sum(CI_HALF_PI, -x, &lost);
+    return y + (lost + (CI_HALF_PI_LOW - x * (x * x) * st_asin_series(x * x)));
   }
   const double low = st_half_acos(size, &high);
   if (x > 0.0) return 2.0 * (high + low);
-  const double y = ci_two_sum(2.0 * ST_HALF_PI, -2.0 * high, &lost);
-  return y + (lost + 2.0 * (ST_HALF_PI_LOW - low));
+  const double y = ci_two_sum(2.0 * CI_HALF_PI, -2.0 * high, &lost);
+  return y + (lost + 2.0 * (CI_HALF_PI_LOW - low));
 }

@@ -92,20 +92,28 @@ ci_status ci_run_unary(ci_kernel *k) {
   ci_status ci_prepare_##name(ci_kernel *k) { return ew_prepare_unary(k, op, 0.0, 0.0); }
 EW_UNARY_ROWS(EW_UNARY_PREPARE)
 
-static ci_status ew_prepare_scalar(ci_kernel *k, ci_scalar_fn fn) {
+static ci_status ew_prepare_scalar(ci_kernel *k, ci_scalar_fn fn, int vector) {
   ew_unary *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
   p->map = ci_scalar_map(k->in[0]->dtype);
   p->scalar = fn;
+#if CI_HAS(trigonometry)
+  if (k->in[0]->dtype == CI_FLOAT && vector < CI_DOUBLE_COUNT) p->vector = k->isa->math->trigonometry[vector];
+#endif
   if (p->map == NULL) return ew_no_type(k, 0);
   p->from = p->to = ci_dtype_size(k->in[0]->dtype);
   CI_TRY(ci_k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
   ci_k_in_place(k, 0, 0);
   return CI_OK;
 }
-#define EW_SCALAR_ROWS(X) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh)
-#define EW_SCALAR_PREPARE(name) \
-  ci_status ci_prepare_##name(ci_kernel *k) { return ew_prepare_scalar(k, ci_##name); }
+/* clang-format off */
+#define EW_SCALAR_ROWS(X)                                                                                   \
+  X(sin, CI_DOUBLE_sin) X(cos, CI_DOUBLE_cos) X(asin, CI_DOUBLE_asin) X(acos, CI_DOUBLE_acos)               \
+  X(atan, CI_DOUBLE_atan) X(tan, CI_DOUBLE_COUNT) X(sinh, CI_DOUBLE_COUNT) X(cosh, CI_DOUBLE_COUNT)         \
+  X(asinh, CI_DOUBLE_COUNT) X(acosh, CI_DOUBLE_COUNT) X(atanh, CI_DOUBLE_COUNT)
+/* clang-format on */
+#define EW_SCALAR_PREPARE(name, vector) \
+  ci_status ci_prepare_##name(ci_kernel *k) { return ew_prepare_scalar(k, ci_##name, vector); }
 EW_SCALAR_ROWS(EW_SCALAR_PREPARE)
 
 /* Operators with numbers of their own: alpha and gamma as float32 (ONNX's type of attributes). */
@@ -178,6 +186,8 @@ static ci_status ew_binary_plan(ci_kernel *k, ew_binary *p, int op, const ci_val
   const ci_value *in[2] = {a, b};
   if (b->dtype == CI_FLOAT && op < CI_MATH_BINARY_COUNT) {
     p->vector = k->isa->math->binary[op];
+  } else if (b->dtype == CI_FLOAT && op == CI_EW_POW && k->isa->math->pow != NULL) {
+    p->vector = k->isa->math->pow;
   } else {
     p->typed = ci_typed_binary(op, b->dtype);
     if (p->typed == NULL) return ew_no_type(k, 0);
@@ -385,7 +395,7 @@ ci_status ci_prepare_pow(ci_kernel *k) {
 ci_status ci_run_pow(ci_kernel *k) {
   const ew_power *p = k->private_memory;
   const void *x[2] = {k->in[0]->data, k->in[1]->data};
-  if (p->same.typed != NULL) {
+  if (p->same.vector != NULL || p->same.typed != NULL) {
     ci_broadcast_run(k, &p->same.walk, ew_binary_run, &p->same, k->out[0]->data, x);
   } else {
     ci_broadcast_run(k, &p->same.walk, ew_power_run, p, k->out[0]->data, x);

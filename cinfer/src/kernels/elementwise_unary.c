@@ -80,7 +80,7 @@ static double eu_hard_sigmoid(double v, double a, double b) {
 EU_DOUBLE(EU_DOUBLE_LOOP)
 CI_FAST EU_LOOP(is_nan_f32, float, bool, v != v) EU_LOOP(is_nan_f64, double, bool, v != v)
     /* a and b: whether -inf and +inf count. */
-    EU_LOOP(is_inf_f32, float, bool, (v == INFINITY && b != 0.0) || (v == -INFINITY && a != 0.0))
+    CI_FAST EU_LOOP(is_inf_f32, float, bool, ((v == INFINITY) & (b != 0.0)) | ((v == -INFINITY) & (a != 0.0)))
         EU_LOOP(is_inf_f64, double, bool, (v == INFINITY && b != 0.0) || (v == -INFINITY && a != 0.0)) CI_FAST
     EU_LOOP(not_bool, uint8_t, uint8_t, v ^ 1) EU_LOOP(bit_not_1, uint8_t, uint8_t, ~v)
         EU_LOOP(bit_not_2, uint16_t, uint16_t, ~v) EU_LOOP(bit_not_4, uint32_t, uint32_t, ~v)

@@ -16,7 +16,7 @@ typedef struct fused_op {
 } fused_op;
 
 #define FUSED_VECTOR(kind, name, id) {name, kind, id, NULL, 0.0f, 0.0f}
-#define FUSED_DOUBLE(name, fn) {name, FUSED_MAP, 0, fn, 0.0f, 0.0f}
+#define FUSED_DOUBLE(name, fn, id) {name, FUSED_MAP, id, fn, 0.0f, 0.0f}
 static const fused_op fused_ops[] = {
     FUSED_VECTOR(FUSED_BINARY, "Add", CI_MATH_add),
     FUSED_VECTOR(FUSED_BINARY, "Sub", CI_MATH_sub),
@@ -62,17 +62,17 @@ static const fused_op fused_ops[] = {
     FUSED_VECTOR(FUSED_UNARY, "Sign", CI_MATH_sign),
 #endif
 #if CI_HAS(trigonometry)
-    FUSED_DOUBLE("Sin", ci_sin),
-    FUSED_DOUBLE("Cos", ci_cos),
-    FUSED_DOUBLE("Tan", ci_tan),
-    FUSED_DOUBLE("Asin", ci_asin),
-    FUSED_DOUBLE("Acos", ci_acos),
-    FUSED_DOUBLE("Atan", ci_atan),
-    FUSED_DOUBLE("Sinh", ci_sinh),
-    FUSED_DOUBLE("Cosh", ci_cosh),
-    FUSED_DOUBLE("Asinh", ci_asinh),
-    FUSED_DOUBLE("Acosh", ci_acosh),
-    FUSED_DOUBLE("Atanh", ci_atanh),
+    FUSED_DOUBLE("Sin", ci_sin, CI_DOUBLE_sin),
+    FUSED_DOUBLE("Cos", ci_cos, CI_DOUBLE_cos),
+    FUSED_DOUBLE("Tan", ci_tan, CI_DOUBLE_COUNT),
+    FUSED_DOUBLE("Asin", ci_asin, CI_DOUBLE_asin),
+    FUSED_DOUBLE("Acos", ci_acos, CI_DOUBLE_acos),
+    FUSED_DOUBLE("Atan", ci_atan, CI_DOUBLE_atan),
+    FUSED_DOUBLE("Sinh", ci_sinh, CI_DOUBLE_COUNT),
+    FUSED_DOUBLE("Cosh", ci_cosh, CI_DOUBLE_COUNT),
+    FUSED_DOUBLE("Asinh", ci_asinh, CI_DOUBLE_COUNT),
+    FUSED_DOUBLE("Acosh", ci_acosh, CI_DOUBLE_COUNT),
+    FUSED_DOUBLE("Atanh", ci_atanh, CI_DOUBLE_COUNT),
 #endif
 };
 
@@ -217,6 +217,20 @@ static int fused_last_read(const ci_fused *f, const fused_values *v) {
   return last;
 }
 
+/* Powers and trigonometry have vectors where the instruction set has. */
+static void fused_take_doubles(const struct ci_isa_math *math, const fused_op *op, fused_step *step) {
+  if (op->kind == FUSED_TYPED && math->pow != NULL) {
+    step->kind = FUSED_BINARY;
+    step->fn.binary = math->pow;
+  }
+#if CI_HAS(trigonometry)
+  if (op->kind == FUSED_MAP && op->id < CI_DOUBLE_COUNT && math->trigonometry[op->id] != NULL) {
+    step->kind = FUSED_UNARY;
+    step->fn.unary = math->trigonometry[op->id];
+  }
+#endif
+}
+
 static ci_status fused_steps(ci_kernel *k, ci_fused *f, const fused_text *text, fused_values *v) {
   f->steps = text->op_count;
   f->literals = text->literals;
@@ -246,6 +260,7 @@ static ci_status fused_steps(ci_kernel *k, ci_fused *f, const fused_text *text, 
       case FUSED_TYPED: step->fn.typed = ci_typed_binary(op->id, CI_FLOAT); break;
       default: step->fn.map = ci_scalar_map(CI_FLOAT); break;
     }
+    fused_take_doubles(k->isa->math, op, step);
   }
   return CI_OK;
 }
