@@ -60,7 +60,7 @@
 #define CI_ISA_DOUBLES 0
 #else
 #define CI_REGION_FAST CI_FAST
-#define CI_ISA_DOUBLES 1
+#define CI_ISA_DOUBLES CI_LARGE
 #endif
 #define CI_N(x) x##_portable
 #include "vec.h"
@@ -79,7 +79,7 @@ static const struct ci_isa isa_portable = {CI_ISA_PORTABLE,      "portable",    
 #undef CI_REGION_FAST
 #undef CI_ISA_DOUBLES
 #define CI_REGION_FAST CI_FAST
-#define CI_ISA_DOUBLES 1 /* one copy, of the least instruction set, serves all */
+#define CI_ISA_DOUBLES CI_LARGE /* one copy, of the least instruction set, serves all */
 
 #if CI_ISA_X86_AVX2
 CI_TARGET_BEGIN("avx2,fma,f16c")
