@@ -255,6 +255,13 @@ def _add_opsets(model: model_pb2.Model, nodes: Iterable[model_pb2.Node]) -> None
 # ---- messages ----
 
 
+def _list_kind(operation: Operation, key: str) -> str:
+    """What an attribute is a list of that has no element to tell it."""
+    row = operators.find(operation.domain, operation.op, operation.version)
+    spec = None if row is None else row.attributes.get(key)
+    return spec.kind if spec is not None and spec.kind in ("floats", "strings") else "ints"
+
+
 @dataclass
 class _Writer:
     """Writes messages and gathers the arrays that are too large to be inline."""
@@ -278,8 +285,11 @@ class _Writer:
             node.control_input.extend([c.name for c in operation.control_inputs])
         node.output_type.extend([self.type(t.dtype, t.shape) for t in operation.outputs])
         for key, value in sorted(operation.attrs.items()):
-            if value is not None:
-                self.attribute(node.attr.add(key=key).value, value)
+            message = None if value is None else node.attr.add(key=key).value
+            if message is not None and isinstance(value, (list, tuple)) and len(value) == 0:
+                getattr(message, _list_kind(operation, key)).SetInParent()
+            elif message is not None:
+                self.attribute(message, value)
         if operation.source.file:
             node.source.file, node.source.line, node.source.function = operation.source
         if operation.tf_type and operation.tf_type != operation.op:

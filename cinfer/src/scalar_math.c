@@ -171,7 +171,7 @@ double ci_atanh(double x) {
 
 int ci_parity(double y) {
   const double size = fabs(y);
-  if (size >= 0x1p53) return 2;
+  if (!(size < 0x1p53)) return 2; /* NaN, too: what asks for it has seen to that */
   const int64_t whole = (int64_t)size;
   if ((double)whole != size) return 0;
   return whole & 1 ? 1 : 2;

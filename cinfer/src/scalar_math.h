@@ -13,7 +13,7 @@ double ci_log(double x);
 double ci_log1p(double x); /* x >= 0 */
 double ci_pow(double x, double y);
 float ci_pow_float(float x, float y); /* y 2: x * x; else rounded once from double */
-int ci_parity(double y); /* 0: no integer, 1: odd, 2: even */
+int ci_parity(double y); /* 0: no integer, 1: odd, 2: even, or NaN */
 double ci_sin(double x);
 double ci_cos(double x);
 double ci_tan(double x);
