@@ -93,7 +93,7 @@ LARGE = (
     Large("MaxPool 3x3", (_IMAGE,), 0, (_PADS, _K3, ("strides", (2, 2)))),
     Large("MaxPool 5x5", (_IMAGE,), 0, (("pads", (2,) * 4), ("kernel_shape", (5, 5)))),
     Large("AveragePool 7x7", (_IMAGE,), 0, (("kernel_shape", (7, 7)), ("strides", (7, 7)))),
-    Large("GlobalMaxPool", (_IMAGE,)),
+    Large("GlobalMaxPool 56x56", (_IMAGE,)),
     Large("AveragePool 3x3", (_IMAGE,), 0, (_PADS, _K3)),
     Large("GlobalAveragePool 1280", ((1, 1280, 7, 7),)),
     Large("BatchNormalization images", (_IMAGE, *((32,),) * 4), 4),
