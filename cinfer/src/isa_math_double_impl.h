@@ -19,6 +19,7 @@ typedef struct double_job {
   int how;
   double margin; /* as a part of the result, in which the function's own double lies: where both ends of it round to one
                     float, that is the float */
+  bool always; /* the short way holds for all numbers: where it gives NaN, that is the result */
 } double_job;
 
 /* yes ? a : b by their bits: compilers move what one side alone needs into a branch otherwise, and make no vectors. */
@@ -42,6 +43,7 @@ CI_FAST static bool double_round(float *restrict y, const double *restrict d, do
 
 static void double_run(const double_job *job, float *y, const float *x, const float *z, int64_t n, int scalar) {
   if (n <= 0) return;
+  const bool few = n < DOUBLE_FEW;
   float in[2][DOUBLE_PIECE], out[DOUBLE_PIECE];
   double wide[2][DOUBLE_PIECE];
   for (int j = 0; j < DOUBLE_PIECE; j++) in[0][j] = *x, in[1][j] = *z;
@@ -54,9 +56,9 @@ static void double_run(const double_job *job, float *y, const float *x, const fl
       double_of(wide[1], in[1]);
     }
     double_of(wide[0], in[0]);
-    if (n < DOUBLE_FEW) memset(wide[0], 0xff, sizeof wide[0]);
+    if (few) memset(wide[0], 0xff, sizeof wide[0]);
     else job->piece(wide[0], wide[1], job->how);
-    if (!double_round(out, wide[0], job->margin)) {
+    if (!double_round(out, wide[0], job->margin) && (few || !job->always)) {
       for (int j = 0; j < count; j++) {
         if (out[j] == out[j]) continue;
         out[j] = job->one != NULL ? (float)job->one((double)in[0][j]) : ci_pow_float(in[0][j], in[1][j]);
@@ -110,7 +112,7 @@ CI_FAST static void double_pow_long(double *restrict x, const double *restrict z
 
 /* ci_pow_float's double is no farther than 2^-44 from the true power, that of few roundings no farther than 2^-49. */
 static void double_pow(float *y, const float *x, const float *z, int64_t n, int scalar) {
-  double_job job = {double_pow_long, NULL, 0, 0.0};
+  double_job job = {double_pow_long, NULL, 0, 0.0, false};
   if (n > 0 && scalar == CI_SCALAR_B) {
     const float size = fabsf(*z);
     if (*z == 2.0f) {
@@ -188,17 +190,17 @@ CI_FAST static void double_arc(double *restrict x, const double *restrict z, int
   }
 }
 
-#define DOUBLE_UNARY(name, piece, how)                                                     \
+#define DOUBLE_UNARY(name, piece, how, always)                                             \
   static void double_unary_##name(float *y, const float *x, int64_t n, float a, float b) { \
-    static const double_job job = {piece, ci_##name, how, 0.0};                            \
+    static const double_job job = {piece, ci_##name, how, 0.0, always};                    \
     (void)a, (void)b;                                                                      \
     double_run(&job, y, x, x, n, CI_SCALAR_B);                                             \
   }
-DOUBLE_UNARY(sin, double_wave, 0)
-DOUBLE_UNARY(cos, double_wave, 1)
-DOUBLE_UNARY(asin, double_arc, 0)
-DOUBLE_UNARY(acos, double_arc, 1)
-DOUBLE_UNARY(atan, double_atan, 0)
+DOUBLE_UNARY(sin, double_wave, 0, false)
+DOUBLE_UNARY(cos, double_wave, 1, false)
+DOUBLE_UNARY(asin, double_arc, 0, true)
+DOUBLE_UNARY(acos, double_arc, 1, true)
+DOUBLE_UNARY(atan, double_atan, 0, true)
 #undef DOUBLE_UNARY
 #endif
 #undef DOUBLE_LOOP
