@@ -64,11 +64,14 @@ _DOUBLE = np.array([1, 1, 2, 2], np.float32)
 _SCALE = np.float32(0.02)
 _MIDDLE = (_SCALE, np.uint8(128))
 _BYTES = np.random.RandomState(2).randint(-128, 128, (300, 300)).astype(np.int8)
+_BOXES = np.sort(np.random.RandomState(4).rand(100, 2, 2), 1).reshape(100, 4).astype(np.float32)
+_AROUND = (0, 0, 1, 1, 0, 0, 1, 1)
+_ROI = (("output_height", 7), ("output_width", 7), ("sampling_ratio", 2), ("spatial_scale", 0.25))
 _ROW_BYTES = np.random.RandomState(3).randint(-128, 128, (768, 3072)).astype(np.int8)
 LARGE = (
     Large("MatMul 256", ((256, 256), (256, 256))),
     Large("MatMul 64x1000x100 weights", ((64, 1000), (1000, 100)), 1),
-    Large("MatMul float64", ((200, 200), (200, 200)), dtype="float64"),
+    *(Large(f"MatMul {d}", ((200, 200), (200, 200)), dtype=d) for d in ("float64", "int32")),
     Large("MatMul heads", ((12, 128, 32), (12, 32, 128))),
     Large("Gemm 1x1000x100 weights", ((1, 1000), (100, 1000), (100,)), 2, (("transB", 1),)),
     Large("Conv 3x3", (_IMAGE, (32, 32, 3, 3), (32,)), 2, (_PADS, _K3)),
@@ -92,6 +95,7 @@ LARGE = (
     Large("ConvTranspose 2x2", ((1, 64, 28, 28), (64, 32, 2, 2)), 1, (("strides", (2, 2)),)),
     Large("MaxPool 3x3", (_IMAGE,), 0, (_PADS, _K3, ("strides", (2, 2)))),
     Large("MaxPool 5x5", (_IMAGE,), 0, (("pads", (2,) * 4), ("kernel_shape", (5, 5)))),
+    Large("MaxPool 2x2x2", ((1, 16, 16, 28, 28),), 0, (("kernel_shape", (2,) * 3),)),
     Large("AveragePool 7x7", (_IMAGE,), 0, (("kernel_shape", (7, 7)), ("strides", (7, 7)))),
     Large("GlobalMaxPool 56x56", (_IMAGE,)),
     Large("AveragePool 3x3", (_IMAGE,), 0, (_PADS, _K3)),
@@ -108,8 +112,11 @@ LARGE = (
     *(Large(f"{op} 1M", (_MILLION, _MILLION)) for op in ("Add", "Mul", "Div")),
     *(
         Large(f"{op} 1M", (_MILLION,))
-        for op in ("Relu", "Tanh", "Sigmoid", "Exp", "Erf", "Sqrt", "Gelu", "Sin", "Atan")
+        for op in ("Relu", "Tanh", "Sigmoid", "Exp", "Erf", "Sqrt", "Gelu", "Sin", "Cos")
     ),
+    *(Large(f"{op} 1M", (_MILLION,)) for op in ("Asin", "Acos", "Atan", "IsInf")),
+    Large("Exp float64", (_MILLION,), dtype="float64"),
+    Large("Mean 1M", (_MILLION, _MILLION)),
     *(Large(f"Pow {power}", (_MILLION,), given=(np.float32(power),)) for power in (2, 3, 0.5)),
     Large("Pow 1M", (_MILLION, _MILLION)),
     Large("ReduceMax int32 rows", (_MILLION,), 0, (("axes", (-1,)),), dtype="int32"),
@@ -125,6 +132,11 @@ LARGE = (
     Large("Transpose bytes", (_MILLION,), 0, (("perm", (1, 0)),), dtype="uint8"),
     Large("Tile columns", ((1000, 100),), given=(np.array([1, 10]),)),
     Large("Expand columns", ((1000, 1),), given=(np.array([1000, 1000]),)),
+    Large("Pad reflect", (_IMAGE,), 0, (("mode", "reflect"),), given=(np.array(_AROUND),)),
+    Large("Unique integers", ((100_000,),), dtype="int64"),
+    Large("RoiAlign 100", (_IMAGE,), 0, _ROI, given=(_BOXES * 200, np.zeros(100, np.int64))),
+    Large("GridSample 56x56", (_IMAGE,), given=(_BOXES[:98].reshape(1, 14, 14, 2),)),
+    Large("NonMaxSuppression 100", ((1, 100, 4),), given=(_BOXES[None, None, :, 0], np.array(50))),
     Large("Concat columns", ((10000, 1),) * 3, 0, (("axis", 1),)),
     Large("Slice columns", (_MILLION,), given=(np.array([100]), np.array([900]), np.array([1]))),
     Large("GatherElements rows", (_MILLION,), 0, (("axis", 1),), 1000),
