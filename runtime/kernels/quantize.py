@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.runtime.kernels.linear import matmul
 from graphio.runtime.kernels.math import cast
 from graphio.runtime.registry import Array, Call, Function, kernel, numpy_dtype
 from graphio.schema import dtypes, errors
@@ -191,7 +192,7 @@ def _product(a: Array, b: Array, a_zero: Array | None, b_zero: Array | None) -> 
     zero_a = _along(a, a_zero, "the zero point of a", True)
     zero_b = _along(b, b_zero, "the zero point of b", False)
     left, right = np.subtract(a, zero_a, dtype=np.int32), np.subtract(b, zero_b, dtype=np.int32)
-    return np.asarray(np.matmul(left, right))
+    return np.asarray(matmul(left, right))
 
 
 @kernel("MatMulInteger", since=10, fresh=True)

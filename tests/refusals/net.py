@@ -109,6 +109,12 @@ refused("DynamicQuantizeLinear", [of(DOUBLE, 2)], "x is", outputs=[U8, FLOAT, U8
 a, b = of(U8, 2, 3), of(U8, 3, 2)
 refused("MatMulInteger", [a, f(3, 2)], "b", UnimplementedError, outputs=[I32])
 refused("MatMulInteger", [a, b, None, of(np.int8)], "the zero point of b", outputs=[I32])
+refused(
+    "MatMulInteger",
+    [a, of(U8, 5, 2)],
+    "b has 5 rows, they must be equal (a uint8[2,3], b uint8[5,2])",
+    outputs=[I32],
+)
 refused("MatMulInteger", [of(U8), b], "rank", outputs=[I32])
 refused("MatMulInteger", [a, of(U8)], "rank", outputs=[I32])
 refused("MatMulInteger", [of(U8, 3), of(U8, 3), of(U8, 2)], "zero point", outputs=[I32])

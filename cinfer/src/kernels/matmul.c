@@ -270,11 +270,11 @@ static ci_status matmul_types(ci_kernel *k) {
   return CI_OK;
 }
 
-static ci_status matmul_unequal(ci_kernel *k, int64_t columns, int64_t rows) {
+ci_status ci_matmul_unequal(ci_kernel *k, const ci_value *a, const ci_value *b, int64_t columns, int64_t rows) {
   char left[128], right[128];
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "a has %lld columns, b has %lld rows, they must be equal (a %s, b %s)",
-                   (long long)columns, (long long)rows, ci_k_describe(k->in[0], left, sizeof left),
-                   ci_k_describe(k->in[1], right, sizeof right));
+                   (long long)columns, (long long)rows, ci_k_describe(a, left, sizeof left),
+                   ci_k_describe(b, right, sizeof right));
 }
 
 /* How several threads share the work. */
@@ -366,7 +366,7 @@ ci_status ci_prepare_matmul(ci_kernel *k) {
                      a->rank == 0 ? "a" : "b");
   }
   const int64_t columns = a->dims[a->rank - 1], rows = b->dims[b->rank == 1 ? 0 : b->rank - 2];
-  if (columns != rows) return matmul_unequal(k, columns, rows);
+  if (columns != rows) return ci_matmul_unequal(k, k->in[0], k->in[1], columns, rows);
   struct matmul *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
   const int64_t n = b->rank == 1 ? 1 : b->dims[b->rank - 1];
@@ -444,7 +444,7 @@ ci_status ci_prepare_gemm(ci_kernel *k) {
                      ci_dtype_name(a->dtype));
   }
   const int64_t columns = a->dims[a_turned ? 0 : 1], rows = b->dims[b_turned ? 1 : 0];
-  if (columns != rows) return matmul_unequal(k, columns, rows);
+  if (columns != rows) return ci_matmul_unequal(k, k->in[0], k->in[1], columns, rows);
   struct matmul *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
   const int64_t n = b->dims[b_turned ? 0 : 1];

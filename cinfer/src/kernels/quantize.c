@@ -3,6 +3,7 @@
 #include "../isa_move.h"
 #include "bytes_matmul.h"
 #include "cast.h"
+#include "product.h"
 #if CI_HAS(quantization)
 
 enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12, QUANT_RUN = 16 };
@@ -451,10 +452,8 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int
   CI_TRY(quant_along(k, b, b_zero, "the zero point of b", false));
   ci_value wide_a = quant_wide(a, true), wide_b = quant_wide(b, false), wide = *k->out[0];
   const int a_axis = quant_axis(a, true), b_axis = quant_axis(b, false);
-  if (a->rank > 0 && b->rank > 0 && a->dims[a_axis] != b->dims[b_axis]) { /* for MatMul to refuse */
-    wide_a.dims[a_axis] = a->dims[a_axis];
-    wide_b.dims[b_axis] = b->dims[b_axis];
-  }
+  if (a->rank > 0 && b->rank > 0 && a->dims[a_axis] != b->dims[b_axis])
+    return ci_matmul_unequal(k, a, b, a->dims[a_axis], b->dims[b_axis]);
   CI_TRY(quant_matmul(k, &wide_a, &wide_b, &wide, ci_prepare_matmul));
   k->refit = NULL; /* it would take k's own inputs for the wide ones */
   CI_TRY(ci_k_out_like(k, 0, to, &wide));
