@@ -98,7 +98,7 @@ static int64_t refit_rows(const ci_step *step) {
 }
 
 static bool refit_step_length(ci_step *step) {
-  const uint64_t most = step->plan->session->limits.max_memory; /* which no machine's addresses fall short of */
+  const uint64_t most = step->plan->session->limits.max_memory;
   const int64_t rows = refit_rows(step);
   return rows > 0 && refit_length(step->k.out[0], rows, most < PTRDIFF_MAX ? most : PTRDIFF_MAX) &&
          ci_step_refit(step) == CI_OK;

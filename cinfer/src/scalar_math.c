@@ -5,6 +5,7 @@
 
 #include "scalar_series.h"
 
+/* One copy of each series for all that is here. */
 static double sm_exp_series(double r) { return ci_exp_series(r); }
 
 /* exp(x + low), where low is a correction far below x. */

@@ -240,16 +240,15 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
                         .room = part->a.col == 1 ? part->room : NULL,
                         .block = p->block,
                         .add = part->add};
-  if (p->dtype == CI_DOUBLE && p->dots) {
-    product_dots(part);
-  } else if (p->dtype != CI_FLOAT && ci_dtype_size(p->dtype) == sizeof(uint64_t) && p->dtype != CI_DOUBLE) {
-    product_longs(part);
-  } else if (p->dtype != CI_FLOAT) {
-    product_plain(&tile, isa->linear, ci_dtype_size(p->dtype));
-  } else if (p->dots) {
-    isa->linear->dots(&tile);
-  } else {
-    isa->linear->columns(&tile);
+  switch (p->dtype) {
+    case CI_FLOAT: (p->dots ? isa->linear->dots : isa->linear->columns)(&tile); break;
+    case CI_DOUBLE:
+      if (p->dots) product_dots(part);
+      else product_plain(&tile, isa->linear, sizeof(double));
+      break;
+    case CI_INT32:
+    case CI_UINT32: product_plain(&tile, isa->linear, sizeof(uint32_t)); break;
+    default: product_longs(part); break;
   }
 }
 #endif
