@@ -581,7 +581,7 @@ typedef struct quant_output {
   ci_kernel *k;
   const float *left, *right;
   double *factors; /* as many as columns; NULL: they have one */
-  bool finite;     /* of all rows */
+  bool finite;     /* the factors are those of all rows, and are finite */
   int64_t n, m;
   float y_scale, y_zero;
 } quant_output;
