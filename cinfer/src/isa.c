@@ -109,6 +109,7 @@ CI_TARGET_BEGIN("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
 #undef CI_N
 #undef CI_VEC_AVX512
 CI_TARGET_END
+#if CI_HAS(quantization) /* nothing else is in this region */
 #define CI_VEC_AVX512
 #define CI_BYTES_VNNI
 #define CI_N(x) x##_avx512_vnni
@@ -118,6 +119,7 @@ CI_TARGET_END
 #undef CI_N
 #undef CI_BYTES_VNNI
 #undef CI_VEC_AVX512
+#endif
 static const struct ci_isa isa_avx512_vnni = {CI_ISA_AVX512,      "avx512",         &isa_math_avx512,
                                               &isa_linear_avx512, &isa_move_avx512, CI_BYTES(avx512_vnni)};
 static const struct ci_isa isa_avx512 = {CI_ISA_AVX512,      "avx512",         &isa_math_avx512,

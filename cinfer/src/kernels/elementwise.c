@@ -92,14 +92,13 @@ ci_status ci_run_unary(ci_kernel *k) {
   ci_status ci_prepare_##name(ci_kernel *k) { return ew_prepare_unary(k, op, 0.0, 0.0); }
 EW_UNARY_ROWS(EW_UNARY_PREPARE)
 
+#if CI_HAS(trigonometry)
 static ci_status ew_prepare_scalar(ci_kernel *k, ci_scalar_fn fn, int vector) {
   ew_unary *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
   p->map = ci_scalar_map(k->in[0]->dtype);
   p->scalar = fn;
-#if CI_HAS(trigonometry)
   if (k->in[0]->dtype == CI_FLOAT && vector < CI_DOUBLE_COUNT) p->vector = k->isa->math->trigonometry[vector];
-#endif
   if (p->map == NULL) return ew_no_type(k, 0);
   p->from = p->to = ci_dtype_size(k->in[0]->dtype);
   CI_TRY(ci_k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
@@ -115,6 +114,7 @@ static ci_status ew_prepare_scalar(ci_kernel *k, ci_scalar_fn fn, int vector) {
 #define EW_SCALAR_PREPARE(name, vector) \
   ci_status ci_prepare_##name(ci_kernel *k) { return ew_prepare_scalar(k, ci_##name, vector); }
 EW_SCALAR_ROWS(EW_SCALAR_PREPARE)
+#endif
 
 /* Operators with numbers of their own: alpha and gamma as float32 (ONNX's type of attributes). */
 static ci_status ew_prepare_numbers(ci_kernel *k, int op, float alpha, float gamma) {
