@@ -165,6 +165,14 @@ def test_sums_have_the_order_of_the_page(name: str) -> None:
         ((1, 1, 75, 19), {"kernel_shape": [64, 2], "dilations": [1, 3]}),
         ((1, 1, 75, 19), {"kernel_shape": [65, 2]}),
         ((1, 2, 30, 19), {"kernel_shape": [3, 3], "strides": [2, 1], "dilations": [2, 2]}),
+        ((2, 3, 4, 6, 8), {"kernel_shape": [2, 2, 2], "strides": [2, 2, 2]}),
+        ((1, 2, 5, 9, 20), {"kernel_shape": [3, 3, 3], "pads": [1, 1, 1, 1, 1, 1]}),
+        (
+            (1, 2, 7, 9, 4),
+            {"kernel_shape": [2, 3, 1], "dilations": [3, 2, 1], "strides": [1, 2, 1]},
+        ),
+        ((1, 1, 6, 5, 19), {"kernel_shape": [1, 3, 3], "strides": [1, 2, 2]}),
+        ((2, 1, 3, 4, 5), {"kernel_shape": [2, 2, 2], "pads": [2, 0, 2, 2, 1, 0]}),
     ],
 )
 @pytest.mark.parametrize("most, nans", [(2, 0.05), (0, 0.05), (2, 0.0), (0, 0.0)])
@@ -193,6 +201,36 @@ def test_the_largest_of_a_whole_plane_is_the_first_one(
     wide = run("GlobalMaxPool", [x.astype(np.float64)], {}, *WAYS[0])  # element by element
     for way in (*WAYS, *more_ways()):
         y = run("GlobalMaxPool", [x], {}, *way)
+        assert y.tobytes() == wide.astype(np.float32).tobytes()
+
+
+@pytest.mark.parametrize(
+    "dims, attrs",
+    [
+        ((2, 8, 14, 15), {"kernel_shape": [7, 7], "strides": [7, 7]}),
+        ((1, 3, 9, 20), {"kernel_shape": [2, 3], "strides": [1, 3], "pads": [1, 2, 1, 0]}),
+        ((2, 17, 11), {"kernel_shape": [4], "strides": [5], "pads": [3, 3]}),
+        ((1, 5, 9, 9), {"kernel_shape": [3, 3], "strides": [4, 4], "ceil_mode": 1}),
+        ((1, 33, 4, 5, 6), {"kernel_shape": [3, 3, 3], "pads": [1, 1, 1, 1, 1, 1]}),
+        (
+            (3, 2, 6, 5, 7),
+            {"kernel_shape": [2, 2, 2], "strides": [2, 1, 2], "pads": [1, 0, 0, 1, 1, 1]},
+        ),
+        ((1, 2, 3, 4, 3, 4), {"kernel_shape": [2, 2, 2, 3], "dilations": [1, 3, 2, 1]}),
+    ],
+)
+@pytest.mark.parametrize("padded", [0, 1])
+def test_averages_are_those_of_window_after_window(
+    dims: tuple[int, ...], attrs: Any, padded: int
+) -> None:
+    x = numbers(*dims) * np.float32(10.0) ** np.random.RandomState(1).randint(-9, 9, dims)
+    x = x.astype(np.float32)
+    x[np.random.RandomState(2).rand(*dims) < 0.1] = -0.0
+    x[0, 0] = -0.0
+    attrs = attrs | {"count_include_pad": padded}
+    wide = run("AveragePool", [x.astype(np.float64)], attrs, *WAYS[0])  # one window at a time
+    for way in (*WAYS, *more_ways()):
+        y = run("AveragePool", [x], attrs, *way)
         assert y.tobytes() == wide.astype(np.float32).tobytes()
 
 

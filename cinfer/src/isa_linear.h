@@ -14,7 +14,7 @@ enum {
   CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the room for such a block */
 };
 enum { CI_STREAM = 1024, CI_STREAM_FROM = 1 << 17 }; /* columns, elements of b from which a product streams */
-enum { CI_WINDOWS_SLACK = 64 };
+enum { CI_WINDOWS_SLACK = 64, CI_POOL_LANES = 16 };
 enum { CI_PLAIN_INTS = 4 };
 enum { CI_MANY_LANES_FROM = 256 }; /* dot form: 64 lanes instead of 16 from this K on */
 
@@ -202,8 +202,13 @@ struct ci_isa_linear {
   void (*largest)(float *y, const float *const *x, int64_t taps, int64_t n); /* NaN wins, no tap gives -inf */
   void (*average)(float *y, const float *const *x, int64_t taps, int64_t n); /* a chain of sums from +0, / taps */
   void (*largest_plane)(const ci_windows *t); /* the first largest, the first NaN if there is one, as it is */
-  /* Chains of sums from +0 in double, over the count. x_right at most 4, behind x lie CI_WINDOWS_SLACK numbers more. */
+  /* Chains of sums from +0 in double, over the count. x_right at most 2, of small builds 4; behind x lie
+   * CI_WINDOWS_SLACK numbers more. */
   void (*average_plane)(const ci_windows *t);
+#if CI_LARGE
+  /* y[lane] = the chain over the taps of x[offset[tap] + lane], / count: CI_POOL_LANES lanes */
+  void (*average_turned)(float *y, const float *x, const int32_t *offset, int64_t taps, double count);
+#endif
   void (*average_whole)(float *y, const float *x, int64_t planes, int64_t area); /* the same of whole planes */
 #endif
 #if CI_HAS(training)

@@ -444,6 +444,9 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpos
                                                       .largest_plane = CI_N(largest_plane),
                                                       .average_plane = CI_N(average_plane),
                                                       .average_whole = CI_N(average_whole),
+#if CI_LARGE
+                                                      .average_turned = CI_N(average_turned),
+#endif
 #endif
 #if CI_HAS(training)
                                                       .route = CI_N(route),

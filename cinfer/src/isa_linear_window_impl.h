@@ -432,21 +432,21 @@ static void CI_N(average_plane)(const ci_windows *t) {
     CI_N(average_rows)(t, 1);
     return;
   }
-  if (t->x_right == 2) {
-    CI_N(average_rows)(t, 2);
-    return;
-  }
-  for (int64_t row = 0; row < t->rows; row++) {
-    for (int64_t i = 0; i < t->columns; i++) {
-      const float *from = t->x + row * t->x_down + i * t->x_right;
-      double sum = 0.0;
-      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, from += t->tap_down) {
-        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++) sum += (double)from[tap_x * t->tap_right];
-      }
-      t->y[row * t->columns + i] = (float)(sum / (t->down[row] * t->across[i]));
-    }
+  CI_N(average_rows)(t, 2);
+}
+
+#if CI_LARGE
+/* The same of planes that lie as lanes. */
+static void CI_N(average_turned)(float *y, const float *x, const int32_t *offset, int64_t taps, double count) {
+  double wide[CI_VL];
+  for (int lane = 0; lane < CI_POOL_LANES; lane += CI_VL) {
+    vd sum = vd_zero();
+    for (int64_t tap = 0; tap < taps; tap++) sum = vd_add(sum, v_load(x + offset[tap] + lane));
+    vd_store(wide, sum);
+    for (int j = 0; j < CI_VL; j++) y[lane + j] = (float)(wide[j] / count);
   }
 }
+#endif
 
 /* Planes are turned, to be lanes. */
 CI_REGION_FAST static void CI_N(average_whole)(float *y, const float *x, int64_t planes, int64_t area) {

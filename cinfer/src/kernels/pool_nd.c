@@ -8,7 +8,7 @@
 #include "plane.h"
 #if CI_HAS_POOLS
 
-typedef enum nd_kind { ND_MAX, ND_AVERAGE, ND_LP, ND_SPREAD } nd_kind;
+typedef enum nd_kind { ND_MAX, ND_AVERAGE, ND_LP, ND_SPREAD, ND_LIST } nd_kind;
 typedef enum nd_divisor { ND_WINDOW, ND_PADDED, ND_ONE } nd_divisor;
 
 typedef struct nd_plan {
@@ -18,8 +18,9 @@ typedef struct nd_plan {
   int64_t p, planes, x_count, y_count, area;
   int64_t x[CI_MAX_RANK], y[CI_MAX_RANK], kernel[CI_MAX_RANK], stride[CI_MAX_RANK], dilation[CI_MAX_RANK];
   int64_t head[CI_MAX_RANK], tail[CI_MAX_RANK];
-  ci_plane plane; /* of the largest of float32, see plane.h */
+  ci_plane plane; /* of float32, see plane.h: of the largest over three axes a slice */
   ci_windows windows;
+  bool turned; /* averages of float32 with planes as lanes */
   bool whole; /* a window is the plane */
   ci_largest largest; /* of MaxPool */
 } nd_plan;
@@ -28,7 +29,7 @@ typedef struct nd_window { /* taps lo..hi of each axis lie in the image, from th
   int64_t at[CI_MAX_RANK], start[CI_MAX_RANK], lo[CI_MAX_RANK], hi[CI_MAX_RANK], padded[CI_MAX_RANK];
 } nd_window;
 
-enum { ND_PART_WORK = 1 << 14 };
+enum { ND_PART_WORK = 1 << 14, ND_MOST_SCRATCH = 1 << 26 /* numbers */ };
 static const int64_t nd_limit = (int64_t)1 << 31;
 
 /* ---- where windows lie ---- */
@@ -180,6 +181,10 @@ typedef struct nd_result {
 } nd_result;
 
 CI_INLINE void nd_term(nd_kind kind, int32_t dtype, const nd_plan *p, void *x, int64_t i, nd_result *r) {
+  if (kind == ND_LIST) {
+    ((int32_t *)x)[++r->index] = (int32_t)i;
+    return;
+  }
   if (kind == ND_SPREAD) {
     if (dtype == CI_FLOAT) ((float *)x)[i] = (float)((double)((float *)x)[i] + r->value);
     if (dtype == CI_DOUBLE) ((double *)x)[i] = ((double *)x)[i] + r->value;
@@ -281,23 +286,52 @@ static void nd_forward_planes(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
-/* float32 over one or two axes: a plane with its padding in scratch, windows of a row are lanes. Planes whose windows
- * fill them are as good as one tall plane. */
+/* The largest of `count` planes of float32, which lie one after the other. Planes whose windows fill them are as good
+ * as one tall plane. */
+static void nd_largest_slices(const nd_plan *p, const struct ci_isa *isa, const float *x, float *y, int64_t count,
+                              float *copy) {
+  const int64_t size = p->plane.height * p->plane.width;
+  ci_windows windows = p->windows;
+  const bool filled =
+      !p->plane.padded && windows.rows * windows.x_down == size && windows.tap_down * windows.kh <= windows.x_down;
+  const int64_t together = filled ? count : 1, results = windows.rows * windows.columns;
+  windows.rows *= together;
+  for (int64_t i = 0; i < count; i += together) {
+    windows.x = ci_plane_padded(&p->plane, isa, x + i * size, -INFINITY, copy);
+    windows.y = y + i * results;
+    isa->linear->largest_plane(&windows);
+  }
+}
+
+/* float32 over one or two axes: a plane with its padding in scratch, windows of a row are lanes. */
 static void nd_largest_planes(void *argument, int64_t begin, int64_t end, int thread) {
   const nd_job *job = argument;
   const nd_plan *p = job->p;
-  const struct ci_isa *isa = job->k->isa;
+  const float *x = (const float *)job->k->in[0]->data + begin * p->x_count;
   float *copy = (float *)job->k->scratch + (size_t)thread * (p->plane.bytes / sizeof(float));
-  ci_windows windows = p->windows;
-  const bool filled = !p->plane.padded && windows.rows * windows.x_down == p->x_count &&
-                      windows.tap_down * windows.kh <= windows.x_down;
-  const int64_t together = filled ? end - begin : 1;
-  windows.rows *= together;
-  for (int64_t plane = begin; plane < end; plane += together) {
-    const float *x = (const float *)job->k->in[0]->data + plane * p->x_count;
-    windows.x = ci_plane_padded(&p->plane, isa, x, -INFINITY, copy);
-    windows.y = (float *)job->k->out[0]->data + plane * p->y_count;
-    isa->linear->largest_plane(&windows);
+  nd_largest_slices(p, job->k->isa, x, (float *)job->k->out[0]->data + begin * p->y_count, end - begin, copy);
+}
+
+/* Over three: of every slice, then of what slices gave, which keeps the order of equal numbers. */
+static void nd_largest_volumes(void *argument, int64_t begin, int64_t end, int thread) {
+  const nd_job *job = argument;
+  const nd_plan *p = job->p;
+  const int64_t size = p->windows.rows * p->windows.columns;
+  float *copy = (float *)((char *)job->k->scratch + (size_t)thread * (job->k->scratch_bytes / (size_t)job->k->threads));
+  float *slices = copy + p->plane.bytes / sizeof(float);
+  nd_window w;
+  for (int64_t plane = begin; plane < end; plane++) {
+    ci_windows deep = {.x_right = 1, .tap_right = 1, .kw = 1, .rows = 1, .columns = size};
+    deep.tap_down = (ptrdiff_t)(p->dilation[0] * size);
+    deep.y = (float *)job->k->out[0]->data + plane * p->y_count;
+    nd_largest_slices(p, job->k->isa, (const float *)job->k->in[0]->data + plane * p->x_count, slices, p->x[0], copy);
+    for (w.at[0] = 0; w.at[0] < p->y[0]; w.at[0]++, deep.y += size) {
+      nd_place(p, &w, 0);
+      deep.kh = w.hi[0] - w.lo[0];
+      deep.x_down = (ptrdiff_t)deep.kh * deep.tap_down; /* windows share no rows */
+      deep.x = slices + (deep.kh > 0 ? (w.start[0] + w.lo[0] * p->dilation[0]) * size : 0);
+      job->k->isa->linear->largest_plane(&deep);
+    }
   }
 }
 
@@ -337,6 +371,55 @@ static void nd_average_planes(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
+#if CI_LARGE
+/* Indices of a window's elements: where the first one lies, the others counted from it. Those of the window before are
+ * good for one of the same taps. */
+typedef struct nd_taps {
+  int64_t count;
+  nd_window like;
+  int32_t *offset;
+} nd_taps;
+
+static int64_t nd_list_taps(const nd_plan *p, const nd_window *w, nd_taps *taps) {
+  const size_t bytes = (size_t)p->axes * sizeof *w->lo;
+  int64_t first = 0;
+  for (int i = 0; i < p->axes; i++) first = first * p->x[i] + w->start[i] + w->lo[i] * p->dilation[i];
+  if (taps->count < 0 || memcmp(taps->like.lo, w->lo, bytes) != 0 || memcmp(taps->like.hi, w->hi, bytes) != 0) {
+    nd_result r = {0.0, -1};
+    nd_any(ND_LIST, CI_FLOAT, p, w, taps->offset, &r);
+    taps->count = r.index + 1;
+    taps->like = *w;
+    for (int64_t i = 0; i < taps->count; i++) taps->offset[i] = (taps->offset[i] - (int32_t)first) * CI_POOL_LANES;
+  }
+  return taps->count > 0 ? first : 0;
+}
+
+/* Averages of float32 where windows do not lie as lanes do: groups of planes are turned, to be the lanes. */
+static void nd_average_turned(void *argument, int64_t begin, int64_t end, int thread) {
+  enum { lanes = CI_POOL_LANES };
+  const nd_job *job = argument;
+  const nd_plan *p = job->p;
+  const struct ci_isa_linear *linear = job->k->isa->linear;
+  float *x = (float *)((char *)job->k->scratch + (size_t)thread * (job->k->scratch_bytes / (size_t)job->k->threads));
+  float *y = x + p->x_count * lanes;
+  nd_taps taps = {-1, {.at = {0}}, (int32_t *)(void *)(y + p->y_count * lanes)};
+  nd_window w;
+  memset(x, 0, (size_t)(p->x_count * lanes) * sizeof *x);
+  for (int64_t plane = begin * lanes; plane < end * lanes && plane < p->planes; plane += lanes) {
+    const int64_t count = p->planes - plane < lanes ? p->planes - plane : lanes;
+    const float *from = (const float *)job->k->in[0]->data + plane * p->x_count;
+    linear->transpose(x, lanes, from, (ptrdiff_t)p->x_count, count, p->x_count);
+    nd_begin(p, &w);
+    for (int64_t i = 0; i < p->y_count; i++, nd_next(p, &w)) {
+      const int64_t first = nd_list_taps(p, &w, &taps);
+      linear->average_turned(y + i * lanes, x + first * lanes, taps.offset, taps.count, nd_divide_by(p, &w));
+    }
+    float *to = (float *)job->k->out[0]->data + plane * p->y_count;
+    linear->transpose(to, (ptrdiff_t)p->y_count, y, lanes, p->y_count, count);
+  }
+}
+#endif
+
 static void nd_spread_planes(void *argument, int64_t begin, int64_t end, int thread) {
   const nd_job *job = argument;
   const nd_plan *p = job->p;
@@ -362,7 +445,14 @@ static ci_status nd_run(ci_kernel *k, nd_kind kind) {
   const int64_t area = p->area > 0 ? p->area : 1;
   const int64_t work = p->y_count > ND_PART_WORK / area ? ND_PART_WORK : p->y_count * area;
   ci_part_fn planes = kind == ND_SPREAD ? nd_spread_planes : nd_forward_planes;
-  if (kind == ND_MAX && p->plane.used) planes = nd_largest_planes;
+#if CI_LARGE
+  if (kind == ND_AVERAGE && p->turned) {
+    const int64_t groups = (p->planes - 1) / CI_POOL_LANES + 1;
+    ci_k_parallel(k, groups, ND_PART_WORK / (work * CI_POOL_LANES) + 1, nd_average_turned, &job);
+    return CI_OK;
+  }
+#endif
+  if (kind == ND_MAX && p->plane.used) planes = CI_LARGE && p->axes > 2 ? nd_largest_volumes : nd_largest_planes;
   if (kind == ND_MAX && p->whole && k->out[0]->dtype == CI_FLOAT) planes = nd_largest_whole;
   if (kind == ND_AVERAGE && k->out[0]->dtype == CI_FLOAT && (p->whole || p->plane.used)) planes = nd_average_planes;
   ci_k_parallel(k, p->planes, ND_PART_WORK / (work > 0 ? work : 1) + 1, planes, &job);
@@ -398,16 +488,26 @@ static ci_status nd_forward_prepare(ci_kernel *k, bool bytes, bool whole, nd_pla
   return CI_OK;
 }
 
-static void nd_plan_plane(ci_kernel *k, nd_plan *p, bool copy) {
-  ci_nd g = {.rank = p->axes};
-  const size_t bytes = (size_t)p->axes * sizeof *g.size;
-  memcpy(g.size, p->x, bytes);
-  memcpy(g.kernel, p->kernel, bytes);
-  memcpy(g.stride, p->stride, bytes);
-  memcpy(g.dilation, p->dilation, bytes);
-  memcpy(g.before, p->head, bytes);
-  memcpy(g.out, p->y, bytes);
-  if (ci_plane_plan(&p->plane, &g, copy, &p->windows)) k->scratch_bytes = (size_t)k->threads * p->plane.bytes;
+/* slices: of the axes behind the first, what they become lies behind the plane. */
+static void nd_plan_plane(ci_kernel *k, nd_plan *p, bool slices) {
+  const int from = slices ? 1 : 0;
+  ci_nd g = {.rank = p->axes - from};
+  const size_t bytes = (size_t)g.rank * sizeof *g.size;
+  memcpy(g.size, p->x + from, bytes);
+  memcpy(g.kernel, p->kernel + from, bytes);
+  memcpy(g.stride, p->stride + from, bytes);
+  memcpy(g.dilation, p->dilation + from, bytes);
+  memcpy(g.before, p->head + from, bytes);
+  memcpy(g.out, p->y + from, bytes);
+  p->plane.used = ci_plane_plan(&p->plane, &g, false, &p->windows);
+  const int64_t kept = slices ? p->windows.rows * p->windows.columns : 0;
+  if (!p->plane.used) return;
+  if (slices && kept > ND_MOST_SCRATCH / p->x[0]) {
+    p->plane.used = false;
+    return;
+  }
+  const size_t most = p->plane.bytes + ci_round_up((size_t)(kept * p->x[0]) * sizeof(float), 64);
+  k->scratch_bytes = (size_t)k->threads * most;
 }
 
 /* Lets a step in front of this one do its work. */
@@ -432,8 +532,8 @@ ci_status ci_prepare_max_pool(ci_kernel *k) {
   p->column_major = order != 0;
   if (k->n_out > 1) return ci_k_out_like(k, 1, CI_INT64, k->out[0]);
   if (k->out[0]->dtype != CI_FLOAT || k->out[0]->count == 0) return CI_OK;
-  nd_plan_plane(k, p, false);
-  nd_plan_largest(k, p);
+  nd_plan_plane(k, p, CI_LARGE && p->axes == 3);
+  if (p->axes < 3) nd_plan_largest(k, p);
   return CI_OK;
 }
 
@@ -458,15 +558,25 @@ static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
   return CI_OK;
 }
 
+/* Scratch of nd_average_turned: planes and results as lanes, offsets of a window. */
+static void nd_plan_turned(ci_kernel *k, nd_plan *p) {
+  const int64_t most = ND_MOST_SCRATCH / CI_POOL_LANES / 2;
+  if (p->x_count < 1 || p->x_count > most || p->y_count > most) return;
+  const int64_t numbers = (p->x_count + p->y_count) * CI_POOL_LANES + p->area;
+  k->scratch_bytes = (size_t)k->threads * ci_round_up((size_t)numbers * sizeof(float), 64);
+  p->turned = true;
+}
+
 ci_status ci_prepare_average_pool(ci_kernel *k) {
-  enum { steps = 4 }; /* see average_plane */
+  enum { steps = CI_LARGE ? 2 : 4 }; /* see average_plane */
   nd_plan *p;
   int64_t padding;
   CI_TRY(ci_k_attr_i(k, "count_include_pad", 0, &padding));
   CI_TRY(nd_forward_prepare(k, false, false, &p));
   p->divisor = padding != 0 ? ND_PADDED : ND_WINDOW;
-  if (k->out[0]->dtype != CI_FLOAT || k->out[0]->count == 0 || p->stride[p->axes - 1] > steps) return CI_OK;
-  nd_plan_plane(k, p, false);
+  if (k->out[0]->dtype != CI_FLOAT || k->out[0]->count == 0) return CI_OK;
+  if (p->stride[p->axes - 1] <= steps) nd_plan_plane(k, p, false);
+  if (CI_LARGE && !p->plane.used) nd_plan_turned(k, p);
   return p->plane.used ? nd_plan_counts(k, p) : CI_OK;
 }
 
