@@ -114,6 +114,14 @@ IMAGES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
         (2, 1, 5, 5),
         {"group": 2, "strides": [1, 3], "pads": [2, 2, 2, 2]},
     ),
+    "one output": ((2, 40, 9, 21), (1, 40, 3, 3), {"pads": [1, 1, 1, 1]}),
+    "few outputs of groups": (
+        (2, 12, 13, 20),
+        (16, 3, 3, 3),
+        {"group": 4, "strides": [2, 1], "pads": [1, 1, 1, 1]},
+    ),
+    "one output, 1 x 1, strides": ((1, 70, 9, 20), (1, 70, 1, 1), {"strides": [2, 2]}),
+    "one output, 1 x 1": ((1, 300, 20, 21), (1, 300, 1, 1), {}),
     "depthwise 7 x 7, rows and columns left over": (
         (1, 2, 11, 45),
         (2, 1, 7, 7),

@@ -12,7 +12,7 @@
 enum {
   TILES_EVEN = 8,              /* units of a thread from which on one more is little */
   TILES_PART_WORK = 1 << 19,   /* products that are worth a thread */
-  TILES_LEAST = 8,             /* outputs that are worth a panel */
+  TILES_LEAST = 8,             /* outputs that are worth a panel where the image is itself a product's columns */
   TILES_PIXELS = 448,          /* of a unit; twice as many if there are few terms */
   TILES_SHALLOW = 32,          /* so few */
   TILES_LONG = 400,            /* pixels from which on they are worth a panel instead */
@@ -156,10 +156,11 @@ static bool tiles_units_of(ci_conv_tiles *p) {
 
 bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   const int64_t threads = k->threads, lanes = k->isa->linear->lanes;
-  if (p->images == 0 || p->y.out == 0 || p->x.out == 0 || p->ic == 0 || p->oc < TILES_LEAST) return false;
+  if (p->images == 0 || p->y.out == 0 || p->x.out == 0 || p->ic == 0 || p->oc == 0) return false;
   p->depth = p->ic * p->y.kernel * p->x.kernel;
   p->width = 2 * lanes;
   tiles_layout(p);
+  if (p->flat && !p->pixels && p->oc < TILES_LEAST) return false;
   if (!tiles_units_of(p)) return false;
   const int64_t units = p->images * p->groups * p->strips, panels = tiles_parts(p->oc, p->width);
   /* each thread takes as many units */
