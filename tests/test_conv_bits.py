@@ -137,6 +137,21 @@ IMAGES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
         (2, 1, 5, 5),
         {"group": 2, "strides": [2, 2], "pads": [2, 2, 2, 2]},
     ),
+    "depthwise, one column of a wide stride": (
+        (1, 18, 5, 9),
+        (18, 1, 3, 5),
+        {"group": 18, "strides": [2, 50], "pads": [1, 2, 1, 2]},
+    ),
+    "depthwise, few columns of a wide stride": (
+        (2, 3, 5, 9),
+        (3, 1, 2, 4),
+        {"group": 3, "strides": [1, 4], "pads": [0, 1, 1, 1]},
+    ),
+    "depthwise in strips": (
+        (1, 17, 70, 41),
+        (17, 1, 5, 3),
+        {"group": 17, "strides": [1, 1], "dilations": [3, 2], "pads": [6, 2, 5, 2]},
+    ),
     "depthwise, few long rows": (
         (1, 2, 5, 150),
         (2, 1, 3, 5),

@@ -14,7 +14,7 @@ enum {
   CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the room for such a block */
 };
 enum { CI_STREAM = 1024, CI_STREAM_FROM = 1 << 17 }; /* columns, elements of b from which a product streams */
-enum { CI_WINDOWS_SLACK = 64, CI_POOL_LANES = 16 };
+enum { CI_WINDOWS_SLACK = 64, CI_PLANE_LANES = 16, CI_PLANE_SLACK = 6 };
 enum { CI_PLAIN_INTS = 4 };
 enum { CI_MANY_LANES_FROM = 256 }; /* dot form: 64 lanes instead of 16 from this K on */
 
@@ -120,12 +120,11 @@ typedef struct ci_padding {
 } ci_padding;
 
 typedef struct ci_windows { /* of a plane, padding included: y dense */
-  const float *x; /* of depthwise_plane: behind it lie CI_WINDOWS_SLACK numbers more */
+  const float *x;
   ptrdiff_t x_down, x_right;     /* from window to window */
   ptrdiff_t tap_down, tap_right; /* from tap to tap */
   int64_t kh, kw;
-  const float *w, *bias; /* of depthwise_plane; bias or NULL */
-  ci_after after;        /* of depthwise_plane; added is NULL */
+  const float *w;              /* of depthwise_turned */
   const double *across, *down; /* of average_plane: taps that count, along each axis; 8 more across */
   float *y;
   int64_t rows, columns;
@@ -190,8 +189,9 @@ struct ci_isa_linear {
   void (*conv_largest)(const ci_conv_largest *t);
   /* y[c] = one chain over the taps of fma(x[tap][c], w[tap * n + c], .), from +0 */
   void (*depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n);
-  /* y = one chain over the taps of fma(x, w[tap], .), from +0, + bias */
-  void (*depthwise_plane)(const ci_windows *t);
+  /* y[window][lane] = one chain over the taps of fma(x[tap][lane], w[tap][lane], .), from +0: CI_PLANE_LANES lanes.
+   * Reads and writes CI_PLANE_SLACK windows more than there are. */
+  void (*depthwise_turned)(const ci_windows *t);
   void (*depthwise_3x3)(const ci_depthwise *t);
 #endif
 #if CI_HAS_CONVOLUTIONS || CI_HAS_POOLS
@@ -206,7 +206,7 @@ struct ci_isa_linear {
    * CI_WINDOWS_SLACK numbers more. */
   void (*average_plane)(const ci_windows *t);
 #if CI_LARGE
-  /* y[lane] = the chain over the taps of x[offset[tap] + lane], / count: CI_POOL_LANES lanes */
+  /* y[lane] = the chain over the taps of x[offset[tap] + lane], / count: CI_PLANE_LANES lanes */
   void (*average_turned)(float *y, const float *x, const int32_t *offset, int64_t taps, double count);
 #endif
   void (*average_whole)(float *y, const float *x, int64_t planes, int64_t area); /* the same of whole planes */

@@ -401,14 +401,31 @@ static void CI_N(spread)(float *const *dx, const float *dy, int64_t taps, int64_
 #undef CI_BODY
 }
 
+/* Four chains side by side hide the time of an addition. */
+#define CI_W_CLEAR(r, unused) sum[r] = v_set(0.0f);
+#define CI_W_PLUS(r, unused) sum[r] = v_fma(v_load(from + (r) * CI_VL), v_load(weight + (r) * CI_VL), sum[r]);
+#define CI_W_PUT(r, unused) v_store(y + done + (r) * CI_VL, sum[r]);
 static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n) {
-#define CI_BODY(get, put)                                                                   \
-  {                                                                                         \
-    vf sum = v_set(0.0f);                                                                   \
-    for (int64_t k = 0; k < taps; k++) sum = v_fma(get(x[k] + i), get(w + k * n + i), sum); \
-    put(y + i, sum);                                                                        \
+  int64_t done = 0;
+#if CI_VL > 1 && CI_LARGE
+  for (vf sum[4]; done + 4 * CI_VL <= n; done += 4 * CI_VL) {
+    const float *weight = w + done;
+    CI_R4(CI_W_CLEAR, 0)
+    for (int64_t k = 0; k < taps; k++, weight += n) {
+      const float *from = x[k] + done;
+      CI_R4(CI_W_PLUS, 0)
+    }
+    CI_R4(CI_W_PUT, 0)
   }
-  CI_EACH(n, CI_BODY)
+#endif
+#define CI_BODY(get, put)                                                                     \
+  {                                                                                           \
+    const int64_t at = done + i;                                                              \
+    vf sum = v_set(0.0f);                                                                     \
+    for (int64_t k = 0; k < taps; k++) sum = v_fma(get(x[k] + at), get(w + k * n + at), sum); \
+    put(y + at, sum);                                                                         \
+  }
+  CI_EACH(n - done, CI_BODY)
 #undef CI_BODY
 }
 
@@ -433,7 +450,7 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpos
                                                       .conv_turn = CI_N(conv_turn),
                                                       .conv_largest = CI_N(conv_largest),
                                                       .depthwise = CI_N(depthwise),
-                                                      .depthwise_plane = CI_N(depthwise_plane),
+                                                      .depthwise_turned = CI_N(depthwise_turned),
 #endif
 #if CI_HAS_CONVOLUTIONS || CI_HAS_POOLS
                                                       .pad = CI_N(pad),

@@ -160,68 +160,57 @@ static void CI_N(depthwise_3x3)(const ci_depthwise *t) {
   }
 }
 
-/* Chains that do not wait for each other, to hide the time of an addition. */
-#define CI_W_CHAINS(X) X(0) X(1) X(2) X(3)
-#define CI_W_CLEAR(i) sum[i] = v_set(0.0f);
-#define CI_W_TERM(i) sum[i] = v_fma(CI_N(load_apart)(tap + (i) * apart, right, CI_VL), weight, sum[i]);
-#define CI_W_KEEP(i) sums[i] = sum[i];
-enum { CI_N(chains) = 4 };
-
-/* All taps of chains that lie `apart` numbers apart. */
-CI_INLINE void CI_N(depthwise_taps)(const ci_windows *t, const float *x, ptrdiff_t apart, vf *sums,
-                                    const ptrdiff_t right) {
-  const float *w = t->w;
-  vf sum[CI_N(chains)];
-  CI_W_CHAINS(CI_W_CLEAR)
-  for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, x += t->tap_down) {
-    const float *tap = x;
-    for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, tap += t->tap_right) {
-      const vf weight = v_set(*w++);
-      CI_W_CHAINS(CI_W_TERM)
-    }
+/* Planes as lanes: R windows of a row, a chain each, share a weight. One pointer per three of them, as in tiles. */
+/* clang-format off */
+#define CI_W_AT(r, unused)                                \
+  if ((r) % 3 == 0) at[(r) / 3] = x + lane + (r) * right; \
+  sum[r] = v_set(0.0f);
+#define CI_W_TERM(r, tap) sum[r] = v_fma(v_load(at[(r) / 3] + (r) % 3 * right + (tap)), weight, sum[r]);
+#define CI_W_KEEP(r, unused) v_store(y + lane + (r) * CI_PLANE_LANES, sum[r]);
+#define CI_DEPTHWISE(R)                                                                                \
+  static void CI_N(depthwise_##R)(const ci_windows *t, const float *x, float *y) {                     \
+    const ptrdiff_t right = t->x_right;                                                                \
+    for (int lane = 0; lane < CI_PLANE_LANES; lane += CI_VL) {                                         \
+      const float *at[(R + 2) / 3], *w = t->w + lane;                                                  \
+      vf sum[R];                                                                                       \
+      CI_R##R(CI_W_AT, 0)                                                                              \
+      for (int64_t row = 0; row < t->kh; row++) {                                                      \
+        ptrdiff_t tap = row * t->tap_down;                                                             \
+        for (int64_t column = 0; column < t->kw; column++, tap += t->tap_right, w += CI_PLANE_LANES) { \
+          const vf weight = v_load(w);                                                                 \
+          CI_R##R(CI_W_TERM, tap)                                                                      \
+        }                                                                                              \
+      }                                                                                                \
+      CI_R##R(CI_W_KEEP, 0)                                                                            \
+    }                                                                                                  \
   }
-  CI_W_CHAINS(CI_W_KEEP)
-}
+CI_DEPTHWISE(7)
+#if CI_LARGE
+CI_DEPTHWISE(14)
+#endif
+/* clang-format on */
 
-/* Chains are rows, or vectors of a row where there are few rows; the last ones begin early, to be whole. */
-CI_INLINE void CI_N(depthwise_windows)(const ci_windows *t) {
-  const bool down = t->rows >= CI_N(chains);
-  const int64_t high = down ? CI_N(chains) : 1, wide = down ? CI_VL : CI_N(chains) * CI_VL;
-  const ptrdiff_t apart = down ? t->x_down : CI_VL * t->x_right, y_apart = down ? (ptrdiff_t)t->columns : CI_VL;
-  const vf added = v_set(t->bias == NULL ? -0.0f : *t->bias); /* + -0 changes no bit */
-  const vf low = v_set(t->after.low), top = v_set(t->after.high);
-  for (int64_t r = 0; r < t->rows; r += high) {
-    const int64_t row = t->rows - r < high ? t->rows - high : r;
-    for (int64_t c = 0; c < t->columns; c += wide) {
-      const int64_t column = t->columns - c < wide && t->columns > wide ? t->columns - wide : c;
-      const int n = t->columns - column < CI_VL ? (int)(t->columns - column) : CI_VL;
-      const float *x = t->x + row * t->x_down + column * t->x_right;
-      float *y = t->y + row * t->columns + column;
-      vf sum[CI_N(chains)];
-      if (CI_LARGE && t->x_right == 2) CI_N(depthwise_taps)(t, x, apart, sum, 2);
-      else CI_N(depthwise_taps)(t, x, apart, sum, 1);
-      for (int i = 0; i < CI_N(chains); i++, y += y_apart) {
-        const vf v = v_add(sum[i], added);
-        v_store_part(y, n, t->after.clamps ? CI_N(clamped)(v, low, top) : v);
+/* The last windows of a row begin early, to be as many; of fewer than seven the next row's are written, too, which come
+ * after them. */
+static void CI_N(depthwise_turned)(const ci_windows *t) {
+  for (int64_t row = 0; row < t->rows; row++) {
+    const float *x = t->x + row * t->x_down;
+    float *y = t->y + row * t->columns * CI_PLANE_LANES;
+    for (int64_t column = 0, count; column < t->columns; column += count) {
+      const int64_t left = t->columns - column;
+      count = CI_LARGE && left > 7 && t->columns >= 14 ? 14 : 7;
+      if (left < count && count <= t->columns) column = t->columns - count;
+      const float *from = x + column * t->x_right;
+      float *to = y + column * CI_PLANE_LANES;
+#if CI_LARGE
+      if (count == 14) {
+        CI_N(depthwise_14)(t, from, to);
+        continue;
       }
+#endif
+      CI_N(depthwise_7)(t, from, to);
     }
   }
-}
-
-static void CI_N(depthwise_plane)(const ci_windows *t) {
-  const ptrdiff_t right = t->x_right;
-  if (CI_VL > 1 && right <= (CI_LARGE ? 2 : 1) && (t->rows >= CI_N(chains) || t->columns >= CI_N(chains) * CI_VL)) {
-    CI_N(depthwise_windows)(t);
-    return;
-  }
-#define CI_TERM sum = v_fma(x, v_set(t->w[tap]), sum);
-#define CI_END                                                                              \
-  if (t->bias != NULL) sum = v_add(sum, v_set(*t->bias));                                   \
-  if (t->after.clamps) sum = CI_N(clamped)(sum, v_set(t->after.low), v_set(t->after.high)); \
-  v_store_part(to, n, sum);
-  CI_EACH_WINDOW(vf, v_set(0.0f), CI_TERM, CI_END)
-#undef CI_TERM
-#undef CI_END
 }
 
 /* ---- the largest ---- */
@@ -439,7 +428,7 @@ static void CI_N(average_plane)(const ci_windows *t) {
 /* The same of planes that lie as lanes. */
 static void CI_N(average_turned)(float *y, const float *x, const int32_t *offset, int64_t taps, double count) {
   double wide[CI_VL];
-  for (int lane = 0; lane < CI_POOL_LANES; lane += CI_VL) {
+  for (int lane = 0; lane < CI_PLANE_LANES; lane += CI_VL) {
     vd sum = vd_zero();
     for (int64_t tap = 0; tap < taps; tap++) sum = vd_add(sum, v_load(x + offset[tap] + lane));
     vd_store(wide, sum);

@@ -261,35 +261,100 @@ static void conv_nd_plane_nines(const ci_conv_nd_job *job, int64_t plane, const 
   job->k->isa->linear->depthwise_3x3(&planes);
 }
 
-/* With its padding in scratch; windows of a row are lanes. */
-static void conv_nd_plane_padded(const ci_conv_nd_job *job, int64_t plane, const float *x, float *strip) {
-  const ci_conv_nd *p = job->p;
-  const ci_nd *g = &p->g;
-  const int64_t channel = plane % p->c;
-  const float *bias = (const float *)(const void *)job->bias;
-  ci_windows windows = p->windows;
-  windows.x = ci_plane_padded(&p->plane, job->k->isa, x, 0.0f, strip);
-  windows.w = (const float *)(const void *)job->w + channel * g->taps;
-  windows.bias = bias == NULL ? NULL : bias + channel;
-  windows.after = job->after;
-  windows.y = (float *)(void *)job->y + plane * g->places;
-  job->k->isa->linear->depthwise_plane(&windows);
+/* Rows of planes as lanes, from one that may lie above the planes; padding beside them is there. */
+static void conv_nd_turn_rows(const ci_conv_nd *p, const struct ci_isa_linear *linear, const float *x, int64_t first,
+                              int64_t rows, int64_t count, float *to) {
+  const ci_plane *plane = &p->plane;
+  const ptrdiff_t row = (ptrdiff_t)plane->row * CI_PLANE_LANES, area = (ptrdiff_t)p->g.area;
+  for (int64_t i = first; i < first + rows; i++, to += row) {
+    if (i < 0 || i >= plane->height) {
+      memset(to, 0, (size_t)row * sizeof *to);
+    } else {
+      linear->transpose(to + plane->before * CI_PLANE_LANES, CI_PLANE_LANES, x + i * plane->width, area, count,
+                        plane->width);
+    }
+  }
 }
 
-/* float32 over one or two axes. */
-void ci_conv_nd_plane(const ci_conv_nd_job *job, int64_t plane, const float *x, float *strip) {
-  const int64_t places = job->p->g.places;
-  float *y = (float *)(void *)job->y + plane * places;
-  if (job->p->nines) conv_nd_plane_nines(job, plane, x);
-  else conv_nd_plane_padded(job, plane, x, strip);
-  if (job->program != NULL) ci_fused_rows(job->program, y, (ptrdiff_t)places, plane, 0, 1, places);
+/* Some planes, CI_PLANE_LANES or fewer, strip by strip. */
+static void conv_nd_planes_turned(const ci_conv_nd_job *job, int64_t plane, int64_t count, const float *x,
+                                  float *scratch) {
+  enum { lanes = CI_PLANE_LANES };
+  const ci_conv_nd *p = job->p;
+  const ci_nd *g = &p->g;
+  const struct ci_isa_linear *linear = job->k->isa->linear;
+  const int64_t channel = plane % p->c, numbers = p->numbers;
+  float *weights = scratch + numbers, *results = weights + g->taps * lanes;
+  ci_windows windows = p->windows;
+  ci_conv_turn turn = {.c = results, .y_row = (ptrdiff_t)g->places, .c_step = lanes, .lanes = (int)count};
+  windows.x = scratch;
+  windows.w = weights;
+  windows.y = results;
+  turn.bias = job->bias == NULL ? NULL : (const float *)(const void *)job->bias + channel;
+  turn.after = job->after;
+  memset(scratch, 0, (size_t)(numbers + g->taps * lanes) * sizeof *scratch);
+  linear->transpose(weights, lanes, (const float *)(const void *)job->w + channel * g->taps, (ptrdiff_t)g->taps, count,
+                    g->taps);
+  for (int64_t row = 0; row < p->windows.rows; row += p->strip) {
+    windows.rows = conv_nd_least(p->strip, p->windows.rows - row);
+    conv_nd_turn_rows(p, linear, x, row * (windows.x_down / (p->plane.row * lanes)) - p->plane.above, p->reach, count,
+                      scratch);
+    linear->depthwise_turned(&windows);
+    turn.y = (float *)(void *)job->y + plane * g->places + row * windows.columns;
+    turn.pixels = windows.rows * windows.columns;
+    linear->conv_turn(&turn);
+    if (job->program != NULL)
+      ci_fused_rows(job->program, turn.y, turn.y_row, plane, row * windows.columns, count, turn.pixels);
+  }
+}
+
+int64_t ci_conv_nd_together(const ci_conv_nd *p) { return CI_LARGE && p->nines ? 1 : CI_PLANE_LANES; }
+
+void ci_conv_nd_planes(const ci_conv_nd_job *job, int64_t plane, int64_t count, const float *x, float *scratch) {
+  const ci_nd *g = &job->p->g;
+  const int64_t step = ci_conv_nd_together(job->p), places = g->places;
+  for (int64_t end = plane + count; plane < end; plane += step, x += step * g->area) {
+    if (step > 1) {
+      conv_nd_planes_turned(job, plane, conv_nd_least(step, end - plane), x, scratch);
+      continue;
+    }
+    conv_nd_plane_nines(job, plane, x);
+    if (job->program == NULL) continue;
+    ci_fused_rows(job->program, (float *)(void *)job->y + plane * places, (ptrdiff_t)places, plane, 0, 1, places);
+  }
 }
 
 static void conv_nd_depthwise_planes(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_conv_nd_job *job = argument;
-  float *strip = (float *)(void *)(job->scratch + (size_t)thread * job->p->tile_bytes);
-  for (int64_t plane = begin; plane < end; plane++)
-    ci_conv_nd_plane(job, plane, (const float *)(const void *)job->x + plane * job->p->g.area, strip);
+  const ci_conv_nd *p = job->p;
+  const int64_t together = ci_conv_nd_together(p), parts = conv_nd_parts(p->c, together);
+  float *scratch = (float *)(void *)(job->scratch + (size_t)thread * p->tile_bytes);
+  for (int64_t part = begin; part < end; part++) {
+    const int64_t channel = part % parts * together, plane = part / parts * p->c + channel;
+    ci_conv_nd_planes(job, plane, conv_nd_least(together, p->c - channel),
+                      (const float *)(const void *)job->x + plane * p->g.area, scratch);
+  }
+}
+
+/* Strips of a height whose numbers stay in the second-level cache. */
+static bool conv_nd_plan_strips(ci_conv_nd *p) {
+  enum { lanes = CI_PLANE_LANES, near = 1 << 16 };
+  ci_windows *w = &p->windows;
+  const int64_t row = p->plane.row, down = w->x_down / row, taps = (w->kh - 1) * (w->tap_down / row) + 1;
+  const int64_t first = taps * row + w->columns, more = down * row + w->columns, most = CONV_ND_PADDED / lanes;
+  if (first > most || p->g.taps > most) return false;
+  if (w->columns == 1) w->x_right = 0; /* of a stride nothing is read */
+  const int64_t rows = first * lanes < near ? (near / lanes - first) / more + 1 : 1;
+  p->strip = conv_nd_parts(w->rows, conv_nd_parts(w->rows, rows)); /* of equal height */
+  p->reach = (p->strip - 1) * down + taps;
+  p->numbers = (p->reach * row + CI_PLANE_SLACK * w->x_right) * lanes;
+  w->x_down *= lanes;
+  w->x_right *= lanes;
+  w->tap_down *= lanes;
+  w->tap_right *= lanes;
+  const int64_t results = p->strip * w->columns + CI_WINDOWS_SLACK; /* see conv_turn */
+  p->tile_bytes = ci_round_up((size_t)(p->numbers + (p->g.taps + results) * lanes) * sizeof(float), 64);
+  return true;
 }
 
 /* ---- y = product(w, windows) ---- */
@@ -321,9 +386,9 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
   if (p->direct) p->tile_bytes = 0;
   p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
-  if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows))
-    p->tile_bytes = p->plane.bytes;
+  p->plane.used = p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows);
   p->nines = CI_LARGE && p->plane.used && conv_nd_has_nines(g);
+  if (p->plane.used && !p->nines) p->plane.used = p->c >= CI_PLANE_LANES / 2 && conv_nd_plan_strips(p);
   if (p->nines) p->tile_bytes = 0;
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
@@ -383,9 +448,10 @@ void ci_conv_nd_forward(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
   if (job->k->out[0]->count == 0) return;
   if (p->depthwise && job->fill == NULL) {
-    const int64_t grain = CONV_ND_PLANE_WORK / (p->g.places * p->g.taps) + 1;
-    ci_k_parallel(job->k, p->n * p->c, grain, p->plane.used ? conv_nd_depthwise_planes : conv_nd_depthwise,
-                  (void *)(uintptr_t)job);
+    const int64_t together = p->plane.used ? ci_conv_nd_together(p) : 1;
+    const int64_t grain = CONV_ND_PLANE_WORK / (p->g.places * p->g.taps * together) + 1;
+    ci_k_parallel(job->k, p->n * conv_nd_parts(p->c, together), grain,
+                  p->plane.used ? conv_nd_depthwise_planes : conv_nd_depthwise, (void *)(uintptr_t)job);
   } else {
     ci_k_parallel(job->k, p->n * p->groups * p->tiles * p->parts, 1, conv_nd_units, (void *)(uintptr_t)job);
   }

@@ -21,8 +21,9 @@ typedef struct ci_conv_nd {
   size_t packed_bytes;  /* of the turned weights, before the tiles */
   ci_nd padded;         /* depthwise: how an image lies in scratch, see conv_nd.c */
   size_t padded_bytes;
-  ci_plane plane;       /* the same of float32 over one or two axes */
+  ci_plane plane;       /* of float32 over one or two axes: planes are turned, to be lanes, */
   ci_windows windows;
+  int64_t strip, reach, numbers; /* so many rows of windows at a time, which read so many rows, so many numbers */
   bool nines;              /* or 3 x 3 windows of a plane that is read in place */
   bool inside;             /* FusedConv: tiles or planes do what follows */
   ci_clamp clamp;          /* FusedConv: what follows, or */
@@ -56,8 +57,10 @@ void ci_conv_pair_run(const ci_kernel *k);
 /* What is to be done for a kernel's outputs, which go to y: by tiles, or in one of the other ways. */
 ci_conv_tiles_job ci_conv_nd_tiles(const ci_kernel *k, float *y);
 ci_conv_nd_job ci_conv_nd_whole(const ci_kernel *k);
-/* A plane of a depthwise convolution over planes. */
-void ci_conv_nd_plane(const ci_conv_nd_job *job, int64_t plane, const float *x, float *strip);
+/* How many planes of an image a depthwise convolution over planes reads before it writes: one, or a vector of them. */
+int64_t ci_conv_nd_together(const ci_conv_nd *p);
+/* Planes of one image, neighbours that begin at x, of a depthwise convolution over planes. */
+void ci_conv_nd_planes(const ci_conv_nd_job *job, int64_t plane, int64_t count, const float *x, float *scratch);
 
 /* group, and sizes from x (n, c, ...) and w (m, c / group, ...), of one rank. */
 CI_LOCAL ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x_dims, const int64_t *w_dims,

@@ -1,8 +1,9 @@
 /* conv_pair.c - a convolution and the depthwise one that reads it, panel by panel.
  *
  * The value between them is the largest of many nets. A panel of its channels is made, which the depthwise convolution
- * reads while it is in the cache, and then the next in the same memory. That memory begins behind what the first plane
- * of the last panel becomes: no result reaches a plane that is still to be read, for none is larger than its plane.
+ * reads while it is in the cache, and then the next in the same memory. That memory begins behind what the first planes
+ * of the last panel become, those that are read together: no result reaches a plane that is still to be read, for none
+ * is larger than its plane.
  */
 #include "conv_nd.h"
 
@@ -14,7 +15,8 @@ static int64_t pair_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Where the panel lies from the result on. */
 static int64_t pair_panel(const ci_conv_nd *p, const ci_conv_nd *q) {
-  return ((p->oc - 1) / p->lanes.width * p->lanes.width + 1) * q->g.places;
+  const int64_t whole = (p->oc - 1) / p->lanes.width * p->lanes.width;
+  return (whole + pair_least(ci_conv_nd_together(q), p->oc - whole)) * q->g.places;
 }
 
 /* Of one panel alone the whole would stay in memory as long as the result. */
@@ -32,15 +34,13 @@ size_t ci_conv_pair_bytes(const ci_kernel *k, const ci_kernel *next) {
 void ci_conv_pair_run(const ci_kernel *k) {
   const ci_conv_nd *p = k->private_memory;
   const ci_conv_nd_job planes = ci_conv_nd_whole(p->joined);
-  const ci_nd *g = &planes.p->g;
   float *panel = (float *)(void *)planes.y + pair_panel(p, planes.p);
   ci_conv_tiles_job tiles = ci_conv_nd_tiles(k, panel);
   for (int64_t c = 0; c < p->oc; c = tiles.end) {
     tiles.begin = c;
     tiles.end = pair_least(c + p->lanes.width, p->oc);
     ci_conv_tiles_run(&tiles);
-    for (int64_t i = c; i < tiles.end; i++)
-      ci_conv_nd_plane(&planes, i, panel + (i - c) * g->area, (float *)(void *)planes.scratch);
+    ci_conv_nd_planes(&planes, c, tiles.end - c, panel, (float *)(void *)planes.scratch);
   }
 }
 #endif

@@ -317,7 +317,8 @@ static void nd_largest_volumes(void *argument, int64_t begin, int64_t end, int t
   const nd_job *job = argument;
   const nd_plan *p = job->p;
   const int64_t size = p->windows.rows * p->windows.columns;
-  float *copy = (float *)((char *)job->k->scratch + (size_t)thread * (job->k->scratch_bytes / (size_t)job->k->threads));
+  float *copy =
+      (float *)(void *)((char *)job->k->scratch + (size_t)thread * (job->k->scratch_bytes / (size_t)job->k->threads));
   float *slices = copy + p->plane.bytes / sizeof(float);
   nd_window w;
   for (int64_t plane = begin; plane < end; plane++) {
@@ -389,18 +390,19 @@ static int64_t nd_list_taps(const nd_plan *p, const nd_window *w, nd_taps *taps)
     nd_any(ND_LIST, CI_FLOAT, p, w, taps->offset, &r);
     taps->count = r.index + 1;
     taps->like = *w;
-    for (int64_t i = 0; i < taps->count; i++) taps->offset[i] = (taps->offset[i] - (int32_t)first) * CI_POOL_LANES;
+    for (int64_t i = 0; i < taps->count; i++) taps->offset[i] = (taps->offset[i] - (int32_t)first) * CI_PLANE_LANES;
   }
   return taps->count > 0 ? first : 0;
 }
 
 /* Averages of float32 where windows do not lie as lanes do: groups of planes are turned, to be the lanes. */
 static void nd_average_turned(void *argument, int64_t begin, int64_t end, int thread) {
-  enum { lanes = CI_POOL_LANES };
+  enum { lanes = CI_PLANE_LANES };
   const nd_job *job = argument;
   const nd_plan *p = job->p;
   const struct ci_isa_linear *linear = job->k->isa->linear;
-  float *x = (float *)((char *)job->k->scratch + (size_t)thread * (job->k->scratch_bytes / (size_t)job->k->threads));
+  float *x =
+      (float *)(void *)((char *)job->k->scratch + (size_t)thread * (job->k->scratch_bytes / (size_t)job->k->threads));
   float *y = x + p->x_count * lanes;
   nd_taps taps = {-1, {.at = {0}}, (int32_t *)(void *)(y + p->y_count * lanes)};
   nd_window w;
@@ -447,8 +449,8 @@ static ci_status nd_run(ci_kernel *k, nd_kind kind) {
   ci_part_fn planes = kind == ND_SPREAD ? nd_spread_planes : nd_forward_planes;
 #if CI_LARGE
   if (kind == ND_AVERAGE && p->turned) {
-    const int64_t groups = (p->planes - 1) / CI_POOL_LANES + 1;
-    ci_k_parallel(k, groups, ND_PART_WORK / (work * CI_POOL_LANES) + 1, nd_average_turned, &job);
+    const int64_t groups = (p->planes - 1) / CI_PLANE_LANES + 1;
+    ci_k_parallel(k, groups, ND_PART_WORK / (work * CI_PLANE_LANES) + 1, nd_average_turned, &job);
     return CI_OK;
   }
 #endif
@@ -560,9 +562,9 @@ static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
 
 /* Scratch of nd_average_turned: planes and results as lanes, offsets of a window. */
 static void nd_plan_turned(ci_kernel *k, nd_plan *p) {
-  const int64_t most = ND_MOST_SCRATCH / CI_POOL_LANES / 2;
+  const int64_t most = ND_MOST_SCRATCH / CI_PLANE_LANES / 2;
   if (p->x_count < 1 || p->x_count > most || p->y_count > most) return;
-  const int64_t numbers = (p->x_count + p->y_count) * CI_POOL_LANES + p->area;
+  const int64_t numbers = (p->x_count + p->y_count) * CI_PLANE_LANES + p->area;
   k->scratch_bytes = (size_t)k->threads * ci_round_up((size_t)numbers * sizeof(float), 64);
   p->turned = true;
 }
