@@ -90,6 +90,7 @@ LARGE = (
             ("depthwise 5x5 strided", 96, 96, 96, 5, 2, 2),
             ("depthwise 7x7", 96, 96, 96, 7, 3, 1),
             ("32 groups", 128, 128, 32, 3, 1, 1),
+            ("one output", 32, 1, 1, 3, 1, 1),
         )
     ),
     Large("ConvTranspose 2x2", ((1, 64, 28, 28), (64, 32, 2, 2)), 1, (("strides", (2, 2)),)),
