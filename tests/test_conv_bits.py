@@ -147,6 +147,16 @@ IMAGES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
         (3, 1, 2, 4),
         {"group": 3, "strides": [1, 4], "pads": [0, 1, 1, 1]},
     ),
+    "depthwise, a long row in parts": (
+        (1, 9, 1, 9001),
+        (9, 1, 1, 5),
+        {"group": 9, "strides": [1, 1], "dilations": [1, 3], "pads": [0, 7, 0, 4]},
+    ),
+    "depthwise, long rows in parts": (
+        (1, 8, 3, 3000),
+        (8, 1, 3, 2),
+        {"group": 8, "strides": [1, 2], "pads": [1, 0, 2, 3]},
+    ),
     "depthwise in strips": (
         (1, 17, 70, 41),
         (17, 1, 5, 3),
@@ -196,6 +206,7 @@ def test_sums_have_the_order_of_the_page(name: str) -> None:
         ),
         ((1, 1, 6, 5, 19), {"kernel_shape": [1, 3, 3], "strides": [1, 2, 2]}),
         ((2, 1, 3, 4, 5), {"kernel_shape": [2, 2, 2], "pads": [2, 0, 2, 2, 1, 0]}),
+        ((1, 2, 0, 3, 3), {"kernel_shape": [1, 2, 2], "pads": [1, 0, 0, 1, 0, 0]}),
     ],
 )
 @pytest.mark.parametrize("most, nans", [(2, 0.05), (0, 0.05), (2, 0.0), (0, 0.0)])

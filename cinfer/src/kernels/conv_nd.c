@@ -261,30 +261,32 @@ static void conv_nd_plane_nines(const ci_conv_nd_job *job, int64_t plane, const 
   job->k->isa->linear->depthwise_3x3(&planes);
 }
 
-/* Rows of planes as lanes, from one that may lie above the planes; padding beside them is there. */
-static void conv_nd_turn_rows(const ci_conv_nd *p, const struct ci_isa_linear *linear, const float *x, int64_t first,
-                              int64_t rows, int64_t count, float *to) {
-  const ci_plane *plane = &p->plane;
-  const ptrdiff_t row = (ptrdiff_t)plane->row * CI_PLANE_LANES, area = (ptrdiff_t)p->g.area;
-  for (int64_t i = first; i < first + rows; i++, to += row) {
-    if (i < 0 || i >= plane->height) {
-      memset(to, 0, (size_t)row * sizeof *to);
-    } else {
-      linear->transpose(to + plane->before * CI_PLANE_LANES, CI_PLANE_LANES, x + i * plane->width, area, count,
-                        plane->width);
-    }
+/* A part of planes as lanes, from where it begins, which may lie above or before them. */
+static void conv_nd_turn_part(const ci_conv_nd *p, const struct ci_isa_linear *linear, const float *x, int64_t row,
+                              int64_t column, int64_t count, float *to) {
+  enum { lanes = CI_PLANE_LANES };
+  const int64_t width = p->plane.width, pitch = p->pitch, area = p->g.area;
+  const int64_t low = conv_nd_least(column < 0 ? -column : 0, pitch);
+  const int64_t room = width - column, high = room < low ? low : conv_nd_least(room, pitch);
+  for (int64_t end = row + p->reach; row < end; row++, to += pitch * lanes) {
+    const bool inside = row >= 0 && row < p->plane.height;
+    const int64_t left = inside ? low : pitch;
+    memset(to, 0, (size_t)(left * lanes) * sizeof *to);
+    if (!inside) continue;
+    linear->transpose(to + low * lanes, lanes, x + row * width + column + low, (ptrdiff_t)area, count, high - low);
+    memset(to + high * lanes, 0, (size_t)((pitch - high) * lanes) * sizeof *to);
   }
 }
 
-/* Some planes, CI_PLANE_LANES or fewer, strip by strip. */
+/* Some planes, CI_PLANE_LANES or fewer, part by part. */
 static void conv_nd_planes_turned(const ci_conv_nd_job *job, int64_t plane, int64_t count, const float *x,
                                   float *scratch) {
   enum { lanes = CI_PLANE_LANES };
   const ci_conv_nd *p = job->p;
   const ci_nd *g = &p->g;
   const struct ci_isa_linear *linear = job->k->isa->linear;
-  const int64_t channel = plane % p->c, numbers = p->numbers;
-  float *weights = scratch + numbers, *results = weights + g->taps * lanes;
+  const int64_t channel = plane % p->c, rows = p->windows.rows, columns = p->windows.columns;
+  float *weights = scratch + p->numbers, *results = weights + g->taps * lanes;
   ci_windows windows = p->windows;
   ci_conv_turn turn = {.c = results, .y_row = (ptrdiff_t)g->places, .c_step = lanes, .lanes = (int)count};
   windows.x = scratch;
@@ -292,19 +294,21 @@ static void conv_nd_planes_turned(const ci_conv_nd_job *job, int64_t plane, int6
   windows.y = results;
   turn.bias = job->bias == NULL ? NULL : (const float *)(const void *)job->bias + channel;
   turn.after = job->after;
-  memset(scratch, 0, (size_t)(numbers + g->taps * lanes) * sizeof *scratch);
+  if (count < lanes) memset(scratch, 0, (size_t)(p->numbers + g->taps * lanes) * sizeof *scratch);
   linear->transpose(weights, lanes, (const float *)(const void *)job->w + channel * g->taps, (ptrdiff_t)g->taps, count,
                     g->taps);
-  for (int64_t row = 0; row < p->windows.rows; row += p->strip) {
-    windows.rows = conv_nd_least(p->strip, p->windows.rows - row);
-    conv_nd_turn_rows(p, linear, x, row * (windows.x_down / (p->plane.row * lanes)) - p->plane.above, p->reach, count,
+  /* a part of a row's windows has one row */
+  for (int64_t at = 0; at < rows * columns; at += turn.pixels) {
+    const int64_t row = at / columns, column = at % columns;
+    windows.rows = conv_nd_least(p->strip, rows - row);
+    windows.columns = conv_nd_least(p->wide, columns - column);
+    conv_nd_turn_part(p, linear, x, row * p->down - p->plane.above, column * p->right - p->plane.before, count,
                       scratch);
     linear->depthwise_turned(&windows);
-    turn.y = (float *)(void *)job->y + plane * g->places + row * windows.columns;
+    turn.y = (float *)(void *)job->y + plane * g->places + at;
     turn.pixels = windows.rows * windows.columns;
     linear->conv_turn(&turn);
-    if (job->program != NULL)
-      ci_fused_rows(job->program, turn.y, turn.y_row, plane, row * windows.columns, count, turn.pixels);
+    if (job->program != NULL) ci_fused_rows(job->program, turn.y, turn.y_row, plane, at, count, turn.pixels);
   }
 }
 
@@ -336,23 +340,28 @@ static void conv_nd_depthwise_planes(void *argument, int64_t begin, int64_t end,
   }
 }
 
-/* Strips of a height whose numbers stay in the second-level cache. */
+/* Parts whose numbers stay in the second-level cache: rows, or windows of one row. */
 static bool conv_nd_plan_strips(ci_conv_nd *p) {
-  enum { lanes = CI_PLANE_LANES, near = 1 << 16 };
+  enum { lanes = CI_PLANE_LANES, near = (1 << 16) / lanes, least = 14 };
   ci_windows *w = &p->windows;
-  const int64_t row = p->plane.row, down = w->x_down / row, taps = (w->kh - 1) * (w->tap_down / row) + 1;
-  const int64_t first = taps * row + w->columns, more = down * row + w->columns, most = CONV_ND_PADDED / lanes;
+  const int64_t row = p->plane.row, most = CONV_ND_PADDED / lanes;
+  const int64_t tall = (w->kh - 1) * (w->tap_down / row) + 1, broad = (w->kw - 1) * w->tap_right + 1;
+  p->down = w->x_down / row;
+  p->right = w->columns > 1 ? w->x_right : 0; /* of one window's stride nothing is read */
+  const int64_t room = near - tall * broad, fit = room > 0 ? room / (tall * p->right + 1) + 1 : 1;
+  p->wide = conv_nd_parts(w->columns, conv_nd_parts(w->columns, fit < least ? least : fit)); /* of equal width */
+  p->pitch = (p->wide - 1) * p->right + broad;
+  const int64_t first = tall * p->pitch + p->wide;
   if (first > most || p->g.taps > most) return false;
-  if (w->columns == 1) w->x_right = 0; /* of a stride nothing is read */
-  const int64_t rows = first * lanes < near ? (near / lanes - first) / more + 1 : 1;
-  p->strip = conv_nd_parts(w->rows, conv_nd_parts(w->rows, rows)); /* of equal height */
-  p->reach = (p->strip - 1) * down + taps;
-  p->numbers = (p->reach * row + CI_PLANE_SLACK * w->x_right) * lanes;
-  w->x_down *= lanes;
-  w->x_right *= lanes;
-  w->tap_down *= lanes;
+  const int64_t rows = p->wide == w->columns && first < near ? (near - first) / (p->down * p->pitch + p->wide) + 1 : 1;
+  p->strip = conv_nd_parts(w->rows, conv_nd_parts(w->rows, rows));
+  p->reach = (p->strip - 1) * p->down + tall;
+  p->numbers = (p->reach * p->pitch + CI_PLANE_SLACK * p->right) * lanes;
+  w->x_down = (ptrdiff_t)(p->down * p->pitch * lanes);
+  w->x_right = (ptrdiff_t)(p->right * lanes);
+  w->tap_down = (ptrdiff_t)(w->tap_down / row * p->pitch * lanes);
   w->tap_right *= lanes;
-  const int64_t results = p->strip * w->columns + CI_WINDOWS_SLACK; /* see conv_turn */
+  const int64_t results = p->strip * p->wide + CI_WINDOWS_SLACK; /* see conv_turn */
   p->tile_bytes = ci_round_up((size_t)(p->numbers + (p->g.taps + results) * lanes) * sizeof(float), 64);
   return true;
 }

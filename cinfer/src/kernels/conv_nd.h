@@ -23,7 +23,9 @@ typedef struct ci_conv_nd {
   size_t padded_bytes;
   ci_plane plane;       /* of float32 over one or two axes: planes are turned, to be lanes, */
   ci_windows windows;
-  int64_t strip, reach, numbers; /* so many rows of windows at a time, which read so many rows, so many numbers */
+  int64_t strip, wide; /* so many rows of so many windows at a time, */
+  int64_t reach, pitch, numbers; /* which read so many rows of so many numbers of a plane */
+  int64_t down, right;           /* strides; right is 0 of one window */
   bool nines;              /* or 3 x 3 windows of a plane that is read in place */
   bool inside;             /* FusedConv: tiles or planes do what follows */
   ci_clamp clamp;          /* FusedConv: what follows, or */

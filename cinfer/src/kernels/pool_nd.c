@@ -181,7 +181,7 @@ typedef struct nd_result {
 } nd_result;
 
 CI_INLINE void nd_term(nd_kind kind, int32_t dtype, const nd_plan *p, void *x, int64_t i, nd_result *r) {
-  if (kind == ND_LIST) {
+  if (CI_LARGE && kind == ND_LIST) {
     ((int32_t *)x)[++r->index] = (int32_t)i;
     return;
   }
@@ -223,9 +223,9 @@ CI_INLINE void nd_walk(nd_kind kind, int32_t dtype, const nd_plan *p, const nd_w
 }
 
 CI_OUTLINE void nd_any(nd_kind kind, int32_t dtype, const nd_plan *p, const nd_window *w, void *x, nd_result *r) {
-  if (kind == ND_MAX && dtype == CI_FLOAT) {
+  if (CI_LARGE && kind == ND_MAX && dtype == CI_FLOAT) {
     nd_walk(ND_MAX, CI_FLOAT, p, w, x, r);
-  } else if (kind == ND_AVERAGE && dtype == CI_FLOAT) {
+  } else if (CI_LARGE && kind == ND_AVERAGE && dtype == CI_FLOAT) {
     nd_walk(ND_AVERAGE, CI_FLOAT, p, w, x, r);
   } else {
     nd_walk(kind, dtype, p, w, x, r);
@@ -502,14 +502,11 @@ static void nd_plan_plane(ci_kernel *k, nd_plan *p, bool slices) {
   memcpy(g.before, p->head + from, bytes);
   memcpy(g.out, p->y + from, bytes);
   p->plane.used = ci_plane_plan(&p->plane, &g, false, &p->windows);
-  const int64_t kept = slices ? p->windows.rows * p->windows.columns : 0;
+  int64_t kept = slices ? p->windows.rows * p->windows.columns : 0;
+  if (slices && p->x[0] > 0 && kept > ND_MOST_SCRATCH / p->x[0]) p->plane.used = false;
   if (!p->plane.used) return;
-  if (slices && kept > ND_MOST_SCRATCH / p->x[0]) {
-    p->plane.used = false;
-    return;
-  }
-  const size_t most = p->plane.bytes + ci_round_up((size_t)(kept * p->x[0]) * sizeof(float), 64);
-  k->scratch_bytes = (size_t)k->threads * most;
+  kept *= p->x[0];
+  k->scratch_bytes = (size_t)k->threads * (p->plane.bytes + ci_round_up((size_t)kept * sizeof(float), 64));
 }
 
 /* Lets a step in front of this one do its work. */
