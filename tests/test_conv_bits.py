@@ -184,6 +184,42 @@ def test_sums_have_the_order_of_the_page(name: str) -> None:
         assert run("Conv2D", turned, attrs, *way, domain="graphio").tobytes() == last.tobytes(), way
 
 
+VOLUMES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, list[int]]]] = {
+    "padded": ((2, 3, 5, 6, 20), (33, 3, 3, 3, 3), {"pads": [1, 1, 1, 1, 1, 1]}),
+    "slices apart": ((1, 4, 7, 9, 8), (9, 4, 1, 3, 3), {"strides": [2, 1, 1]}),
+    "few outputs, far padding": ((1, 2, 3, 9, 17), (3, 2, 2, 2, 3), {"pads": [3, 0, 1, 2, 1, 0]}),
+    "several blocks": ((1, 20, 4, 5, 6), (40, 20, 3, 3, 3), {"pads": [1, 0, 1, 0, 1, 1]}),
+    "strides, dilations": (
+        (1, 3, 9, 11, 19),
+        (17, 3, 3, 2, 3),
+        {"strides": [2, 3, 2], "dilations": [2, 1, 2], "pads": [2, 1, 0, 1, 1, 3]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+def test_a_slice_of_a_volume_is_an_image_of_the_slices_that_it_reads(name: str) -> None:
+    x_dims, w_dims, attrs = VOLUMES[name]
+    x, w, bias = numbers(*x_dims), numbers(*w_dims, seed=1), numbers(w_dims[0], seed=2)
+    pads = attrs.get("pads", [0] * 6)
+    step, apart = attrs.get("strides", [1])[0], attrs.get("dilations", [1])[0]
+    padded = np.pad(x, [(0, 0), (0, 0), (pads[0], pads[3]), (0, 0), (0, 0)])
+    flat = {k: (*v[1:3], *v[4:6]) if k == "pads" else tuple(v[1:]) for k, v in attrs.items()}
+    reach = (w_dims[2] - 1) * apart + 1
+    expected = [
+        emulator.conv(
+            padded[:, :, z : z + reach : apart].reshape(x_dims[0], -1, *x_dims[3:]),
+            w.reshape(w_dims[0], -1, *w_dims[3:]),
+            bias,
+            **flat,
+        )
+        for z in range(0, padded.shape[2] - reach + 1, step)
+    ]
+    for way in (*WAYS, *more_ways()):
+        y = run("Conv", [x, w, bias], attrs, *way)
+        assert y.tobytes() == np.stack(expected, axis=2).tobytes(), way
+
+
 @pytest.mark.parametrize(
     "dims, attrs",
     [

@@ -93,6 +93,7 @@ LARGE = (
             ("one output", 32, 1, 1, 3, 1, 1),
         )
     ),
+    Large("Conv 3x3x3", ((1, 16, 16, 28, 28), (32, 16, 3, 3, 3)), 1, (("pads", (1,) * 6),)),
     Large("ConvTranspose 2x2", ((1, 64, 28, 28), (64, 32, 2, 2)), 1, (("strides", (2, 2)),)),
     Large("MaxPool 3x3", (_IMAGE,), 0, (_PADS, _K3, ("strides", (2, 2)))),
     Large("MaxPool 5x5", (_IMAGE,), 0, (("pads", (2,) * 4), ("kernel_shape", (5, 5)))),

@@ -207,6 +207,7 @@ static void conv_plan_tiles(ci_kernel *k, ci_conv *p, int32_t *offset) {
   const ci_window *g = &p->g;
   ci_conv_tiles *t = &p->lanes;
   if (offset == NULL || p->dtype != CI_FLOAT || p->product.dots) return;
+  t->z = (ci_conv_axis){1, 1, 1, 1, 0, 1};
   t->y = (ci_conv_axis){g->h, g->kh, g->sh, g->dh, g->top, g->oh};
   t->x = (ci_conv_axis){g->w, g->kw, g->sw, g->dw, g->left, g->ow};
   t->images = g->n;

@@ -475,11 +475,14 @@ static void conv_nd_plan_tiles(ci_kernel *k, ci_conv_nd *p, int32_t *offset) {
   const ci_nd *g = &p->g;
   const int last = g->rank - 1;
   ci_conv_tiles *t = &p->lanes;
-  if (offset == NULL || g->rank > 2 || p->dtype != CI_FLOAT || p->depthwise || p->product.dots) return;
-  t->x =
-      (ci_conv_axis){g->size[last], g->kernel[last], g->stride[last], g->dilation[last], g->before[last], g->out[last]};
-  t->y = (ci_conv_axis){1, 1, 1, 1, 0, 1};
-  if (last > 0) t->y = (ci_conv_axis){g->size[0], g->kernel[0], g->stride[0], g->dilation[0], g->before[0], g->out[0]};
+  ci_conv_axis *const axes[] = {&t->z, &t->y, &t->x};
+  if (offset == NULL || g->rank > (CI_LARGE ? 3 : 2) || p->dtype != CI_FLOAT || p->depthwise || p->product.dots) return;
+  for (int i = 0; i < 3; i++) {
+    const int axis = last + i - 2;
+    *axes[i] = axis < 0 ? (ci_conv_axis){1, 1, 1, 1, 0, 1}
+                        : (ci_conv_axis){g->size[axis],     g->kernel[axis], g->stride[axis],
+                                         g->dilation[axis], g->before[axis], g->out[axis]};
+  }
   t->images = p->n;
   t->groups = p->groups;
   t->ic = p->ic;

@@ -101,17 +101,20 @@ static const float *tiles_in_file(ci_kernel *k, const ci_conv_tiles *p) {
 
 /* Where x lies, and the way in which it is read. */
 static void tiles_layout(ci_conv_tiles *p) {
-  const bool inside = tiles_inside(&p->y) && tiles_inside(&p->x), one = p->y.kernel == 1 && p->x.kernel == 1;
+  p->deep = CI_LARGE && (p->z.size != 1 || p->z.kernel != 1 || p->z.out != 1);
+  const bool inside = !p->deep && tiles_inside(&p->y) && tiles_inside(&p->x);
+  const bool one = p->y.kernel == 1 && p->x.kernel == 1;
   const bool strides = p->y.stride > 1 || p->x.stride > 1;
   const ci_conv_axis *x = &p->x;
-  p->threes = CI_LARGE && !p->channels_last && !inside && p->depth <= p->block && x->kernel == 3 && x->stride == 1 &&
-              x->dilation == 1 && x->before <= 1 && x->out - x->before < x->size;
+  p->threes = CI_LARGE && !p->channels_last && !p->deep && !inside && p->depth <= p->block && x->kernel == 3 &&
+              x->stride == 1 && x->dilation == 1 && x->before <= 1 && x->out - x->before < x->size;
   p->inner = p->channels_last ? p->groups * p->ic : 1;
-  p->planes = p->channels_last ? 1 : p->ic;
+  p->planes = p->channels_last ? 1 : p->ic * p->z.kernel;
   p->pixels = false;
   p->row_step = p->row = p->x.size * p->inner;
   p->plane_step = p->plane = p->row * p->y.size;
-  p->image_step = p->channels_last ? p->plane_step : p->groups * p->ic * p->plane_step;
+  p->channel_step = p->channels_last ? 1 : p->plane_step * p->z.size;
+  p->image_step = p->channels_last ? p->plane_step : p->groups * p->ic * p->channel_step;
   p->before = p->x.before * p->inner;
   p->padded = !inside;
   p->squeezed = inside && one && strides && !p->channels_last;
@@ -156,13 +159,14 @@ static bool tiles_units_of(ci_conv_tiles *p) {
 
 bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   const int64_t threads = k->threads, lanes = k->isa->linear->lanes;
-  if (p->images == 0 || p->y.out == 0 || p->x.out == 0 || p->ic == 0 || p->oc == 0) return false;
-  p->depth = p->ic * p->y.kernel * p->x.kernel;
+  if (p->images == 0 || p->z.out == 0 || p->y.out == 0 || p->x.out == 0 || p->ic == 0 || p->oc == 0) return false;
+  const int64_t taps = p->z.kernel * p->y.kernel * p->x.kernel;
+  p->depth = p->ic * taps;
   p->width = 2 * lanes;
   tiles_layout(p);
-  if (p->flat && !p->pixels && p->oc < TILES_LEAST) return false;
+  if ((p->flat && !p->pixels && p->oc < TILES_LEAST) || (CI_LARGE && p->deep && taps == 1)) return false;
   if (!tiles_units_of(p)) return false;
-  const int64_t units = p->images * p->groups * p->strips, panels = tiles_parts(p->oc, p->width);
+  const int64_t units = p->images * p->groups * p->z.out * p->strips, panels = tiles_parts(p->oc, p->width);
   /* each thread takes as many units */
   for (p->parts = 1; p->parts < panels && units < TILES_EVEN * threads && units * p->parts % threads != 0;) p->parts++;
   const int64_t work = p->rows * p->columns * p->depth * p->oc / p->parts;
@@ -199,11 +203,27 @@ bool ci_conv_tiles_join(ci_conv_tiles *p, const ci_largest *largest) {
 /* ---- run ---- */
 
 typedef struct tiles_unit {
-  int64_t image, group, y0, y1, x0, x1; /* rows, columns of outputs */
+  int64_t image, group, z, y0, y1, x0, x1; /* slice, rows, columns of outputs */
   const float *base; /* where the first of them finds its first term */
   const float *weights; /* the group's */
   bool threes;          /* base is the first plane */
 } tiles_unit;
+
+/* The same rows of all planes that a slice of the result reads, one of which may lie in the padding. */
+static void tiles_slices(const ci_conv_tiles *p, const struct ci_isa_linear *linear, const tiles_unit *u,
+                         ci_padding copy) {
+  const float *x = copy.x;
+  copy.planes = 1;
+  for (int64_t plane = 0; plane < p->planes; plane++, copy.y += p->plane) {
+    const int64_t at = u->z * p->z.stride - p->z.before + plane % p->z.kernel * p->z.dilation;
+    if (at < 0 || at >= p->z.size) {
+      memset(copy.y, 0, (size_t)p->plane * sizeof *copy.y);
+    } else {
+      copy.x = x + plane / p->z.kernel * p->channel_step + at * p->plane_step;
+      linear->pad(&copy);
+    }
+  }
+}
 
 /* Copies the rows that the strip reads, with their padding; of 1 x 1 windows only what is read of them. */
 static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tiles_unit *u, float *strip) {
@@ -231,7 +251,8 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
     copy.before = p->before;
     copy.n = p->row_step;
   }
-  job->k->isa->linear->pad(&copy);
+  if (CI_LARGE && p->deep) tiles_slices(p, job->k->isa->linear, u, copy);
+  else job->k->isa->linear->pad(&copy);
 }
 
 /* What will be stored, pixels [begin, end) of some rows, is called into the cache while it is computed. */
@@ -326,10 +347,11 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
   const int64_t pixels = (u->y1 - u->y0) * (u->x1 - u->x0), columns = joined ? pixels : u->x1 - u->x0;
   const int64_t count = tiles_least(p->width, p->oc - o), wide = tiles_wide(p, count), outputs = p->groups * p->oc;
   const int64_t first = u->group * p->oc + o, height = joined ? 1 : u->y1 - u->y0;
-  const int64_t places = p->y.out * p->x.out;
+  const int64_t places = p->y.out * p->x.out, all = places * p->z.out;
+  const int64_t in_plane = u->z * places + u->y0 * p->x.out + u->x0;
   const float *w = u->weights + o * p->depth, *end = u->weights + tiles_numbers(p);
-  const int64_t in_all = (u->image * outputs + first) * places + u->y0 * p->x.out + u->x0;
-  float *to = job->y + in_all - job->begin * places, *c = totals;
+  const int64_t in_all = (u->image * outputs + first) * all + in_plane;
+  float *to = job->y + in_all - job->begin * all, *c = totals;
   ptrdiff_t c_step = (ptrdiff_t)wide;
   if (p->channels_last) {
     c = job->y + ((u->image * p->y.out + u->y0) * p->x.out + u->x0) * outputs + first;
@@ -359,9 +381,9 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
         block.pixels = (int)tiles_least(step, columns - x);
         block.x = u->base + y * p->down + x * p->right;
         block.c = c + at * c_step;
-        if (complete) tiles_await(to, places, at, at + rows * block.pixels, count);
+        if (complete) tiles_await(to, all, at, at + rows * block.pixels, count);
         if (complete && job->after.added != NULL) {
-          tiles_await(job->after.added + in_all, places, at, at + rows * block.pixels, count);
+          tiles_await(job->after.added + in_all, all, at, at + rows * block.pixels, count);
         }
         linear->conv_rows(&block);
       }
@@ -371,7 +393,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
   ci_conv_turn turn = {.y = to,
                        .c = totals,
                        .bias = job->bias == NULL ? NULL : job->bias + first,
-                       .y_row = (ptrdiff_t)places,
+                       .y_row = (ptrdiff_t)all,
                        .c_step = c_step,
                        .pixels = pixels,
                        .lanes = (int)count,
@@ -380,8 +402,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
   if (p->largest != NULL) tiles_largest(job, u, first, totals, &turn);
   linear->conv_turn(&turn);
   if (job->program == NULL) return;
-  ci_fused_rows(job->program, to, (ptrdiff_t)places, u->image * outputs + first, u->y0 * p->x.out + u->x0, count,
-                pixels);
+  ci_fused_rows(job->program, to, (ptrdiff_t)all, u->image * outputs + first, in_plane, count, pixels);
 }
 
 static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) {
@@ -398,8 +419,10 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
   const int64_t panels = tiles_parts(p->oc, p->width), each = tiles_parts(panels, p->parts);
   const bool threes = tiles_in_threes(job, packed);
   for (int64_t unit = begin; unit < end; unit++) {
-    const int64_t at = unit / p->parts / p->strips, strip_at = unit / p->parts % p->strips, part = unit % p->parts;
-    tiles_unit u = {.image = at / p->groups, .group = at % p->groups, .y1 = p->y.out, .x1 = p->x.out};
+    const int64_t slice = unit / p->parts / p->strips, at = slice / p->z.out;
+    const int64_t strip_at = unit / p->parts % p->strips, part = unit % p->parts;
+    tiles_unit u = {
+        .image = at / p->groups, .group = at % p->groups, .z = slice % p->z.out, .y1 = p->y.out, .x1 = p->x.out};
     if (!p->pixels) u.weights = packed + u.group * tiles_numbers(p);
     if (p->flat) {
       u.x0 = strip_at * p->columns;
@@ -409,7 +432,7 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
       u.y1 = tiles_least(u.y0 + p->rows, p->y.out);
     }
     const float *x = job->x + u.image * p->image_step;
-    x += u.group * p->ic * (p->channels_last ? 1 : p->plane_step);
+    x += u.group * p->ic * p->channel_step;
     u.base = x + u.y0 * p->y.stride * p->row_step + u.x0 * p->right;
     u.threes = threes;
     if (threes) {
@@ -431,6 +454,7 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
 void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   const ci_conv_tiles *p = job->p;
   if (p->packed == NULL && !p->pixels) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
-  ci_k_parallel(job->k, p->images * p->groups * p->strips * p->parts, p->grain, tiles_units, (void *)(uintptr_t)job);
+  ci_k_parallel(job->k, p->images * p->groups * p->z.out * p->strips * p->parts, p->grain, tiles_units,
+                (void *)(uintptr_t)job);
 }
 #endif

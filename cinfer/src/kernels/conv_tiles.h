@@ -1,4 +1,5 @@
-/* conv_tiles.h - float32 convolutions with outputs as lanes, channels first or last, over one or two axes. */
+/* conv_tiles.h - float32 convolutions with outputs as lanes, channels first or last, over one or two axes; or first
+ * over three. */
 #ifndef CI_CONV_TILES_H
 #define CI_CONV_TILES_H
 #include "../isa.h"
@@ -13,7 +14,7 @@ typedef struct ci_conv_axis { /* of the image */
 } ci_conv_axis;
 
 typedef struct ci_conv_tiles {
-  ci_conv_axis y, x;
+  ci_conv_axis z, y, x;
   int64_t images, groups, ic, oc; /* channels per group, in and out */
   int64_t block;                  /* L */
   bool channels_last;
@@ -21,7 +22,7 @@ typedef struct ci_conv_tiles {
   /* ci_conv_tiles_plan's. Strides are in numbers. */
   int64_t depth, width;                     /* terms; numbers of a panel of weights */
   int64_t inner;                            /* from column to column of x */
-  int64_t row_step, plane_step, image_step; /* of x */
+  int64_t row_step, plane_step, channel_step, image_step; /* of x; a plane is a slice of a channel over three axes */
   int64_t planes, plane, row, before;       /* what a unit reads: planes of rows; padding before a row */
   int64_t down, right;                      /* there, from output to output */
   int64_t rows, columns, strips, parts;     /* outputs of a unit; units of an image and of its panels */
@@ -29,6 +30,7 @@ typedef struct ci_conv_tiles {
   bool threes;   /* windows are three wide and one apart, all weights finite: padding need not be computed */
   bool pixels;   /* pixels are lanes instead: many of them, few channels */
   bool padded;   /* rows are copied with their padding */
+  bool deep;     /* over three axes: the planes that a slice of y reads are */
   bool squeezed; /* 1 x 1 with a stride: what it reads is copied */
   bool flat;     /* 1 x 1 without: an image is one row */
   size_t packed_bytes, strip_bytes, thread_bytes; /* of all weights; of a thread's copy, and of all of a thread */
