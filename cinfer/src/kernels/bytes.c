@@ -137,16 +137,24 @@ CI_FAST void ci_bytes_interleave(uint8_t *restrict y, const uint8_t *a, const ui
   }
 }
 
+CI_FAST static void bytes_pick(uint32_t *restrict y, const uint32_t *restrict x, int64_t n, int64_t step) {
+  if (step == 2) {
+    for (int64_t i = 0; i < n; i++) y[i] = x[2 * i];
+  } else {
+    for (int64_t i = 0; i < n; i++) y[i] = x[i * step];
+  }
+}
+
 /* Every step-th number of four rows, n of them: some neighbours are laid side by side, of which the others are left. */
 static void bytes_apart(uint8_t *y, const uint8_t *const *plane, int64_t at, int64_t n, int64_t step, uint8_t flip) {
   enum { some = 256 };
-  uint8_t all[some * CI_BYTES_DEPTH];
+  uint32_t all[some];
   const int64_t most = step < some ? some / step : 1;
-  for (int64_t i = 0; i < n; i += most) {
+  for (int64_t i = 0; i < n; i += most, y += most * CI_BYTES_DEPTH) {
     const int64_t count = n - i < most ? n - i : most, first = at + i * step;
-    ci_bytes_interleave(all, plane[0] + first, plane[1] + first, plane[2] + first, plane[3] + first,
+    ci_bytes_interleave((uint8_t *)all, plane[0] + first, plane[1] + first, plane[2] + first, plane[3] + first,
                         (count - 1) * step + 1, flip);
-    for (int64_t j = 0; j < count; j++, y += CI_BYTES_DEPTH) memcpy(y, all + j * step * CI_BYTES_DEPTH, CI_BYTES_DEPTH);
+    bytes_pick((uint32_t *)(void *)y, all, count, step);
   }
 }
 
