@@ -128,8 +128,8 @@ def written() -> dict[str, str]:
     }
 
 
-def built(folder: Path, *options: str) -> int:
-    """Bytes of the stripped shared library."""
+def built(folder: Path, *options: str) -> tuple[int, int]:
+    """Bytes of the stripped shared library, and of what it loads, which is not rounded to pages."""
     cache = shutil.which("ccache")
     launcher = [f"-DCMAKE_C_COMPILER_LAUNCHER={cache}"] if cache else []
     configure = ["cmake", "-S", str(CINFER), "-B", str(folder), "-DCINFER_TESTS=OFF", *launcher]
@@ -138,19 +138,21 @@ def built(folder: Path, *options: str) -> int:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     library = folder / "stripped.so"
     subprocess.run(["strip", "-o", library, folder / "libcinfer.so"], check=True)
-    return library.stat().st_size
+    sizes = subprocess.run(["size", library], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return library.stat().st_size, int(sizes.splitlines()[1].split()[3])
 
 
 def measure() -> dict[str, str]:
     names = list(families())
     with tempfile.TemporaryDirectory() as folder:
         one = Path(folder) / "one"
-        whole = built(one, f"-DCINFER_FAMILIES={';'.join(names)}")
-        small = built(Path(folder) / "small", "-DCINFER_PRESET=inference")
+        whole, loaded = built(one, f"-DCINFER_FAMILIES={';'.join(names)}")
+        small, _ = built(Path(folder) / "small", "-DCINFER_PRESET=inference")
         sizes = {WHOLE: f"{whole / 1000:.0f} KB", INFERENCE: f"{small / 1000:.0f} KB"}
         for name in names[1:]:
             rest = ";".join(n for n in names if n != name)
-            sizes[name] = f"{(whole - built(one, f'-DCINFER_FAMILIES={rest}')) / 1000:.0f} KB"
+            saved = loaded - built(one, f"-DCINFER_FAMILIES={rest}")[1]
+            sizes[name] = f"{saved / 1000:.0f} KB"
             print(name, sizes[name], flush=True)
     return sizes
 
