@@ -70,10 +70,6 @@
 CI_PLAIN_BLOCK(double, R6)
 CI_PLAIN_BLOCK(uint32_t, R4)
 enum { CI_N(PLAIN_ROWS) = 6 };
-#elif CI_ISA_X86 /* small */
-CI_PLAIN_BLOCK(double, R1)
-CI_PLAIN_BLOCK(uint32_t, R1)
-enum { CI_N(PLAIN_ROWS) = 1 };
 #else
 CI_PLAIN_BLOCK(double, R4)
 CI_PLAIN_BLOCK(uint32_t, R4)

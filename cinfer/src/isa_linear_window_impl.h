@@ -175,7 +175,7 @@ static void CI_N(depthwise_3x3)(const ci_depthwise *t) {
       vf sum[R];                                                                                       \
       CI_R##R(CI_W_AT, 0)                                                                              \
       for (int64_t row = 0; row < t->kh; row++) {                                                      \
-        ptrdiff_t tap = row * t->tap_down;                                                             \
+        ptrdiff_t tap = (ptrdiff_t)row * t->tap_down;                                                  \
         for (int64_t column = 0; column < t->kw; column++, tap += t->tap_right, w += CI_PLANE_LANES) { \
           const vf weight = v_load(w);                                                                 \
           CI_R##R(CI_W_TERM, tap)                                                                      \
