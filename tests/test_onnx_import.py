@@ -374,9 +374,9 @@ def short_data() -> onnx.ModelProto:
     return made
 
 
-def strange_type() -> onnx.ModelProto:
+def strange_type(number: int = 999) -> onnx.ModelProto:
     made = model([node("Add", ["x", "w"], ["y"])], X, ["y"], {"w": WEIGHT})
-    made.graph.initializer[0].data_type = 999
+    made.graph.initializer[0].data_type = number
     return made
 
 
@@ -461,6 +461,11 @@ REFUSED: dict[str, tuple[Bad, type[Exception], list[str]]] = {
         strange_type,
         tf.errors.InvalidArgumentError,
         ["tensor 'w' has element type 999"],
+    ),
+    "an element type that graphio lacks": (
+        lambda: strange_type(28),
+        tf.errors.InvalidArgumentError,
+        ["tensor 'w' has element type TensorProto.FLOAT6E3M2, which graphio lacks"],
     ),
     "no outputs": (
         lambda: model([node("Relu", ["x"], ["y"])], X, []),

@@ -13,7 +13,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
-from graphio.schema import errors
+from graphio.schema import dtypes, errors
 from graphio.schema.verify_graph import MAX_RANK
 
 __all__ = ["Source", "read"]
@@ -51,6 +51,11 @@ class Source:
             raise ValueError(
                 f"tensor '{tensor.name}' has element type {tensor.data_type}, which ONNX lacks"
             ) from None
+        if tensor.data_type not in dtypes.BY_NUMBER:
+            raise ValueError(
+                f"tensor '{tensor.name}' has element type "
+                f"{helper.tensor_dtype_to_string(tensor.data_type)}, which graphio lacks"
+            )
         count = 1
         for d in dims:
             count *= d
