@@ -85,6 +85,27 @@ def test_each_instruction_set_has_the_bits_of_tcc_in_every_environment(tcc: Rows
     assert bits_matrix.disagreements([*tcc.runs, *runs]) == []
 
 
+def test_kernels_of_every_family_have_the_bits_of_tcc(tmp_path: Path) -> None:
+    if shutil.which("tcc") is None:
+        pytest.skip("tcc is not installed")
+    data = [bits_matrix.families(tmp_path)]
+    here = TCC._replace(name="cc", compiler="cc", flags=(), threads=2)
+    programs = {
+        TCC: bits_builds.compile_program(TCC, tmp_path, data, 2),
+        here: c_programs.build("../cinfer/tests/bits.c"),
+    }
+    arguments = ["2", "run", "families.gio", "families.bin", "families"]
+    runs = [
+        run
+        for build, program in programs.items()
+        for run in bits_matrix.parsed(
+            build, bits_builds.run_program(build, program, tmp_path, arguments)
+        )[0]
+    ]
+    assert {r.build for r in runs} == {"x86-64 tcc", "cc"}
+    assert bits_matrix.disagreements(runs) == []
+
+
 def test_two_compilers_save_the_same_checkpoint(tcc: Rows) -> None:
     program = c_programs.build("../cinfer/tests/bits.c")
     (tcc.folder / "cc").mkdir()

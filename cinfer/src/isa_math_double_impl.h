@@ -28,6 +28,9 @@ CI_INLINE double double_choose(bool yes, double a, double b) {
   return ci_double_from_bits((ci_double_bits(a) & mask) | (ci_double_bits(b) & ~mask));
 }
 
+/* The one NaN of results: NAN has another sign where a compiler makes it of 0 / 0. */
+CI_INLINE float double_nan(void) { return ci_float_from(0x7fc00000); }
+
 CI_FAST static void double_of(double *restrict d, const float *restrict x) { DOUBLE_LOOP(i) d[i] = (double)x[i]; }
 
 /* Whether all of a piece hold. */
@@ -35,7 +38,7 @@ CI_FAST static bool double_round(float *restrict y, const double *restrict d, do
   int32_t odd = 0;
   DOUBLE_LOOP(i) {
     const float low = (float)(d[i] * (1.0 - margin)), high = (float)(d[i] * (1.0 + margin));
-    y[i] = low == high ? low : NAN;
+    y[i] = low == high ? low : double_nan();
     odd |= low != high;
   }
   return odd == 0;
@@ -62,7 +65,7 @@ static void double_run(const double_job *job, float *y, const float *x, const fl
       for (int j = 0; j < count; j++) {
         if (out[j] == out[j]) continue;
         out[j] = job->one != NULL ? (float)job->one((double)in[0][j]) : ci_pow_float(in[0][j], in[1][j]);
-        if (out[j] != out[j]) out[j] = NAN;
+        if (out[j] != out[j]) out[j] = double_nan();
       }
     }
     memcpy(y + i, out, (size_t)count * sizeof *y);
