@@ -84,6 +84,7 @@
 #include "src/kernels/conv_integer.c"
 #include "src/kernels/conv_nd.c"
 #include "src/kernels/conv_pair.c"
+#include "src/kernels/conv_planes.c"
 #include "src/kernels/conv_tiles.c"
 #include "src/kernels/copy.c"
 #include "src/kernels/custom.c"

@@ -188,6 +188,11 @@ VOLUMES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, list[int]]]
     "padded": ((2, 3, 5, 6, 20), (33, 3, 3, 3, 3), {"pads": [1, 1, 1, 1, 1, 1]}),
     "slices apart": ((1, 4, 7, 9, 8), (9, 4, 1, 3, 3), {"strides": [2, 1, 1]}),
     "few outputs, far padding": ((1, 2, 3, 9, 17), (3, 2, 2, 2, 3), {"pads": [3, 0, 1, 2, 1, 0]}),
+    "a slice of padding alone": (
+        (1, 2, 1, 11, 9),
+        (8, 2, 1, 2, 2),
+        {"pads": [1, 2, 1, 0, 2, 3], "strides": [5, 1, 1]},
+    ),
     "several blocks": ((1, 20, 4, 5, 6), (40, 20, 3, 3, 3), {"pads": [1, 0, 1, 0, 1, 1]}),
     "strides, dilations": (
         (1, 3, 9, 11, 19),

@@ -15,12 +15,7 @@ enum {
   CONV_ND_TILE_BYTES = 1 << 18,
   CONV_ND_WIDTH = 192,
   CONV_ND_COLUMNS = 64,
-  CONV_ND_PADDED = 1 << 26,
 };
-enum { CONV_ND_PLANE_WORK = 1 << 15 }; /* of a thread's part at least */
-
-static int64_t conv_nd_least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t conv_nd_parts(int64_t n, int64_t of) { return n / of + (n % of != 0); }
 
 static ci_status conv_nd_large(ci_kernel *k) {
   return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "a convolution of these sizes needs too much memory at once");
@@ -154,13 +149,13 @@ static bool conv_nd_plan_padded(ci_kernel *k, ci_conv_nd *p) {
   }
   const int last = g->rank - 1;
   q->kernel[last] = q->stride[last] = g->stride[last];
-  q->out[last] = conv_nd_parts(q->out[last], g->stride[last]);
+  q->out[last] = ci_conv_parts(q->out[last], g->stride[last]);
   int64_t elements = g->stride[last];
   for (int i = 0; i < g->rank; i++) {
-    if (elements > CONV_ND_PADDED / q->out[i]) return false;
+    if (elements > CI_CONV_PADDED / q->out[i]) return false;
     elements *= q->out[i];
   }
-  if (ci_nd_totals(k, q) != CI_OK || g->taps > CONV_ND_PADDED / g->out[last]) return false;
+  if (ci_nd_totals(k, q) != CI_OK || g->taps > CI_CONV_PADDED / g->out[last]) return false;
   p->padded_bytes = ci_round_up((size_t)elements * p->item, 64);
   p->packed_bytes = ci_round_up((size_t)(g->taps * g->out[last]) * p->item, 64);
   p->tile_bytes = p->padded_bytes + p->packed_bytes + ci_round_up((size_t)g->taps * (sizeof(char *) + 8), 64);
@@ -235,137 +230,6 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
-static bool conv_nd_has_nines(const ci_nd *g) {
-  const int64_t *s = g->stride, *d = g->dilation, *k = g->kernel;
-  return g->rank == 2 && k[0] == 3 && k[1] == 3 && d[0] == 1 && d[1] == 1 && s[0] == s[1] && s[0] <= 2 &&
-         g->before[1] <= 1;
-}
-
-static void conv_nd_plane_nines(const ci_conv_nd_job *job, int64_t plane, const float *x) {
-  const ci_conv_nd *p = job->p;
-  const ci_nd *g = &p->g;
-  const float *bias = (const float *)(const void *)job->bias;
-  const int64_t channel = plane % p->c;
-  const ci_depthwise planes = {.x = x,
-                               .w = (const float *)(const void *)job->w + channel * g->taps,
-                               .bias = bias == NULL ? NULL : bias + channel,
-                               .y = (float *)(void *)job->y + plane * g->places,
-                               .height = g->size[0],
-                               .width = g->size[1],
-                               .above = g->before[0],
-                               .before = g->before[1],
-                               .rows = g->out[0],
-                               .columns = g->out[1],
-                               .stride = (int)g->stride[0],
-                               .after = job->after};
-  job->k->isa->linear->depthwise_3x3(&planes);
-}
-
-/* A part of planes as lanes, from where it begins, which may lie above or before them. */
-static void conv_nd_turn_part(const ci_conv_nd *p, const struct ci_isa_linear *linear, const float *x, int64_t row,
-                              int64_t column, int64_t count, float *to) {
-  enum { lanes = CI_PLANE_LANES };
-  const int64_t width = p->plane.width, pitch = p->pitch, area = p->g.area;
-  const int64_t low = conv_nd_least(column < 0 ? -column : 0, pitch);
-  const int64_t room = width - column, high = room < low ? low : conv_nd_least(room, pitch);
-  for (int64_t end = row + p->reach; row < end; row++, to += pitch * lanes) {
-    const bool inside = row >= 0 && row < p->plane.height;
-    const int64_t left = inside ? low : pitch;
-    memset(to, 0, (size_t)(left * lanes) * sizeof *to);
-    if (!inside) continue;
-    linear->transpose(to + low * lanes, lanes, x + row * width + column + low, (ptrdiff_t)area, count, high - low);
-    memset(to + high * lanes, 0, (size_t)((pitch - high) * lanes) * sizeof *to);
-  }
-}
-
-/* Some planes, CI_PLANE_LANES or fewer, part by part. */
-static void conv_nd_planes_turned(const ci_conv_nd_job *job, int64_t plane, int64_t count, const float *x,
-                                  float *scratch) {
-  enum { lanes = CI_PLANE_LANES };
-  const ci_conv_nd *p = job->p;
-  const ci_nd *g = &p->g;
-  const struct ci_isa_linear *linear = job->k->isa->linear;
-  const int64_t channel = plane % p->c, rows = p->windows.rows, columns = p->windows.columns;
-  float *weights = scratch + p->numbers, *results = weights + g->taps * lanes;
-  ci_windows windows = p->windows;
-  ci_conv_turn turn = {.c = results, .y_row = (ptrdiff_t)g->places, .c_step = lanes, .lanes = (int)count};
-  windows.x = scratch;
-  windows.w = weights;
-  windows.y = results;
-  turn.bias = job->bias == NULL ? NULL : (const float *)(const void *)job->bias + channel;
-  turn.after = job->after;
-  if (count < lanes) memset(scratch, 0, (size_t)(p->numbers + g->taps * lanes) * sizeof *scratch);
-  linear->transpose(weights, lanes, (const float *)(const void *)job->w + channel * g->taps, (ptrdiff_t)g->taps, count,
-                    g->taps);
-  /* a part of a row's windows has one row */
-  for (int64_t at = 0; at < rows * columns; at += turn.pixels) {
-    const int64_t row = at / columns, column = at % columns;
-    windows.rows = conv_nd_least(p->strip, rows - row);
-    windows.columns = conv_nd_least(p->wide, columns - column);
-    conv_nd_turn_part(p, linear, x, row * p->down - p->plane.above, column * p->right - p->plane.before, count,
-                      scratch);
-    linear->depthwise_turned(&windows);
-    turn.y = (float *)(void *)job->y + plane * g->places + at;
-    turn.pixels = windows.rows * windows.columns;
-    linear->conv_turn(&turn);
-    if (job->program != NULL) ci_fused_rows(job->program, turn.y, turn.y_row, plane, at, count, turn.pixels);
-  }
-}
-
-int64_t ci_conv_nd_together(const ci_conv_nd *p) { return CI_LARGE && p->nines ? 1 : CI_PLANE_LANES; }
-
-void ci_conv_nd_planes(const ci_conv_nd_job *job, int64_t plane, int64_t count, const float *x, float *scratch) {
-  const ci_nd *g = &job->p->g;
-  const int64_t step = ci_conv_nd_together(job->p), places = g->places;
-  for (int64_t end = plane + count; plane < end; plane += step, x += step * g->area) {
-    if (step > 1) {
-      conv_nd_planes_turned(job, plane, conv_nd_least(step, end - plane), x, scratch);
-      continue;
-    }
-    conv_nd_plane_nines(job, plane, x);
-    if (job->program == NULL) continue;
-    ci_fused_rows(job->program, (float *)(void *)job->y + plane * places, (ptrdiff_t)places, plane, 0, 1, places);
-  }
-}
-
-static void conv_nd_depthwise_planes(void *argument, int64_t begin, int64_t end, int thread) {
-  const ci_conv_nd_job *job = argument;
-  const ci_conv_nd *p = job->p;
-  const int64_t together = ci_conv_nd_together(p), parts = conv_nd_parts(p->c, together);
-  float *scratch = (float *)(void *)(job->scratch + (size_t)thread * p->tile_bytes);
-  for (int64_t part = begin; part < end; part++) {
-    const int64_t channel = part % parts * together, plane = part / parts * p->c + channel;
-    ci_conv_nd_planes(job, plane, conv_nd_least(together, p->c - channel),
-                      (const float *)(const void *)job->x + plane * p->g.area, scratch);
-  }
-}
-
-/* Parts whose numbers stay in the second-level cache: rows, or windows of one row. */
-static bool conv_nd_plan_strips(ci_conv_nd *p) {
-  enum { lanes = CI_PLANE_LANES, near = (1 << 16) / lanes, least = 14 };
-  ci_windows *w = &p->windows;
-  const int64_t row = p->plane.row, most = CONV_ND_PADDED / lanes;
-  const int64_t tall = (w->kh - 1) * (w->tap_down / row) + 1, broad = (w->kw - 1) * w->tap_right + 1;
-  p->down = w->x_down / row;
-  p->right = w->columns > 1 ? w->x_right : 0; /* of one window's stride nothing is read */
-  const int64_t room = near - tall * broad, fit = room > 0 ? room / (tall * p->right + 1) + 1 : 1;
-  p->wide = conv_nd_parts(w->columns, conv_nd_parts(w->columns, fit < least ? least : fit)); /* of equal width */
-  p->pitch = (p->wide - 1) * p->right + broad;
-  const int64_t first = tall * p->pitch + p->wide;
-  if (first > most || p->g.taps > most) return false;
-  const int64_t rows = p->wide == w->columns && first < near ? (near - first) / (p->down * p->pitch + p->wide) + 1 : 1;
-  p->strip = conv_nd_parts(w->rows, conv_nd_parts(w->rows, rows));
-  p->reach = (p->strip - 1) * p->down + tall;
-  p->numbers = (p->reach * p->pitch + CI_PLANE_SLACK * p->right) * lanes;
-  w->x_down = (ptrdiff_t)(p->down * p->pitch * lanes);
-  w->x_right = (ptrdiff_t)(p->right * lanes);
-  w->tap_down = (ptrdiff_t)(w->tap_down / row * p->pitch * lanes);
-  w->tap_right *= lanes;
-  const int64_t results = p->strip * p->wide + CI_WINDOWS_SLACK; /* see conv_turn */
-  p->tile_bytes = ci_round_up((size_t)(p->numbers + (p->g.taps + results) * lanes) * sizeof(float), 64);
-  return true;
-}
-
 /* ---- y = product(w, windows) ---- */
 
 ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch) {
@@ -377,11 +241,11 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   p->direct = g->taps == 1 && !p->product.dots;
   for (int i = 0; i < g->rank; i++)
     p->direct = p->direct && g->stride[i] == 1 && g->size[i] == g->out[i] && !g->before[i];
-  p->width = conv_nd_least(CONV_ND_WIDTH, g->places > 0 ? g->places : 1);
+  p->width = ci_conv_least(CONV_ND_WIDTH, g->places > 0 ? g->places : 1);
   const int64_t block_bytes = p->product.block * p->width * (int64_t)p->item;
   p->chunk = p->product.block * (block_bytes < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / block_bytes : 1);
   if (p->chunk > p->depth || p->product.dots) p->chunk = p->depth > 0 ? p->depth : 1;
-  p->tiles = conv_nd_parts(g->places, p->width);
+  p->tiles = ci_conv_parts(g->places, p->width);
   p->parts = 1;
   const size_t threads = (size_t)k->threads;
   size_t units;
@@ -390,15 +254,12 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
     return conv_nd_large(k);
   }
   if (units > 0 && units < 2 * threads && p->oc >= 128) { /* few tiles: every one is gathered for some rows at a time */
-    p->parts = conv_nd_least(p->oc / 64, conv_nd_parts(2 * (int64_t)threads, (int64_t)units));
+    p->parts = ci_conv_least(p->oc / 64, ci_conv_parts(2 * (int64_t)threads, (int64_t)units));
   }
   CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
   if (p->direct) p->tile_bytes = 0;
   p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
-  p->plane.used = p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows);
-  p->nines = CI_LARGE && p->plane.used && conv_nd_has_nines(g);
-  if (p->plane.used && !p->nines) p->plane.used = p->c >= CI_PLANE_LANES / 2 && conv_nd_plan_strips(p);
-  if (p->nines) p->tile_bytes = 0;
+  p->plane.used = p->depthwise && dtype == CI_FLOAT && ci_conv_planes_plan(p);
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
 }
@@ -411,7 +272,7 @@ static void conv_nd_tile(const ci_conv_nd_job *job, ci_conv_nd_box box, int64_t 
   char *y = job->y + (size_t)((box.image * p->outputs + first) * g->places + box.p0) * p->item;
   for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += p->chunk) {
     box.k0 = k0;
-    box.k1 = k0 + conv_nd_least(p->chunk, depth - k0);
+    box.k1 = k0 + ci_conv_least(p->chunk, depth - k0);
     const int64_t terms = box.k1 - k0;
     box.k_step = p->product.dots ? 1 : (ptrdiff_t)width;
     box.p_step = p->product.dots ? (ptrdiff_t)terms : 1;
@@ -441,26 +302,26 @@ static void conv_nd_tile(const ci_conv_nd_job *job, ci_conv_nd_box box, int64_t 
 static void conv_nd_units(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_conv_nd_job *job = argument;
   const ci_conv_nd *p = job->p;
-  const int64_t rows = conv_nd_parts(p->oc, p->parts);
+  const int64_t rows = ci_conv_parts(p->oc, p->parts);
   for (int64_t unit = begin; unit < end; unit++) {
     const int64_t part = unit % p->parts, rest = unit / p->parts, tile = rest % p->tiles, plane = rest / p->tiles;
     const ci_conv_nd_box box = {.image = plane / p->groups,
                                 .group = plane % p->groups,
                                 .p0 = tile * p->width,
-                                .p1 = conv_nd_least((tile + 1) * p->width, p->g.places)};
+                                .p1 = ci_conv_least((tile + 1) * p->width, p->g.places)};
     const int64_t r0 = part * rows;
-    conv_nd_tile(job, box, r0, conv_nd_least(r0 + rows, p->oc), job->scratch + (size_t)thread * p->tile_bytes);
+    conv_nd_tile(job, box, r0, ci_conv_least(r0 + rows, p->oc), job->scratch + (size_t)thread * p->tile_bytes);
   }
 }
 
 void ci_conv_nd_forward(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
   if (job->k->out[0]->count == 0) return;
-  if (p->depthwise && job->fill == NULL) {
-    const int64_t together = p->plane.used ? ci_conv_nd_together(p) : 1;
-    const int64_t grain = CONV_ND_PLANE_WORK / (p->g.places * p->g.taps * together) + 1;
-    ci_k_parallel(job->k, p->n * conv_nd_parts(p->c, together), grain,
-                  p->plane.used ? conv_nd_depthwise_planes : conv_nd_depthwise, (void *)(uintptr_t)job);
+  if (p->plane.used && job->fill == NULL) {
+    ci_conv_planes_run(job);
+  } else if (p->depthwise && job->fill == NULL) {
+    ci_k_parallel(job->k, p->n * p->c, CI_CONV_PLANE_WORK / (p->g.places * p->g.taps) + 1, conv_nd_depthwise,
+                  (void *)(uintptr_t)job);
   } else {
     ci_k_parallel(job->k, p->n * p->groups * p->tiles * p->parts, 1, conv_nd_units, (void *)(uintptr_t)job);
   }
@@ -601,7 +462,7 @@ ci_status ci_run_fused_conv(ci_kernel *k) {
   const ci_conv_nd *p = k->private_memory;
   CI_TRY(ci_run_conv(k));
   if (p->inside || k->out[0]->count == 0) return CI_OK;
-  ci_k_parallel(k, p->n * p->outputs, CONV_ND_PLANE_WORK / p->g.places + 1, conv_nd_epilogue, k);
+  ci_k_parallel(k, p->n * p->outputs, CI_CONV_PLANE_WORK / p->g.places + 1, conv_nd_epilogue, k);
   return CI_OK;
 }
 
@@ -617,12 +478,12 @@ static ci_status conv_nd_plan_spread(ci_kernel *k, int32_t dtype, ci_conv_nd *p)
   CI_TRY(conv_nd_bytes(k, g->taps, g->places, p->item, &columns));
   p->width = columns > 0 && columns < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / (int64_t)columns : 1;
   /* with few images and groups, threads share the channels of a group */
-  const int64_t planes = conv_nd_least(p->n, 4096) * conv_nd_least(p->groups, 4096);
+  const int64_t planes = ci_conv_least(p->n, 4096) * ci_conv_least(p->groups, 4096);
   if (planes > 0 && planes < (int64_t)threads) {
-    p->width = conv_nd_least(p->width, conv_nd_parts(p->ic > 0 ? p->ic : 1, conv_nd_parts((int64_t)threads, planes)));
+    p->width = ci_conv_least(p->width, ci_conv_parts(p->ic > 0 ? p->ic : 1, ci_conv_parts((int64_t)threads, planes)));
   }
-  p->width = conv_nd_least(p->width, p->ic > 0 ? p->ic : 1);
-  p->tiles = conv_nd_parts(p->ic, p->width);
+  p->width = ci_conv_least(p->width, p->ic > 0 ? p->ic : 1);
+  p->tiles = ci_conv_parts(p->ic, p->width);
   CI_TRY(conv_nd_bytes(k, (int64_t)columns, p->width, 1, &columns));
   packed = ci_matmul_b_bytes(&p->product, (ptrdiff_t)g->places, 1);
   p->tile_bytes = ci_round_up(packed, 64) + columns;
@@ -648,7 +509,7 @@ static void conv_nd_spread_units(void *argument, int64_t begin, int64_t end, int
   char *tile = copy + ci_round_up(ci_matmul_b_bytes(&p->product, (ptrdiff_t)g->places, 1), 64);
   for (int64_t unit = begin; unit < end; unit++) {
     const int64_t at = unit / p->tiles, group = at % p->groups, image = at / p->groups;
-    const int64_t c0 = unit % p->tiles * p->width, c1 = conv_nd_least(c0 + p->width, p->ic);
+    const int64_t c0 = unit % p->tiles * p->width, c1 = ci_conv_least(c0 + p->width, p->ic);
     ci_operand a = conv_nd_turned(job, group);
     if (p->packed_bytes > 0) {
       a = (ci_operand){job->scratch + (size_t)(group * p->depth * p->oc) * p->item, (ptrdiff_t)p->oc, 1};
@@ -778,8 +639,8 @@ ci_status ci_prepare_conv_grad_weight(ci_kernel *k) {
   p->item = ci_dtype_size(p->dtype);
   ci_matmul_rule(&p->product, p->dtype, p->depth, p->g.places);
   p->product.dots = false; /* the blocks go on from image to image */
-  p->width = conv_nd_least(CONV_ND_COLUMNS, p->depth > 0 ? p->depth : 1);
-  p->tiles = conv_nd_parts(p->depth, p->width);
+  p->width = ci_conv_least(CONV_ND_COLUMNS, p->depth > 0 ? p->depth : 1);
+  p->tiles = ci_conv_parts(p->depth, p->width);
   const int64_t block_bytes = p->product.block * p->width * (int64_t)p->item;
   p->chunk = p->product.block * (block_bytes < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / block_bytes : 1);
   CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
@@ -793,11 +654,11 @@ static void conv_nd_weight_units(void *argument, int64_t begin, int64_t end, int
   const int64_t places = p->g.places;
   char *tile = job->scratch + (size_t)thread * p->tile_bytes;
   for (int64_t unit = begin; unit < end; unit++) {
-    const int64_t group = unit / p->tiles, k0 = unit % p->tiles * p->width, k1 = conv_nd_least(k0 + p->width, p->depth);
+    const int64_t group = unit / p->tiles, k0 = unit % p->tiles * p->width, k1 = ci_conv_least(k0 + p->width, p->depth);
     for (int64_t image = 0; image < p->n; image++) {
       for (int64_t p0 = 0; p0 < places; p0 += p->chunk) {
         const ci_conv_nd_box box = {
-            image, group, k0, k1, p0, conv_nd_least(p0 + p->chunk, places), 1, (ptrdiff_t)(k1 - k0)};
+            image, group, k0, k1, p0, ci_conv_least(p0 + p->chunk, places), 1, (ptrdiff_t)(k1 - k0)};
         conv_nd_gather(job, tile, &box);
         const ci_matmul_part part = {
             .a = {job->w + (size_t)((image * p->outputs + group * p->oc) * places + p0) * p->item, (ptrdiff_t)places,

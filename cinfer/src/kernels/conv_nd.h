@@ -6,6 +6,8 @@
 #include "plane.h"
 #include "product.h"
 
+enum { CI_CONV_PADDED = 1 << 26, CI_CONV_PLANE_WORK = 1 << 15 /* of a thread's part at least */ };
+
 typedef struct ci_conv_nd {
   ci_nd g;
   int32_t dtype; /* of the products */
@@ -59,10 +61,15 @@ void ci_conv_pair_run(const ci_kernel *k);
 /* What is to be done for a kernel's outputs, which go to y: by tiles, or in one of the other ways. */
 ci_conv_tiles_job ci_conv_nd_tiles(const ci_kernel *k, float *y);
 ci_conv_nd_job ci_conv_nd_whole(const ci_kernel *k);
-/* How many planes of an image a depthwise convolution over planes reads before it writes: one, or a vector of them. */
-int64_t ci_conv_nd_together(const ci_conv_nd *p);
-/* Planes of one image, neighbours that begin at x, of a depthwise convolution over planes. */
-void ci_conv_nd_planes(const ci_conv_nd_job *job, int64_t plane, int64_t count, const float *x, float *scratch);
+
+/* conv_planes.c: a depthwise convolution of float32, plane.used if it computes it; fills plane to nines, and
+ * tile_bytes. */
+CI_LOCAL bool ci_conv_planes_plan(ci_conv_nd *p);
+CI_LOCAL void ci_conv_planes_run(const ci_conv_nd_job *job);
+/* How many planes of an image it reads before it writes: one, or a vector of them. */
+CI_LOCAL int64_t ci_conv_planes_together(const ci_conv_nd *p);
+/* Planes of one image, neighbours that begin at x. */
+CI_LOCAL void ci_conv_planes(const ci_conv_nd_job *job, int64_t plane, int64_t count, const float *x, float *scratch);
 
 /* group, and sizes from x (n, c, ...) and w (m, c / group, ...), of one rank. */
 CI_LOCAL ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x_dims, const int64_t *w_dims,

@@ -11,12 +11,10 @@
 
 enum { PAIR_LEAST = 1 << 18 }; /* numbers of a value that is worth it */
 
-static int64_t pair_least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Where the panel lies from the result on. */
 static int64_t pair_panel(const ci_conv_nd *p, const ci_conv_nd *q) {
   const int64_t whole = (p->oc - 1) / p->lanes.width * p->lanes.width;
-  return (whole + pair_least(ci_conv_nd_together(q), p->oc - whole)) * q->g.places;
+  return (whole + ci_conv_least(ci_conv_planes_together(q), p->oc - whole)) * q->g.places;
 }
 
 /* Of one panel alone the whole would stay in memory as long as the result. */
@@ -27,7 +25,7 @@ size_t ci_conv_pair_bytes(const ci_kernel *k, const ci_kernel *next) {
   const bool panels = several && t->offset != NULL && (t->packed != NULL || t->pixels) && t->parts == 1;
   const bool planes = q->depthwise && q->plane.used && q->n == 1 && next->n_in <= 3;
   if (!panels || !planes || k->threads > 1 || k->out[0]->count < PAIR_LEAST || q->g.places > q->g.area) return 0;
-  const int64_t numbers = pair_panel(p, q) + pair_least(p->lanes.width, p->oc) * q->g.area;
+  const int64_t numbers = pair_panel(p, q) + ci_conv_least(p->lanes.width, p->oc) * q->g.area;
   return (size_t)numbers * sizeof(float); /* no more than both values have */
 }
 
@@ -38,9 +36,9 @@ void ci_conv_pair_run(const ci_kernel *k) {
   ci_conv_tiles_job tiles = ci_conv_nd_tiles(k, panel);
   for (int64_t c = 0; c < p->oc; c = tiles.end) {
     tiles.begin = c;
-    tiles.end = pair_least(c + p->lanes.width, p->oc);
+    tiles.end = ci_conv_least(c + p->lanes.width, p->oc);
     ci_conv_tiles_run(&tiles);
-    ci_conv_nd_planes(&planes, c, tiles.end - c, panel, (float *)(void *)planes.scratch);
+    ci_conv_planes(&planes, c, tiles.end - c, panel, (float *)(void *)planes.scratch);
   }
 }
 #endif

@@ -22,8 +22,8 @@ enum {
   TILES_MOST = 1 << 24         /* numbers of a copy */
 };
 
-static int64_t tiles_least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t tiles_parts(int64_t n, int64_t of) { return (n + of - 1) / of; }
+/* Slices of the result: small builds leave convolutions over three axes to the product. */
+static int64_t tiles_slices_of(const ci_conv_tiles *p) { return CI_LARGE ? p->z.out : 1; }
 static int64_t tiles_reach(const ci_conv_axis *a, int64_t out) {
   return (out - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
 }
@@ -71,7 +71,7 @@ static void tiles_pack(const ci_conv_tiles *p, const struct ci_isa_linear *linea
   if (p->threes) tiles_note_finite(p, w, to);
   for (int64_t group = 0; group < p->groups; group++, w += p->oc * output_step) {
     for (int64_t o = 0; o < p->oc; o += p->width) {
-      const int64_t count = tiles_least(p->width, p->oc - o), wide = tiles_wide(p, count);
+      const int64_t count = ci_conv_least(p->width, p->oc - o), wide = tiles_wide(p, count);
       const float *from = w + o * output_step;
       if (!p->channels_last) linear->transpose(to, (ptrdiff_t)wide, from, output_step, count, p->depth);
       for (int64_t term = 0; term < p->depth; term++, to += wide) {
@@ -101,7 +101,7 @@ static const float *tiles_in_file(ci_kernel *k, const ci_conv_tiles *p) {
 
 /* Where x lies, and the way in which it is read. */
 static void tiles_layout(ci_conv_tiles *p) {
-  p->deep = CI_LARGE && (p->z.size != 1 || p->z.kernel != 1 || p->z.out != 1);
+  p->deep = CI_LARGE && (p->z.size != 1 || p->z.kernel != 1 || p->z.out != 1 || p->z.before != 0);
   const bool inside = !p->deep && tiles_inside(&p->y) && tiles_inside(&p->x);
   const bool one = p->y.kernel == 1 && p->x.kernel == 1;
   const bool strides = p->y.stride > 1 || p->x.stride > 1;
@@ -130,8 +130,8 @@ static void tiles_layout(ci_conv_tiles *p) {
  * read stay in the second-level cache. */
 static bool tiles_units_of(ci_conv_tiles *p) {
   const int64_t pixels = p->flat && p->depth <= TILES_SHALLOW ? 2 * TILES_PIXELS : TILES_PIXELS;
-  p->columns = p->flat ? tiles_least(p->x.out, pixels) : p->x.out;
-  p->rows = p->flat ? 1 : tiles_least(p->y.out, pixels / p->x.out > 1 ? pixels / p->x.out : 1);
+  p->columns = p->flat ? ci_conv_least(p->x.out, pixels) : p->x.out;
+  p->rows = p->flat ? 1 : ci_conv_least(p->y.out, pixels / p->x.out > 1 ? pixels / p->x.out : 1);
   const bool copies = p->padded || p->squeezed;
   if (p->padded) {
     const int64_t reach = tiles_reach(&p->x, p->x.out), whole = p->x.before + p->x.size;
@@ -146,14 +146,14 @@ static bool tiles_units_of(ci_conv_tiles *p) {
     if (p->rows == 1 || p->plane * p->planes * (int64_t)sizeof(float) <= TILES_STRIP_BYTES) break;
   }
   if (copies) {
-    p->rows = tiles_parts(p->y.out, tiles_parts(p->y.out, p->rows)); /* of equal height */
+    p->rows = ci_conv_parts(p->y.out, ci_conv_parts(p->y.out, p->rows)); /* of equal height */
     p->plane = (p->squeezed ? p->rows : tiles_reach(&p->y, p->rows)) * p->row;
     if (p->plane > TILES_MOST / p->planes) return false;
     p->strip_bytes = ci_round_up(((size_t)(p->plane * p->planes) + CI_WINDOWS_SLACK) * sizeof(float), 64);
   }
   p->down = p->squeezed ? p->row : p->y.stride * p->row;
   p->right = p->squeezed ? 1 : p->x.stride * p->inner;
-  p->strips = p->flat ? tiles_parts(p->x.out, p->columns) : tiles_parts(p->y.out, p->rows);
+  p->strips = p->flat ? ci_conv_parts(p->x.out, p->columns) : ci_conv_parts(p->y.out, p->rows);
   return p->plane <= INT32_MAX / p->planes && p->rows * p->columns <= INT32_MAX / 64;
 }
 
@@ -166,7 +166,7 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   tiles_layout(p);
   if ((p->flat && !p->pixels && p->oc < TILES_LEAST) || (CI_LARGE && p->deep && taps == 1)) return false;
   if (!tiles_units_of(p)) return false;
-  const int64_t units = p->images * p->groups * p->z.out * p->strips, panels = tiles_parts(p->oc, p->width);
+  const int64_t units = p->images * p->groups * tiles_slices_of(p) * p->strips, panels = ci_conv_parts(p->oc, p->width);
   /* each thread takes as many units */
   for (p->parts = 1; p->parts < panels && units < TILES_EVEN * threads && units * p->parts % threads != 0;) p->parts++;
   const int64_t work = p->rows * p->columns * p->depth * p->oc / p->parts;
@@ -195,7 +195,7 @@ bool ci_conv_tiles_join(ci_conv_tiles *p, const ci_largest *largest) {
   const int64_t rows = p->rows / largest->down * largest->down;
   if (p->flat || p->channels_last || rows == 0) return false;
   p->rows = rows;
-  p->strips = tiles_parts(p->y.out, rows);
+  p->strips = ci_conv_parts(p->y.out, rows);
   p->largest = largest;
   return true;
 }
@@ -240,8 +240,8 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
                      .n = p->x.out};
   if (p->padded) {
     const int64_t first = u->y0 * p->y.stride - p->y.before, reach = p->plane / p->row;
-    const int64_t low = first < 0 ? tiles_least(-first, reach) : 0;
-    const int64_t room = p->y.size - first, high = room < low ? low : tiles_least(room, reach);
+    const int64_t low = first < 0 ? ci_conv_least(-first, reach) : 0;
+    const int64_t room = p->y.size - first, high = room < low ? low : ci_conv_least(room, reach);
     copy.x = x + (first + low) * p->row_step;
     copy.x_row = (ptrdiff_t)p->row_step;
     copy.x_step = 1;
@@ -320,7 +320,7 @@ static void tiles_threes(const ci_conv_tiles_job *job, const tiles_unit *u, cons
 
 static void tiles_pixels(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o) {
   const ci_conv_tiles *p = job->p;
-  const int64_t first = u->group * p->oc + o, count = tiles_least(p->width, p->oc - o);
+  const int64_t first = u->group * p->oc + o, count = ci_conv_least(p->width, p->oc - o);
   const int64_t row = u->image * p->groups * p->oc + first, at = row * p->x.out + u->x0;
   ci_conv_pixels pixels = {.x = u->base,
                            .w = job->w + first * p->depth,
@@ -345,9 +345,9 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
   const struct ci_isa_linear *linear = job->k->isa->linear;
   const bool joined = p->flat || p->squeezed; /* rows follow each other */
   const int64_t pixels = (u->y1 - u->y0) * (u->x1 - u->x0), columns = joined ? pixels : u->x1 - u->x0;
-  const int64_t count = tiles_least(p->width, p->oc - o), wide = tiles_wide(p, count), outputs = p->groups * p->oc;
+  const int64_t count = ci_conv_least(p->width, p->oc - o), wide = tiles_wide(p, count), outputs = p->groups * p->oc;
   const int64_t first = u->group * p->oc + o, height = joined ? 1 : u->y1 - u->y0;
-  const int64_t places = p->y.out * p->x.out, all = places * p->z.out;
+  const int64_t places = p->y.out * p->x.out, all = places * tiles_slices_of(p);
   const int64_t in_plane = u->z * places + u->y0 * p->x.out + u->x0;
   const float *w = u->weights + o * p->depth, *end = u->weights + tiles_numbers(p);
   const int64_t in_all = (u->image * outputs + first) * all + in_plane;
@@ -364,7 +364,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
                           .offset = p->offset + k,
                           .w = w + k * wide,
                           .c_step = c_step,
-                          .k = tiles_least(p->block, p->depth - k),
+                          .k = ci_conv_least(p->block, p->depth - k),
                           .vectors = wide == p->width ? 2 : 1,
                           .lanes = (int)(p->channels_last ? count : wide),
                           .add = k > 0,
@@ -374,11 +374,11 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
         k + block.k == p->depth && !p->channels_last && outputs * places > TILES_NEARBY && !p->largest;
     const int64_t step = joined ? TILES_NEAR : columns;
     for (int64_t y = 0, rows; y < height; y += rows) {
-      rows = tiles_least(columns < TILES_NEAR ? TILES_NEAR / columns : 1, height - y);
+      rows = ci_conv_least(columns < TILES_NEAR ? TILES_NEAR / columns : 1, height - y);
       for (int64_t x = 0; x < columns; x += step) {
         const int64_t at = y * columns + x;
         block.rows = (int)rows;
-        block.pixels = (int)tiles_least(step, columns - x);
+        block.pixels = (int)ci_conv_least(step, columns - x);
         block.x = u->base + y * p->down + x * p->right;
         block.c = c + at * c_step;
         if (complete) tiles_await(to, all, at, at + rows * block.pixels, count);
@@ -416,20 +416,20 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
   }
   float *strip = (float *)(void *)(scratch + (size_t)thread * p->thread_bytes);
   float *totals = strip + p->strip_bytes / sizeof(float);
-  const int64_t panels = tiles_parts(p->oc, p->width), each = tiles_parts(panels, p->parts);
+  const int64_t panels = ci_conv_parts(p->oc, p->width), each = ci_conv_parts(panels, p->parts);
   const bool threes = tiles_in_threes(job, packed);
   for (int64_t unit = begin; unit < end; unit++) {
-    const int64_t slice = unit / p->parts / p->strips, at = slice / p->z.out;
+    const int64_t slices = tiles_slices_of(p), slice = unit / p->parts / p->strips, at = slice / slices;
     const int64_t strip_at = unit / p->parts % p->strips, part = unit % p->parts;
     tiles_unit u = {
-        .image = at / p->groups, .group = at % p->groups, .z = slice % p->z.out, .y1 = p->y.out, .x1 = p->x.out};
+        .image = at / p->groups, .group = at % p->groups, .z = slice % slices, .y1 = p->y.out, .x1 = p->x.out};
     if (!p->pixels) u.weights = packed + u.group * tiles_numbers(p);
     if (p->flat) {
       u.x0 = strip_at * p->columns;
-      u.x1 = tiles_least(u.x0 + p->columns, p->x.out);
+      u.x1 = ci_conv_least(u.x0 + p->columns, p->x.out);
     } else {
       u.y0 = strip_at * p->rows;
-      u.y1 = tiles_least(u.y0 + p->rows, p->y.out);
+      u.y1 = ci_conv_least(u.y0 + p->rows, p->y.out);
     }
     const float *x = job->x + u.image * p->image_step;
     x += u.group * p->ic * p->channel_step;
@@ -443,7 +443,7 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
       u.base = strip + own;
     }
     const int64_t first = job->end > 0 ? job->begin / p->width : part * each;
-    const int64_t last = job->end > 0 ? tiles_parts(job->end, p->width) : tiles_least((part + 1) * each, panels);
+    const int64_t last = job->end > 0 ? ci_conv_parts(job->end, p->width) : ci_conv_least((part + 1) * each, panels);
     for (int64_t panel = first; panel < last; panel++) {
       if (p->pixels) tiles_pixels(job, &u, panel * p->width);
       else tiles_panel(job, &u, panel * p->width, totals);
@@ -454,7 +454,7 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
 void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   const ci_conv_tiles *p = job->p;
   if (p->packed == NULL && !p->pixels) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
-  ci_k_parallel(job->k, p->images * p->groups * p->z.out * p->strips * p->parts, p->grain, tiles_units,
+  ci_k_parallel(job->k, p->images * p->groups * tiles_slices_of(p) * p->strips * p->parts, p->grain, tiles_units,
                 (void *)(uintptr_t)job);
 }
 #endif

@@ -9,6 +9,9 @@
 
 enum { CI_CONV_OFFSETS = 1 << 20 }; /* terms at most, which have an offset each */
 
+CI_INLINE int64_t ci_conv_least(int64_t a, int64_t b) { return a < b ? a : b; }
+CI_INLINE int64_t ci_conv_parts(int64_t n, int64_t of) { return (n + of - 1) / of; } /* both below 2^62 */
+
 typedef struct ci_conv_axis { /* of the image */
   int64_t size, kernel, stride, dilation, before, out;
 } ci_conv_axis;
