@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from engines import BOTH, Builder, tensor_type
 
+from graphio.runtime.kernels.window import check_channels
 from graphio.schema import errors
 from graphio.schema.model_pb2 import Graph
 
@@ -702,3 +703,12 @@ def test_a_scatter_that_fails_leaves_the_variable(engine: str, op: str, indices:
     with pytest.raises(errors.InvalidArgumentError, match="99"):
         model.signature("change").run([])
     np.testing.assert_array_equal(model.signature("see").run([])[0], np.arange(8))
+
+
+def test_channels_and_outputs_that_do_not_match_are_told_at_once() -> None:
+    with pytest.raises(errors.InvalidArgumentError) as raised:
+        check_channels(3, 2, 9, 4)
+    assert raised.value.message == (
+        "x has 3 channels, w expects 8 (4 groups of 2); "
+        "w gives 9 outputs, which 4 groups cannot share"
+    )

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from graphio.runtime.kernels.window import check_channels
 from graphio.runtime.registry import Array, Call, Function, kernel
 from graphio.schema import errors
 
@@ -151,11 +152,7 @@ class Rule:
         """Refuses channels that do not match."""
         if len(x) < 3 or len(w) != len(x):
             raise _invalid(f"x has shape {list(x)} and w {list(w)}, expected one rank, 3 or more")
-        if x[1] != w[1] * self.group or w[0] % self.group:
-            raise _invalid(
-                f"x has {x[1]} channels, w expects {w[1] * self.group} (and gives {w[0]}, in "
-                f"{self.group} groups)"
-            )
+        check_channels(x[1], w[1], w[0], self.group)
 
     def windows(self, x: Sequence[int], w: Sequence[int], dy: Array | None = None) -> Places:
         """The windows for these shapes; those of dy if that is given, which may be fewer."""

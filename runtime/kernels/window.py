@@ -160,6 +160,18 @@ def _image(shape: Any, what: str) -> tuple[int, int, int, int]:
 # ---- convolution ----
 
 
+def check_channels(channels: int, each: int, outputs: int, group: int) -> None:
+    """Refuses channels of x and of w (so many in each group) and outputs that do not match."""
+    wrong = []
+    if channels != each * group:
+        groups = f" ({group} groups of {each})" if group > 1 else ""
+        wrong.append(f"x has {channels} channels, w expects {each * group}{groups}")
+    if outputs % group:
+        wrong.append(f"w gives {outputs} outputs, which {group} groups cannot share")
+    if wrong:
+        raise errors.InvalidArgumentError(message="; ".join(wrong))
+
+
 class _Convolution:
     """One Conv2D and its gradients."""
 
@@ -176,11 +188,7 @@ class _Convolution:
             raise errors.InvalidArgumentError(
                 message=f"w has shape {list(w)}, expected (kh, kw, c / group, m)"
             )
-        if channels != w[2] * self.group or w[3] % self.group:
-            raise errors.InvalidArgumentError(
-                message=f"x has {channels} channels, w expects {w[2] * self.group} (and gives "
-                f"{w[3]}, in groups of which there are {self.group})"
-            )
+        check_channels(channels, w[2], w[3], self.group)
         return windows(self.rule, (height, width), (w[0], w[1]))
 
     def columns(self, x: Array, at: Windows) -> Any:
