@@ -50,6 +50,7 @@
 #include "src/half.c"
 #include "src/compile.c"
 #include "src/layout.c"
+#include "src/rows.c"
 #include "src/refit.c"
 #include "src/run.c"
 #include "src/output.c"

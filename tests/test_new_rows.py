@@ -99,6 +99,16 @@ MODELS: dict[str, tuple[Callable[[Model], bytes], Shapes]] = {
         lambda m: m.product("MatMul", numbers(520, 300), a=(None, 520)),
         lambda n: {"a": (n[0] * 40, 520)},
     ),
+    "large results": (  # three rows and fewer have less than 4 KB
+        lambda m: m.product("MatMul", numbers(INNER, 300), a=ROWS),
+        lambda n: {"a": (n[0], INNER)},
+    ),
+    "few columns in several blocks": (
+        lambda m: m.product(
+            "FusedMatMul", numbers(40, 20), numbers(20), a=(None, 40), program=relu_of_sum(2)
+        ),
+        lambda n: {"a": (n[0], 40)},
+    ),
     "few columns": (
         lambda m: m.product("MatMul", numbers(70, 2), a=(None, 70)),
         lambda n: {"a": (n[0], 70)},
@@ -223,13 +233,14 @@ ALIKE = [(n, n) for n in range(2, KEPT + 2)]
 def test_other_rows_give_what_a_fresh_session_gives(name: str, sizes: list[Sizes]) -> None:
     make, shapes = MODELS[name]
     data = make(Model())
-    one = cinfer.load(data).signature("run")
+    several = [cinfer.load(data, threads=threads).signature("run") for threads in (1, 2)]
     for size in sizes:
         feeds = {
             key: numbers(*shape, dtype=DTYPES.get(name, F)) for key, shape in shapes(size).items()
         }
         fresh = cinfer.load(data).signature("run")
-        assert outcome(one, feeds) == outcome(fresh, feeds), size
+        wanted = outcome(fresh, feeds)
+        assert [outcome(one, feeds) for one in several] == [wanted, wanted], size
 
 
 def test_rows_that_need_more_memory_than_the_session_may_have_are_refused() -> None:

@@ -62,10 +62,14 @@ def model(path: Any, steps: list[str]) -> str:
     return str(path)
 
 
-def refits(loaded: Any) -> int:
+def stats_of(loaded: Any) -> Any:
     stats = ffi.new("ci_stats *", {"size": ffi.sizeof("ci_stats")})
     lib.ci_session_stats(loaded._handles.session, stats)
-    return int(stats.refits)
+    return stats
+
+
+def refits(loaded: Any) -> int:
+    return int(stats_of(loaded).refits)
 
 
 def feeds(rows: int, others: int) -> dict[str, np.ndarray]:
@@ -126,8 +130,9 @@ def perceptron(path: Any) -> str:
     return str(path)
 
 
-def test_products_of_other_rows_are_fitted_from_the_third_size_on(tmp_path: Any) -> None:
-    """Small and large results, borrowed ones, and ones in memory of the caller's, which differs."""
+def test_products_of_other_rows_are_fitted_from_the_second_size_on(tmp_path: Any) -> None:
+    """Small and large results, borrowed ones, and ones in memory of the caller's, which differs.
+    Small results have a plan of their own, large ones another, and what is computed in tiles."""
     path = perceptron(tmp_path / "m.gio")
     loaded = graphio.cinfer.load(path)
     run = loaded.signature("run")
@@ -141,7 +146,26 @@ def test_products_of_other_rows_are_fitted_from_the_third_size_on(tmp_path: Any)
         assert given is out
         np.testing.assert_array_equal(fresh, expected)
         np.testing.assert_array_equal(out, expected)
-    assert refits(loaded) == len(sizes) - 3  # the first two sizes, and one of them once more
+    assert refits(loaded) == len(sizes) - 3
+
+
+def test_ever_more_rows_of_products_seldom_ask_for_memory(tmp_path: Any) -> None:
+    """There is room for twice as many as have met, and fewer ask for nothing."""
+    loaded = graphio.cinfer.load(perceptron(tmp_path / "m.gio"))
+    run = loaded.signature("run")
+    out = np.empty((20000, WIDTH), np.float32)
+    x = feeds(20000, 1)["x"]
+    asked, sizes = 0, [*range(2, 300), *range(300, 20001, 100)]
+    for rows in sizes:
+        before = stats_of(loaded).allocations
+        run.run([x[:rows]], out=[out[:rows]])
+        asked += stats_of(loaded).allocations > before
+    assert asked <= 16
+    before = stats_of(loaded).allocations
+    for rows in reversed(sizes):
+        run.run([x[:rows]], out=[out[:rows]])
+    assert stats_of(loaded).allocations == before
+    assert stats_of(loaded).plans - refits(loaded) == 2  # for small results, and for large ones
 
 
 def test_one_row_and_many_in_turns_are_fitted(tmp_path: Any) -> None:

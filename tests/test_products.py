@@ -123,6 +123,35 @@ def test_programs_behind_products_see_each_element_at_its_place(
     check("FusedMatMul", inputs, wanted, ADD_RELU, "graphio")
 
 
+@pytest.mark.parametrize("columns", [1, 7, 8, 9, 16, 17, 31, 32])
+@pytest.mark.parametrize(
+    "program",
+    [
+        ADD_RELU,
+        {"operands": [0, 1], "ops": ["Add"]},
+        {"operands": [0], "ops": ["Relu"]},
+        {"operands": [0], "ops": ["Neg"]},
+    ],
+)
+def test_every_number_of_rows_of_few_columns_is_finished(
+    columns: int, program: dict[str, Any]
+) -> None:
+    """Tiles of every height, with what is behind the product inside them or not."""
+    for rows in range(3, 24):
+        depth = 40 if rows % 5 else 7  # several blocks or one
+        inputs = [numbers(rows, depth), numbers(depth, columns, seed=1), numbers(columns, seed=2)]
+        wanted = product("MatMul", inputs[:2])
+        if "Add" in program["ops"]:
+            wanted = wanted + inputs[2]
+        else:
+            inputs.pop()
+        if "Relu" in program["ops"]:
+            wanted = np.maximum(wanted, F(0)) + F(0)
+        if "Neg" in program["ops"]:
+            wanted = -wanted
+        check("FusedMatMul", inputs, wanted, program, "graphio", WAYS[:: len(WAYS) // 3])
+
+
 @pytest.mark.parametrize("columns", [10, 16, 36])
 @pytest.mark.parametrize("rows", [1, 3, 60])
 def test_what_is_no_number_goes_through_what_is_behind_a_product(rows: int, columns: int) -> None:

@@ -43,7 +43,7 @@ COMPILER = {"CC": CLANG, "CFLAGS": FLAGS}
 GROUPS = {
     "loader": "wire container parse verify texts model names functions letters file posix mapping "
     "in_file crc32c types error memory custom ci_common families atomics file_none file_windows",
-    "planner": "needs compile layout pack plans plan refit shape ops kernel ci_kernel",
+    "planner": "needs compile layout pack plans plan refit rows shape ops kernel ci_kernel",
     "run": "run session state variables threads output out sequence resources",
     "checkpoints": "checkpoint checkpoint_clean checkpoint_fit checkpoint_index checkpoint_keep "
     "checkpoint_list checkpoint_meta checkpoint_restore checkpoint_save checkpoint_shards",

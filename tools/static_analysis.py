@@ -108,7 +108,6 @@ RECURSIONS = [
 # What the pointers of an operator's row lead to.
 INDIRECT = {
     "ci_step_prepare": "ci_prepare_",
-    "ci_step_refit": "matmul_refit",
     "ci_half_prepare": "ci_prepare_",
     "ci_step_compute": "ci_run_",
     "ci_compile_fold_into": "ci_run_",

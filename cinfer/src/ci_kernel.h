@@ -48,10 +48,9 @@ struct ci_kernel {
    * many bytes. largest: the work of a step that can be joined. */
   size_t (*join)(ci_kernel *k, const ci_kernel *next);
   const ci_largest *largest;
-  /* Set in prepare, NULL at its start, by an operator that offers no memory: fits what prepare left to another length
-   * of the first axis of all inputs in `row_inputs` (bit i: input i) and of out[0], which has it already. Nothing else
-   * of any input has changed, and there were and are two rows or more. What is not CI_OK has to be prepared again. */
-  ci_status (*refit)(ci_kernel *k);
+  /* Set in prepare, 0 at its start, by an operator that offers no memory: the first axis of all inputs in `row_inputs`
+   * (bit i: input i) and of out[0], their only one, may have any one length from 2 to free_rows when it runs. */
+  int64_t free_rows;
   uint32_t row_inputs;
   uint32_t reordered; /* inputs of which run reads what pack.h gave alone (bit i: input i) */
   bool *one_nan; /* of ci_k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */

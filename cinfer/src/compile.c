@@ -278,7 +278,7 @@ void ci_step_reset(ci_step *step) {
   step->k.scratch_bytes = 0;
   step->k.join = NULL;
   step->k.largest = NULL;
-  step->k.refit = NULL;
+  step->k.free_rows = 0;
   step->k.reordered = 0;
   for (int o = 0; o < step->k.n_out; o++) step->alias[o] = CI_NONE;
 }
@@ -333,11 +333,6 @@ ci_status ci_step_prepare(ci_step *step) {
   CI_TRY(compile_plain_inputs(step, (step->node->kernel->flags & CI_OP_PANELS) != 0 ? 1u << 1 : 0));
   CI_TRY(ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
   CI_TRY(compile_plain_inputs(step, step->k.reordered));
-  return compile_check_scratch(step);
-}
-
-ci_status ci_step_refit(ci_step *step) {
-  CI_TRY(step->k.refit(&step->k));
   return compile_check_scratch(step);
 }
 
@@ -794,7 +789,8 @@ void ci_plan_clear(ci_plan *plan) {
                     .root = {.steps = was.root.steps},
                     .watches = was.watches,
                     .reads = was.reads,
-                    .bound_reads = was.bound_reads};
+                    .bound_reads = was.bound_reads,
+                    .rows.values = was.rows.values};
   plan->all_steps.count = plan->places.count = plan->root.steps.count = 0;
   plan->watches.count = plan->reads.count = plan->bound_reads.count = 0;
 }
@@ -808,6 +804,7 @@ void ci_plan_free(ci_plan *plan) {
   CI_LIST_FREE(allocator, &plan->watches);
   CI_LIST_FREE(allocator, &plan->reads);
   CI_LIST_FREE(allocator, &plan->bound_reads);
+  CI_LIST_FREE(allocator, &plan->rows.values);
   ci_pool_release(&plan->pool);
   ci_release(allocator, plan, sizeof *plan);
 }

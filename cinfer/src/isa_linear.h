@@ -32,7 +32,13 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
   int64_t block; /* L: columns only */
   float *room;   /* columns: NULL, or where a block of a is put together: CI_SWEEP_ROWS by CI_ROOM_ROW; a_k is 1 */
   bool add;      /* columns: c already holds the total of the blocks before these */
+  const struct ci_after *after; /* columns of a narrow tile: NULL, or what follows the sum, `added` to each column */
 } ci_tile;
+/* Few columns: all blocks may stay in registers. */
+enum { CI_NARROW = 32, CI_NARROW_ROWS = 4 };
+CI_INLINE bool ci_tile_is_narrow(int64_t m, int64_t n, int64_t k) {
+  return CI_LARGE && m >= CI_NARROW_ROWS && n <= CI_NARROW && k > 0;
+}
 
 /* Rows of pixels of a convolution, a panel of outputs side by side as lanes; pixels counted through all rows,
  * c[pixel * c_step + lane] = sum over k of x[row * x_row + column * x_step + offset[k]] * w[k * width + lane], one
@@ -70,7 +76,7 @@ typedef struct ci_conv_threes {
 
 /* y = min(high, max(low, y + added)) + 0. */
 typedef struct ci_after {
-  const float *added; /* as y is laid out; or NULL */
+  const float *added; /* as y is laid out, unless said otherwise; or NULL */
   bool clamps;
   float low, high;
 } ci_after;
@@ -142,13 +148,12 @@ typedef struct ci_depthwise {
   ci_after after;        /* added is NULL */
 } ci_depthwise;
 
-/* What is left to do behind a product: y = fma(beta, c, alpha * x), where alpha 1 and beta 1 skip their product, then
+/* What is left to do behind a product: y = fma(beta, c, alpha * y), where alpha 1 and beta 1 skip their product, then
  * y = min(high, max(low, y)) + 0. */
 typedef struct ci_finish {
   float *y;
-  const float *x; /* may be y */
   const float *c; /* NULL: nothing is added */
-  ptrdiff_t y_row, x_row, c_row, c_step; /* c_step 0 or 1 */
+  ptrdiff_t y_row, c_row, c_step; /* c_step 0 or 1 */
   int64_t rows, n;
   float alpha, beta, low, high;
   bool clamps;

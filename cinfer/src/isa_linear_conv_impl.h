@@ -126,8 +126,6 @@ static void CI_N(conv_rows)(const ci_conv_rows *t) {
 #define CI_C_PUT_CLAMPED(i, unused) v_store(to + (i) * t->y_row, CI_N(clamped)(v[i], low, high));
 #define CI_C_ADD(i, unused) v[i] = v_add(v[i], v_load(added + (i) * t->y_row));
 
-CI_INLINE vf CI_N(clamped)(vf v, vf low, vf high) { return v_add(v_min(high, v_max(low, v)), v_set(0.0f)); }
-
 /* -0 is what no bias adds: every sum keeps its bits. */
 static void CI_N(conv_turn)(const ci_conv_turn *t) {
   const vf low = v_set(t->after.low), high = v_set(t->after.high);

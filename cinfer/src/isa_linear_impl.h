@@ -4,11 +4,13 @@
  */
 #if CI_MANY_REGISTERS
 #define CI_TILE_ROWS 14
-#define CI_BLOCKS_ROWS 12
+#define CI_BLOCKS_ROWS 8
 #else
 #define CI_TILE_ROWS 6
 #define CI_BLOCKS_ROWS 6
 #endif
+
+CI_INLINE vf CI_N(clamped)(vf v, vf low, vf high) { return v_add(v_min(high, v_max(low, v)), v_set(0.0f)); }
 
 #include "isa_linear_tiles_impl.h"
 #include "isa_linear_quads_impl.h"
@@ -76,21 +78,24 @@ static int CI_N(tile_width)(int64_t rows) {
 #endif
 }
 
-/* All rows of t for `vectors` vectors of columns, in tiles of nearly equal height: 64 rows are 12 12 14 12 14. */
-static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N(tile_fn) * table, int step) {
+/* All rows for some vectors of columns, in tiles of nearly equal height: 64 rows are 14 14 12 12 12. A tile of few rows
+ * waits for its chains, so a height that is missing is a higher one for as long as rows are left. */
+static void CI_N(rows)(struct CI_N(tile_args) * s, int64_t m, int most, const CI_N(tile_fn) * table, int step) {
+  int64_t tiles = (m + most - 1) / most;
   for (int64_t left = m; left > 0;) {
-    const int64_t tiles = (left + most - 1) / most;
     int64_t height = (left + tiles - 1) / tiles;
+    while (tiles > 1 && height < most && table[(height - 1) * step] == NULL) height++;
     while (table[(height - 1) * step] == NULL) height--; /* a single row is always there */
-    for (int64_t r = 0; s.far && r < height; r++) {
-      CI_PREFETCH_WRITE(s.c + r * s.c_row);
-      CI_PREFETCH_WRITE(s.c + r * s.c_row + CI_VL);
+    for (int64_t r = 0; s->far && r < height; r++) {
+      CI_PREFETCH_WRITE(s->c + r * s->c_row);
+      CI_PREFETCH_WRITE(s->c + r * s->c_row + CI_VL);
     }
-    table[(height - 1) * step](&s);
-    s.ahead += s.ahead_step * s.k;
-    s.a += height * s.a_row;
-    s.c += height * s.c_row;
+    table[(height - 1) * step](s);
+    s->ahead += s->ahead_step * s->k;
+    s->a += height * s->a_row;
+    s->c += height * s->c_row;
     left -= height;
+    tiles -= left <= (tiles - 1) * most; /* as many as the rest needs */
   }
 }
 
@@ -130,7 +135,7 @@ static void CI_N(last_columns)(struct CI_N(tile_args) s, int64_t m) {
     s.a += CI_N(few_columns_rows) * s.a_row;
     s.c += CI_N(few_columns_rows) * s.c_row;
   }
-  CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][0], 4);
+  CI_N(rows)(&s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][0], 4);
 }
 #endif
 
@@ -153,19 +158,22 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
     s.ahead_step =
         t->b_panel != 0 && CI_VL > 1 ? (ptrdiff_t)(2 * CI_VL * sizeof(float)) * CI_TILE_ROWS / (ptrdiff_t)m + 1 : 0;
     if (t->room != NULL) CI_N(gather)(&s, m, t->room);
+    const float *const rows = s.a;
     while (vectors > 0) {
       const bool odd = CI_MANY_REGISTERS && widest < 4 && vectors == 3;
       const int64_t width = odd ? 3 : CI_N(width_of)(vectors, widest);
       vectors -= width;
       CI_N(at_column)(&s, t, panel, column, k);
+      s.a = rows;
       s.c = c + column;
       s.part = vectors + quads > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
       column += width * CI_VL;
       s.ahead = (const char *)CI_N(column)(t, panel, column, k); /* of the last columns, what follows them */
-      CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
+      CI_N(rows)(&s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
 #if CI_QUADS && CI_LARGE
     CI_N(at_column)(&s, t, panel, column, k);
+    s.a = rows;
     s.c = c + column;
     s.part = (int)(t->n - column);
     s.ahead_step = 0;
@@ -175,10 +183,10 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
 }
 
 #if CI_LARGE
-/* Few columns and several blocks: everything inside the kernel. */
+/* Few columns, and several blocks or something behind the sum: everything inside the kernel. */
 CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
   struct CI_N(tile_args)
-      s = {.a_row = t->a_row, .a_k = t->a_k, .c_row = t->c_row, .k = t->k, .block = t->block, .add = t->add};
+      s = {.a_row = t->a_row, .a_k = t->a_k, .c_row = t->c_row, .k = t->k, .block = t->block, .after = t->after};
   s.ahead = (const char *)t->b; /* nothing is fetched ahead, but a null pointer takes no step */
   int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
   while (vectors > 0) {
@@ -187,9 +195,10 @@ CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
     s.a = t->a;
     CI_N(at_column)(&s, t, panel, column, 0);
     s.c = t->c + column;
+    s.added = t->after == NULL || t->after->added == NULL ? NULL : t->after->added + column;
     s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
     column += width * CI_VL;
-    CI_N(rows)(s, t->m, CI_BLOCKS_ROWS / (int)width, CI_N(blocks_table)[width - 1], 1);
+    CI_N(rows)(&s, t->m, CI_N(blocks_most)[width - 1], CI_N(blocks_table)[width - 1], 1);
   }
 }
 
@@ -243,10 +252,10 @@ static void CI_N(columns)(const ci_tile *t) {
   } else if (t->m == 1 && t->b_panel == 0 && t->n >= CI_STREAM / 4 && t->k * t->n >= CI_STREAM_FROM) {
     CI_N(stream)(t);
 #endif
-  } else if (t->m == 1 || (t->m <= 3 && t->k > t->block && t->n <= 32)) {
+  } else if (t->m == 1 || (t->m < CI_NARROW_ROWS && t->k > t->block && t->n <= CI_NARROW)) {
     for (int64_t m = 0; m < t->m; m++) CI_N(gemv)(t, t->a + m * t->a_row, t->c + m * t->c_row, panel);
 #if CI_LARGE
-  } else if (t->k > t->block && t->n <= 32) {
+  } else if (ci_tile_is_narrow(t->m, t->n, t->k) && (t->k > t->block || t->after != NULL) && !t->add) {
     CI_N(narrow)(t, panel);
 #endif
   } else {
@@ -274,30 +283,12 @@ static void CI_N(columns)(const ci_tile *t) {
 
 #define CI_F_ADDED(get, put)                                  \
   {                                                           \
-    const vf sum = v_add(get(x + i), get(c + i));             \
+    const vf sum = v_add(get(y + i), get(c + i));             \
     put(y + i, clamps ? CI_N(clamped)(sum, low, high) : sum); \
   }
-#if CI_LARGE
-/* The same number is added to each row of a few columns: it stays in a register while the rows pass. */
-#define CI_F_COLUMN(get, put)                                             \
-  {                                                                       \
-    const float *x = t->x + i;                                            \
-    float *y = t->y + i;                                                  \
-    const vf added = get(t->c + i);                                       \
-    for (int64_t r = t->rows; r > 0; r--, x += t->x_row, y += t->y_row) { \
-      const vf sum = v_add(get(x), added);                                \
-      put(y, t->clamps ? CI_N(clamped)(sum, low, high) : sum);            \
-    }                                                                     \
-  }
-static void CI_N(finish_columns)(const ci_finish *t) {
-  const vf low = v_set(t->low), high = v_set(t->high);
-  CI_EACH(t->n, CI_F_COLUMN)
-}
-#undef CI_F_COLUMN
-#endif
 #define CI_F_WHOLE(get, put)                                      \
   {                                                               \
-    vf sum = get(x + i);                                          \
+    vf sum = get(y + i);                                          \
     if (scales) sum = v_mul(alpha, sum);                          \
     if (c != NULL) {                                              \
       const vf added = t->c_step == 0 ? v_set(*c) : get(c + i);   \
@@ -309,14 +300,8 @@ static void CI_N(finish)(const ci_finish *t) {
   const vf alpha = v_set(t->alpha), beta = v_set(t->beta), low = v_set(t->low), high = v_set(t->high);
   const bool scales = t->alpha != 1.0f, weighs = t->beta != 1.0f, clamps = t->clamps;
   const bool adds = CI_LARGE && t->c != NULL && !scales && !weighs && t->c_step == 1; /* what most networks do */
-#if CI_LARGE
-  if (adds && t->c_row == 0 && t->n <= 2 * CI_VL) {
-    CI_N(finish_columns)(t);
-    return;
-  }
-#endif
   for (int64_t r = 0; r < t->rows; r++) {
-    const float *x = t->x + r * t->x_row, *c = t->c == NULL ? NULL : t->c + r * t->c_row;
+    const float *c = t->c == NULL ? NULL : t->c + r * t->c_row;
     float *y = t->y + r * t->y_row;
     if (adds) {
       CI_EACH(t->n, CI_F_ADDED)

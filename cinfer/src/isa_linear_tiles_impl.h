@@ -1,7 +1,7 @@
 /* isa_linear_tiles_impl.h - register tiles of the column form: included once per instruction set.
  *
  * CI_TILE(R, V): R rows by V vectors, one chain each, through memory from block to block.
- * CI_BLOCKS(R, V): the same with all blocks inside, chain and total in registers, for few columns.
+ * CI_BLOCKS(R, V): the same with all blocks inside, chain, total and what is behind it in registers, for few columns.
  * Two vectors of columns are a panel: b's panels follow each other in its rows, or lie anywhere (ci_tile.b_panel).
  * Rows of a are reached by one pointer per three rows: the addressing modes of x86 do the rest.
  */
@@ -13,6 +13,8 @@ struct CI_N(tile_args) {
   int64_t k, block;
   const char *ahead; /* what the next tiles read, fetched meanwhile: so many bytes a step */
   ptrdiff_t ahead_step;
+  const ci_after *after; /* of blocks: what follows the sum, or NULL */
+  const float *added;    /* after's from the first of these columns on, or NULL */
   int part; /* columns of the last vector, 1..CI_VL */
   bool add;
   bool far; /* c lies in no near cache: a tile's rows are fetched before it is computed */
@@ -51,6 +53,11 @@ struct CI_N(tile_args) {
       CI_V##V(CI_T_TOTAL, r)                 \
     }                                        \
     CI_V##V(CI_T_STORE, r)                   \
+  }
+#define CI_T_PUT_ROW(r, V)                \
+  {                                       \
+    float *c = t->c + (r) * t->c_row;     \
+    CI_V##V(CI_T_STORE, r)                \
   }
 #define CI_T_TOTAL(r, v)                                                                                     \
   sum[r][v] = v_add((v) == last ? v_load_part(c + (v) * CI_VL, part, 0.0f) : v_load(c + (v) * CI_VL), sum[r][v]);
@@ -97,8 +104,24 @@ struct CI_N(tile_args) {
     }                                                                       \
     CI_R##R(CI_T_CLEAR, V)                                                  \
   }                                                                         \
-  CI_R##R(CI_T_BACK, V)                                                     \
-  CI_R##R(CI_T_OUT, V)
+  CI_R##R(CI_T_BACK, V)
+#define CI_T_ADDED(unused, v) \
+  added[v] = t->added == NULL ? v_set(-0.0f) : v_load_part(t->added + (v) * CI_VL, (v) == count - 1 ? part : CI_VL, 0.0f);
+#define CI_T_ADD(r, V) CI_V##V(CI_T_WITH, r)
+#define CI_T_WITH(r, v) sum[r][v] = v_add(sum[r][v], added[v]);
+#define CI_T_CLAMP(r, V) CI_V##V(CI_T_CLAMPED, r)
+#define CI_T_CLAMPED(r, v) sum[r][v] = CI_N(clamped)(sum[r][v], low, high);
+#define CI_T_AFTER(R, V)                                                    \
+  if (t->after != NULL) {                                                   \
+    enum { count = V };                                                     \
+    vf added[V];                                                            \
+    CI_V##V(CI_T_ADDED, 0)                                                  \
+    CI_R##R(CI_T_ADD, V)                                                    \
+    if (t->after->clamps) {                                                 \
+      const vf low = v_set(t->after->low), high = v_set(t->after->high);    \
+      CI_R##R(CI_T_CLAMP, V)                                                \
+    }                                                                       \
+  }
 
 #define CI_BLOCKS(R, V)                                                  \
   static void CI_N(blocks_##R##x##V)(const struct CI_N(tile_args) *t) {  \
@@ -116,6 +139,14 @@ struct CI_N(tile_args) {
       const int last = V - 1;                                            \
       CI_T_ALL_BLOCKS(R, V)                                              \
     }                                                                    \
+    CI_T_AFTER(R, V)                                                     \
+    if (CI_VL == 1 || part == CI_VL) {                                  \
+      const int last = -1;                                               \
+      CI_R##R(CI_T_PUT_ROW, V)                                           \
+    } else {                                                             \
+      const int last = V - 1;                                            \
+      CI_R##R(CI_T_PUT_ROW, V)                                           \
+    }                                                                    \
   }
 
 typedef void (*CI_N(tile_fn))(const struct CI_N(tile_args) *t);
@@ -132,7 +163,7 @@ CI_TILE(8, 1) CI_TILE(12, 1)
 CI_TILE(8, 2) CI_TILE(12, 2) CI_TILE(14, 2)
 CI_TILE(1, 3) CI_TILE(2, 3) CI_TILE(4, 3) CI_TILE(8, 3)
 CI_TILE(4, 4) CI_TILE(6, 4)
-CI_BLOCKS(8, 1) CI_BLOCKS(12, 1)
+CI_BLOCKS(8, 1)
 CI_BLOCKS(4, 2) CI_BLOCKS(6, 2)
 #endif
 
@@ -175,7 +206,7 @@ static const CI_N(tile_fn) CI_N(blocks_table)[2][CI_BLOCKS_ROWS] = { /* [vectors
      [3] = CI_N(blocks_4x1), [5] = CI_N(blocks_6x1),
 #endif
 #if CI_MANY_REGISTERS
-     [7] = CI_N(blocks_8x1), [11] = CI_N(blocks_12x1)
+     [7] = CI_N(blocks_8x1)
 #endif
     },
     {[0] = CI_N(blocks_1x2), [1] = CI_N(blocks_2x2), [2] = CI_N(blocks_3x2),
@@ -183,3 +214,4 @@ static const CI_N(tile_fn) CI_N(blocks_table)[2][CI_BLOCKS_ROWS] = { /* [vectors
      [3] = CI_N(blocks_4x2), [5] = CI_N(blocks_6x2)
 #endif
     }};
+static const int8_t CI_N(blocks_most)[2] = {CI_BLOCKS_ROWS, CI_MANY_REGISTERS ? 6 : 3};

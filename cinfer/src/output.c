@@ -9,7 +9,6 @@
 enum {
   OUTPUT_BLOCK = 64,   /* bytes that are changed at once: compilers make vectors of it */
   OUTPUT_CACHED = 1 << 14, /* bytes that are looked at before they are changed */
-  OUTPUT_LARGE = 1 << 12,  /* bytes of an output that is worth pointing at the caller's memory */
   OUTPUT_ALIGN = 16        /* of such memory */
 };
 
@@ -104,7 +103,7 @@ static void output_number(ci_plan *plan) {
 static bool output_is_direct(const ci_plan *plan, int32_t i) {
   const ci_value *value = &plan->outputs[i].cell->value;
   const int32_t place = output_place(plan, plan->outputs[i].cell);
-  const bool plain = place != CI_NONE && value->rank >= 0 && value->bytes >= OUTPUT_LARGE &&
+  const bool plain = place != CI_NONE && value->rank >= 0 && value->bytes >= CI_OUTPUT_LARGE &&
                      value->dtype != CI_STRING && !ci_holds(value->dtype) && plan->outputs[i].copy == CI_NONE;
   return plain && plan->places.at[place].home == CI_HOME_ARENA && plan->places.at[place].bytes == value->bytes &&
          plan->places.at[place].output == i;
@@ -146,15 +145,6 @@ void ci_output_plan(ci_plan *plan) {
     ci_step *step = output_step_at(plan, root->made);
     if (step != NULL && !step->dynamic && step->k.n_out > 0 && ci_cell_of(step->k.out[0]) == root)
       step->k.one_nan = &output->one_nan;
-  }
-}
-
-void ci_output_resized(ci_plan *plan) {
-  for (int32_t i = 0; i < plan->output_count; i++) {
-    if (plan->outputs[i].direct == output_is_direct(plan, i)) continue;
-    ci_output_plan(plan);
-    plan->bound_arena = NULL; /* cells may point at memory that was lent */
-    return;
   }
 }
 

@@ -9,10 +9,9 @@ void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t byte
 /* Whether the value has no NaN, as far as that is quick to tell. */
 bool ci_has_one_nan(const struct ci_isa *isa, const ci_value *x);
 void ci_one_nan(const struct ci_isa *isa, void *data, size_t bytes, int32_t dtype);
+enum { CI_OUTPUT_LARGE = 1 << 12 }; /* bytes of an output that is worth pointing at the caller's memory */
 /* While planning: which outputs steps may write into the caller's memory, and which steps see to NaN themselves. */
 void ci_output_plan(ci_plan *plan);
-/* The same after values have changed their sizes, and nothing else. */
-void ci_output_resized(ci_plan *plan);
 /* Points the cells of large outputs at the caller's memory, after the inputs are known. */
 void ci_output_lend(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs);
 /* Whether the caller's buffers hold what is known of the outputs already. */

@@ -36,12 +36,6 @@ typedef struct ci_place {
   int32_t output;     /* output.c: the number of the one output that lies in it; negative: of none, or of several */
 } ci_place;
 
-typedef enum ci_change { /* of a value, while a plan is made to fit other shapes; each is more than the one before */
-                         CI_UNCHANGED,
-                         CI_ROWS_CHANGED, /* the length of the first axis alone, from two or more to two or more */
-                         CI_CHANGED       /* its shape, or the number that is known */
-} ci_change;
-
 typedef struct ci_cell { /* a value of the plan */
   ci_value value;        /* first: kernels see only this. rank -1: the shape is not known before the run */
   int32_t root;          /* the cell whose bytes these are; itself if no other */
@@ -50,7 +44,7 @@ typedef struct ci_cell { /* a value of the plan */
   int32_t made, last_read; /* positions; of a root, last_read counts for all with its bytes */
   int32_t result;        /* the carried formal input that takes it at the end of an iteration, or CI_NONE */
   bool taken;            /* another value is written over it */
-  ci_change changed;     /* refit.c; of a plan that is fitted by rows, by another length */
+  bool changed; /* while a plan is fitted to other shapes: its own, or the number that is known; rows.c: has rows */
 } ci_cell;
 
 typedef struct ci_plan ci_plan;
@@ -80,7 +74,6 @@ struct ci_node_run { /* a step */
   bool widens;          /* prepared with inputs of float16 or bfloat16 as float32 */
   bool dynamic;         /* prepared when it runs */
   bool joined;          /* the step before does its work */
-  bool by_rows;         /* refit.c, of a plan that is fitted by rows: reads what has other ones */
   bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
 };
 
@@ -120,6 +113,20 @@ typedef struct ci_extent { /* memory of the caller's */
   int32_t output; /* for which it is given, or CI_NONE: an input */
 } ci_extent;
 
+typedef struct ci_row_value { /* what each of a value's rows has */
+  ci_value *value;
+  int64_t count;
+  size_t bytes;
+} ci_row_value;
+
+typedef struct ci_rows { /* rows.c */
+  int64_t now;         /* the one length of first axes that are open; 0: something else depends on it */
+  int64_t least, most; /* for which kernels and outputs are what they are now */
+  int64_t room;        /* for how many there is memory */
+  uint64_t inputs;     /* which have rows: bit i is input i */
+  CI_LIST(ci_row_value) values; /* that have rows */
+} ci_rows;
+
 struct ci_plan {
   struct ci_session *session;
   const ci_model *model;
@@ -147,7 +154,7 @@ struct ci_plan {
   uint64_t bound_layout;   /* of the state */
   bool has_heap;
   bool refits;   /* may be tried with other shapes (refit.c) */
-  bool by_rows;  /* other lengths of the first axes are all a matter of the kernels that read them (refit.c) */
+  ci_rows rows;
   bool reserved; /* by ci_reserve, so that runs of its shapes allocate nothing */
   size_t lost;   /* bytes of its pool that no step uses any more */
   struct ci_compiler *compiler; /* while compiling */
@@ -164,12 +171,17 @@ void ci_compiler_free(struct ci_session *session);
 
 /* ---- refit.c ---- */
 
-void ci_plan_may_refit(ci_plan *plan); /* sets refits and by_rows */
-/* Whether inputs of these shapes differ in lengths of first axes alone, and the plan is fitted to them by rows. */
-bool ci_plan_fits_by_rows(const ci_plan *plan, const ci_tensor *inputs);
-/* Makes a plan fit other shapes of its inputs, which fit the signature, by rows if ci_plan_fits_by_rows. False: it is
- * spoiled and has to go. */
-bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs, bool by_rows);
+void ci_plan_may_refit(ci_plan *plan); /* sets refits and rows */
+/* Makes a plan fit other shapes of its inputs, which fit the signature. False: it is spoiled and has to go. */
+bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs);
+
+/* ---- rows.c ---- */
+
+void ci_plan_find_rows(ci_plan *plan); /* sets rows */
+/* Whether a plan that has rows is for inputs of these shapes, now at the latest. */
+bool ci_plan_takes_rows(ci_plan *plan, const ci_tensor *inputs);
+/* Whether it would be if there were more room in its layout. */
+bool ci_plan_lacks_room(const ci_plan *plan, const ci_tensor *inputs);
 
 /* For prepare of If and Loop. ci_plan_frame makes the frame and knows its formal inputs; their cells are to be given
  * shapes; ci_plan_frame_compile compiles its nodes. To compile again, the plan forgets what came after a mark. */
@@ -194,7 +206,6 @@ ci_status ci_plan_assign(ci_kernel *k);
 ci_status ci_plan_slot(ci_kernel *k); /* finds attribute `variable` in the state: step->slot */
 void ci_step_reset(ci_step *step);
 ci_status ci_step_prepare(ci_step *step); /* calls the kernel's prepare */
-ci_status ci_step_refit(ci_step *step);   /* its refit, for other rows of out[0] */
 ci_status ci_step_compute(ci_step *step); /* calls the kernel's run */
 
 /* ---- layout.c ---- */

@@ -36,6 +36,12 @@ static bool plans_holds(const ci_plan *plan) {
   return true;
 }
 
+/* Whether the plan is for these inputs, or is now: the number of rows may be open. */
+static bool plans_takes(ci_plan *plan, int signature, const ci_tensor *inputs) {
+  if (plan->signature != signature || !plans_holds(plan)) return false;
+  return plan->rows.now > 0 ? ci_plan_takes_rows(plan, inputs) : plans_fits(plan, signature, inputs);
+}
+
 static uint64_t plans_mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
   return hash ^ hash >> 29;
@@ -106,6 +112,10 @@ static ci_plan *plans_find(struct ci_session *session, uint64_t key, int signatu
     plans_drop(session, p);
     return NULL;
   }
+  for (int p = 0; p < session->plans.count; p++) { /* the key of a plan that has rows is of some number of them */
+    ci_plan *plan = session->plans.at[p];
+    if (plan->rows.now > 0 && plans_takes(plan, signature, inputs)) return plans_use(session, p);
+  }
   return NULL;
 }
 
@@ -128,35 +138,26 @@ ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, 
                  ci_k_describe(&wanted, expected, sizeof expected));
 }
 
-static void plans_older(const ci_plans *plans, int p, int *oldest) {
-  if (*oldest == CI_NONE || plans->used[p] < plans->used[*oldest]) *oldest = p;
-}
-
-/* The oldest plan of the signature that may be fitted to other shapes, if there are as many as are kept of such: two of
- * those that are fitted by rows, few of others that are fitted in no time, of others as many as there is room for. */
-static int plans_to_refit(const ci_plans *plans, int signature, const ci_tensor *inputs, bool *is_by_rows) {
-  int oldest = CI_NONE, count = 0, oldest_by_rows = CI_NONE, by_rows = 0;
+/* A plan of the signature that only lacks room, or the oldest that may be fitted to other shapes, if there are as many
+ * as are kept of such: few of those that are fitted in no time, of others as many as there is room for. */
+static int plans_to_refit(const ci_plans *plans, int signature, const ci_tensor *inputs) {
+  int oldest = CI_NONE, count = 0;
   for (int p = 0; p < plans->count; p++) {
     const ci_plan *plan = plans->at[p];
     if (plan->signature != signature || !plan->refits || plan->reserved || plan == plans->shown) continue;
+    if (ci_plan_lacks_room(plan, inputs)) return p;
+    if (oldest == CI_NONE || plans->used[p] < plans->used[oldest]) oldest = p;
     count++;
-    plans_older(plans, p, &oldest);
-    if (!ci_plan_fits_by_rows(plan, inputs)) continue;
-    by_rows++;
-    plans_older(plans, p, &oldest_by_rows);
   }
-  *is_by_rows = by_rows >= CI_KEPT_BY_ROWS;
-  if (*is_by_rows) return oldest_by_rows;
   if (oldest == CI_NONE) return CI_NONE;
   const bool small = plans->at[oldest]->all_steps.count <= CI_FEW_STEPS;
   return (small && count >= CI_KEPT_PLANS) || plans->count == CI_MOST_PLANS ? oldest : CI_NONE;
 }
 
 /* Fits plan p to the shapes, which takes a fraction of the time that a new one does. */
-static bool plans_refit(struct ci_session *session, int p, uint64_t key, const ci_tensor *inputs, bool by_rows,
-                        ci_plan **plan) {
+static bool plans_refit(struct ci_session *session, int p, uint64_t key, const ci_tensor *inputs, ci_plan **plan) {
   if (p == CI_NONE || !plans_holds(session->plans.at[p])) return false;
-  if (!ci_plan_refit(session->plans.at[p], inputs, by_rows)) {
+  if (!ci_plan_refit(session->plans.at[p], inputs)) {
     plans_drop(session, p);
     return false;
   }
@@ -170,12 +171,10 @@ static bool plans_refit(struct ci_session *session, int p, uint64_t key, const c
 static ci_status plans_new(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs,
                            ci_plan **plan, ci_error *error) {
   const ci_signature_info *s = &session->model->signatures.at[signature];
-  bool by_rows;
-  const int refitted = plans_to_refit(&session->plans, signature, inputs, &by_rows);
-  for (int32_t i = 0; i < s->input_count && !by_rows; i++) { /* what fits by rows fits the signature */
+  for (int32_t i = 0; i < s->input_count; i++) {
     if (s->inputs[i].kind == CI_KIND_TENSOR) CI_TRY(ci_session_check_input(s, i, &inputs[i], error));
   }
-  if (plans_refit(session, refitted, key, inputs, by_rows, plan)) return CI_OK;
+  if (plans_refit(session, plans_to_refit(&session->plans, signature, inputs), key, inputs, plan)) return CI_OK;
   if (session->plans.count == CI_MOST_PLANS) plans_drop(session, plans_oldest(&session->plans));
   CI_TRY(ci_plan_make(session, signature, inputs, plan, error));
   const int p = session->plans.count++;
@@ -215,8 +214,7 @@ static ci_status plans_arena(struct ci_session *session, size_t bytes, ci_error 
 ci_status ci_session_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
                           ci_error *error) {
   const int latest = session->plans.latest;
-  if (latest < session->plans.count && plans_fits(session->plans.at[latest], signature, inputs) &&
-      plans_holds(session->plans.at[latest])) {
+  if (latest < session->plans.count && plans_takes(session->plans.at[latest], signature, inputs)) {
     *plan = plans_use(session, latest);
   } else {
     const uint64_t key = plans_key(session, signature, inputs);

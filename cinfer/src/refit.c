@@ -11,45 +11,11 @@ static ci_place *refit_place(ci_plan *plan, const ci_cell *cell) {
   return &plan->places.at[plan->cells[cell->root].place];
 }
 
-/* ---- by rows: only lengths of first axes change, and each kernel that reads them fits what it has ---- */
-
 static bool refit_is_touched(const ci_step *step) {
   for (int i = 0; i < step->k.n_in; i++) {
-    if (step->k.in[i] != NULL && ci_cell_of(step->k.in[i])->changed != CI_UNCHANGED) return true;
+    if (step->k.in[i] != NULL && ci_cell_of(step->k.in[i])->changed) return true;
   }
   return false;
-}
-
-/* Whether the inputs that have changed, all in their rows alone, are those that the kernel is fitted to. */
-static bool refit_has_rows(const ci_step *step) {
-  if (step->k.refit == NULL || step->widens) return false;
-  for (int i = 0; i < step->k.n_in; i++) {
-    const ci_cell *cell = step->k.in[i] == NULL ? NULL : ci_cell_of(step->k.in[i]);
-    const bool with_rows = (step->k.row_inputs >> i & 1) != 0; /* the operator has no more inputs than bits */
-    if (cell != NULL && cell->changed != (with_rows ? CI_ROWS_CHANGED : CI_UNCHANGED)) return false;
-  }
-  return true;
-}
-
-/* Marks what has other rows when all inputs have whose signature leaves them open, of two or more. */
-static bool refit_learn(ci_plan *plan) {
-  const ci_binding *bindings = plan->model->signatures.at[plan->signature].inputs;
-  for (int32_t i = 0; i < plan->cell_count; i++) plan->cells[i].changed = CI_UNCHANGED;
-  for (int32_t i = 0; i < plan->input_count; i++) {
-    const ci_value *value = &plan->input_cells[i]->value;
-    const bool open = bindings[i].rank < 0 || (bindings[i].rank > 0 && bindings[i].dims[0] < 0);
-    if (open && value->rank > 0 && value->dims[0] > 1) plan->input_cells[i]->changed = CI_ROWS_CHANGED;
-  }
-  for (size_t s = 0; s < plan->all_steps.count; s++) {
-    ci_step *step = plan->all_steps.at[s];
-    step->by_rows = refit_is_touched(step);
-    if (!step->by_rows) continue;
-    const ci_place *place = step->k.n_out == 1 ? refit_place(plan, ci_cell_of(step->k.out[0])) : NULL;
-    if (place == NULL || place->home != CI_HOME_ARENA || place->same_as != CI_NONE || !refit_has_rows(step))
-      return false;
-    ci_cell_of(step->k.out[0])->changed = CI_ROWS_CHANGED;
-  }
-  return true;
 }
 
 void ci_plan_may_refit(ci_plan *plan) {
@@ -58,110 +24,25 @@ void ci_plan_may_refit(ci_plan *plan) {
     const ci_step *step = plan->all_steps.at[s];
     if (step->dynamic || (step->node->kernel->flags & CI_OP_CONTROL) != 0) plan->refits = false;
   }
-  plan->by_rows = plan->refits && refit_learn(plan);
+  ci_plan_find_rows(plan);
 }
-
-bool ci_plan_fits_by_rows(const ci_plan *plan, const ci_tensor *inputs) {
-  if (!plan->by_rows) return false;
-  for (int32_t i = 0; i < plan->input_count; i++) {
-    const ci_value *was = &plan->input_cells[i]->value;
-    const ci_tensor *now = &inputs[i];
-    if (was->dtype != now->dtype || was->rank != now->rank) return false;
-    for (int d = 1; d < now->rank; d++) {
-      if (was->dims[d] != now->dims[d]) return false;
-    }
-    const bool differs = now->rank > 0 && was->dims[0] != now->dims[0];
-    if (differs != (plan->input_cells[i]->changed == CI_ROWS_CHANGED) || (differs && now->dims[0] < 2)) return false;
-  }
-  return true;
-}
-
-static bool refit_length(ci_value *value, int64_t rows, uint64_t most) {
-  const int64_t count = value->count / value->dims[0]; /* of a row: there were two or more */
-  size_t bytes;
-  if (!ci_mul_size(value->bytes / (size_t)value->dims[0], (uint64_t)rows, &bytes) || bytes > most) return false;
-  value->dims[0] = rows;
-  value->count = count * rows;
-  value->bytes = bytes;
-  return true;
-}
-
-/* The one length of the inputs that have other rows; 0: they differ. */
-static int64_t refit_rows(const ci_step *step) {
-  int64_t rows = -1;
-  for (int i = 0; i < step->k.n_in; i++) {
-    if ((step->k.row_inputs >> i & 1) == 0) continue; /* the operator has no more inputs than bits */
-    if (rows >= 0 && step->k.in[i]->dims[0] != rows) return 0;
-    rows = step->k.in[i]->dims[0];
-  }
-  return rows;
-}
-
-static bool refit_step_length(ci_step *step) {
-  const uint64_t most = step->plan->session->limits.max_memory;
-  const int64_t rows = refit_rows(step);
-  return rows > 0 && refit_length(step->k.out[0], rows, most < PTRDIFF_MAX ? most : PTRDIFF_MAX) &&
-         ci_step_refit(step) == CI_OK;
-}
-
-/* What lies in the place has another size now; *fits stays true while everything does where it is. */
-static void refit_resize(ci_place *place, size_t bytes, bool *fits) {
-  place->bytes = bytes;
-  *fits = *fits && bytes <= place->room;
-}
-
-static bool refit_step_rows(ci_plan *plan, ci_step *step, bool *fits) {
-  if (!refit_step_length(step)) return false;
-  if ((step->scratch == CI_NONE) != (step->k.scratch_bytes == 0)) return false;
-  if (step->scratch != CI_NONE) refit_resize(&plan->places.at[step->scratch], step->k.scratch_bytes, fits);
-  refit_resize(refit_place(plan, ci_cell_of(step->k.out[0])), step->k.out[0]->bytes, fits);
-  return true;
-}
-
-static bool refit_by_rows(ci_plan *plan, const ci_tensor *inputs) {
-  bool fits = true;
-  for (int32_t i = 0; i < plan->input_count; i++) {
-    if (plan->input_cells[i]->changed == CI_UNCHANGED) continue;
-    if (!refit_length(&plan->input_cells[i]->value, inputs[i].dims[0], PTRDIFF_MAX)) return false;
-    plan->inputs[i].dims[0] = inputs[i].dims[0];
-  }
-  for (size_t s = 0; s < plan->all_steps.count; s++) {
-    ci_step *step = plan->all_steps.at[s];
-    if (step->by_rows && !refit_step_rows(plan, step, &fits)) return false;
-  }
-  for (int32_t i = 0; i < plan->output_count; i++) {
-    const ci_plan_output *output = &plan->outputs[i];
-    if (output->copy != CI_NONE) refit_resize(&plan->places.at[output->copy], output->cell->value.bytes, &fits);
-  }
-  if (fits) {
-    ci_output_resized(plan);
-    return true;
-  }
-  if (ci_plan_offsets(plan) != CI_OK) return false;
-  ci_output_plan(plan);
-  plan->bound_arena = NULL;
-  return true;
-}
-
-/* ---- whatever changes ---- */
 
 /* What a run has left in the cells is unknown again to the kernels that are prepared. */
 static void refit_forget(ci_plan *plan) {
   for (int32_t i = 0; i < plan->cell_count; i++) {
     ci_cell *cell = &plan->cells[i];
-    cell->changed = CI_UNCHANGED;
+    cell->changed = false;
     if (plan->cells[cell->root].place != CI_NONE && refit_place(plan, cell)->home != CI_HOME_FIXED)
       cell->value.data = NULL;
   }
 }
 
-static ci_change refit_change(const ci_value *was, const ci_value *now) {
-  if (was->dtype != now->dtype || was->rank != now->rank) return CI_CHANGED;
-  for (int d = 1; d < now->rank; d++) {
-    if (was->dims[d] != now->dims[d]) return CI_CHANGED;
+static bool refit_differs(const ci_value *was, const ci_value *now) {
+  if (was->dtype != now->dtype || was->rank != now->rank) return true;
+  for (int d = 0; d < now->rank; d++) {
+    if (was->dims[d] != now->dims[d]) return true;
   }
-  if (now->rank < 1 || was->dims[0] == now->dims[0]) return CI_UNCHANGED;
-  return was->dims[0] > 1 && now->dims[0] > 1 ? CI_ROWS_CHANGED : CI_CHANGED;
+  return false;
 }
 
 static bool refit_inputs(ci_plan *plan, const ci_tensor *inputs) {
@@ -172,7 +53,7 @@ static bool refit_inputs(ci_plan *plan, const ci_tensor *inputs) {
     shape.data = cell; /* as compile.c: nothing reads it */
     if (ci_value_of_tensor(&shape, &cell->value, NULL) != CI_OK) return false;
     cell->value.data = NULL;
-    cell->changed = refit_change(&was, &cell->value);
+    cell->changed = refit_differs(&was, &cell->value);
     plan->inputs[i] = inputs[i];
     plan->inputs[i].data = NULL;
   }
@@ -211,7 +92,7 @@ static bool refit_folded(ci_compiler *c, ci_step *step, const ci_value *was) {
       value->data = ci_pool_alloc(&plan->pool, place->block_bytes);
       plan->lost += held;
     }
-    ci_cell_of(value)->changed = CI_CHANGED;
+    ci_cell_of(value)->changed = true;
     if (value->data == NULL) return false;
   }
   return ci_compile_fold_into(c, step);
@@ -220,15 +101,15 @@ static bool refit_folded(ci_compiler *c, ci_step *step, const ci_value *was) {
 static bool refit_output(ci_compiler *c, ci_step *step, int o, const ci_value *was) {
   ci_plan *plan = c->plan;
   ci_cell *cell = ci_cell_of(step->k.out[o]);
-  cell->changed = refit_change(was, &cell->value);
+  cell->changed = refit_differs(was, &cell->value);
   if (was->dtype != cell->value.dtype) return false;
   if (step->alias[o] != CI_NONE) { /* a number that is known may have changed where the shape has not */
     cell->value.data = plan->cells[cell->root].value.data;
-    if (cell->changed < plan->cells[cell->root].changed) cell->changed = plan->cells[cell->root].changed;
+    cell->changed = cell->changed || plan->cells[cell->root].changed;
     return true;
   }
   ci_place *place = &plan->places.at[cell->place];
-  if (place->home != CI_HOME_ARENA) return cell->changed == CI_UNCHANGED;
+  if (place->home != CI_HOME_ARENA) return !cell->changed;
   place->bytes = cell->value.bytes;
   return place->same_as == CI_NONE || refit_offered(c, (int32_t)(cell - plan->cells), place->same_as);
 }
@@ -246,8 +127,7 @@ static bool refit_step(ci_compiler *c, ci_step *step) {
     step->k.out[o]->data = NULL;
   }
   c->offers.count = 0;
-  const bool by_rows = refit_has_rows(step) && refit_step_length(step);
-  if (!by_rows && ci_step_prepare(step) != CI_OK) return false;
+  if (ci_step_prepare(step) != CI_OK) return false;
   if (held < step->private_bytes) plan->lost += held;
   if (more < step->more_bytes) plan->lost += more;
   for (int o = 0; o < outs; o++) {
@@ -289,31 +169,43 @@ static bool refit_joined(ci_plan *plan) {
   return true;
 }
 
+/* Ever more rows seldom need another layout: where memory allows, there is room for twice as many. */
+static bool refit_roomy(ci_plan *plan) {
+  for (size_t p = 0; p < plan->places.count; p++) {
+    if (plan->places.at[p].bytes > PTRDIFF_MAX / 4) return false;
+  }
+  for (size_t p = 0; p < plan->places.count; p++) plan->places.at[p].bytes *= 2;
+  const ci_status status = ci_plan_offsets(plan);
+  for (size_t p = 0; p < plan->places.count; p++) plan->places.at[p].bytes /= 2;
+  return status == CI_OK;
+}
+
 static bool refit_all(ci_compiler *c, const ci_tensor *inputs) {
   ci_plan *plan = c->plan;
+  const bool grows = ci_plan_lacks_room(plan, inputs);
   refit_forget(plan);
   if (!refit_inputs(plan, inputs)) return false;
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     ci_step *step = plan->all_steps.at[s];
     if (refit_is_touched(step) && !refit_step(c, step)) return false;
   }
-  if (!refit_joined(plan) || !refit_sizes(plan) || ci_plan_offsets(plan) != CI_OK) return false;
+  if (!refit_joined(plan) || !refit_sizes(plan)) return false;
+  if (!(grows && refit_roomy(plan)) && ci_plan_offsets(plan) != CI_OK) return false;
   ci_output_plan(plan);
   return true;
 }
 
-bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs, bool by_rows) {
+bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs) {
   ci_compiler *c = plan->session->compiler;
   if (c == NULL || plan->lost > REFIT_LOST) return false;
   c->plan = plan;
   c->error = NULL;
   plan->compiler = c;
   plan->error = NULL;
-  const bool fits = by_rows ? refit_by_rows(plan, inputs) : refit_all(c, inputs);
+  const bool fits = refit_all(c, inputs);
   plan->compiler = NULL;
-  if (by_rows) return fits;
   plan->bound_arena = NULL;
   plan->bound_layout = UINT64_MAX;
-  plan->by_rows = fits && refit_learn(plan);
+  if (fits) ci_plan_find_rows(plan);
   return fits;
 }

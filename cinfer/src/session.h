@@ -12,8 +12,7 @@ typedef struct ci_retired { /* memory that views of this run may still show */
 enum {
   CI_MOST_PLANS = 64,
   CI_FEW_STEPS = 32, /* a plan that is fitted to other shapes at little cost */
-  CI_KEPT_PLANS = 8, /* of such of a signature */
-  CI_KEPT_BY_ROWS = 2 /* of those that are fitted to other lengths of the first axes alone */
+  CI_KEPT_PLANS = 8  /* of such of a signature */
 };
 
 typedef struct ci_plans { /* plans.c */

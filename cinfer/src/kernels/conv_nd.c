@@ -121,9 +121,12 @@ static void conv_nd_gather(const ci_conv_nd_job *job, char *to, const ci_conv_nd
 
 static void conv_nd_add_bias(const ci_conv_nd *p, const ci_kernel *k, char *y, const char *bias, int64_t n) {
   if (p->dtype == CI_FLOAT) {
-    float *const to = (float *)(void *)y;
-    const ci_finish added = {
-        .y = to, .x = to, .c = (const float *)(const void *)bias, .rows = 1, .n = n, .alpha = 1.0f, .beta = 1.0f};
+    const ci_finish added = {.y = (float *)(void *)y,
+                             .c = (const float *)(const void *)bias,
+                             .rows = 1,
+                             .n = n,
+                             .alpha = 1.0f,
+                             .beta = 1.0f};
     k->isa->linear->finish(&added);
   } else if (p->dtype == CI_DOUBLE) {
     const double b = *(const double *)(const void *)bias;

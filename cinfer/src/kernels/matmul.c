@@ -10,10 +10,7 @@ enum {
   MATMUL_PANEL = 64, /* columns that a thread takes at least: whole panels of every instruction set */
   MATMUL_FEW_ROWS = 16,
   MATMUL_TILE_ROWS = CI_SWEEP_ROWS, /* rows and elements of the result that are finished while they are in the cache */
-  MATMUL_TILE = 1 << 16,
-  MATMUL_ROOM = 384, /* numbers, on the stack, of at least so many rows that are whole vectors, */
-  MATMUL_SEVERAL = 4,
-  MATMUL_NARROW = 48 /* which have no more of them each */
+  MATMUL_TILE = 1 << 16
 };
 #define MATMUL_PART_WORK 131072 /* multiplications that are worth a thread */
 
@@ -26,7 +23,8 @@ struct matmul {
   const void *b_packed; /* b in memory of the model, or NULL */
   bool b_panels; /* b is packed in panels (product.h), by the model or in scratch */
   bool direct; /* one small matrix whose operands are read in place: nothing but `whole` has to be computed */
-  ci_matmul_part whole; /* but for the addresses of a, c and a b that is not b_packed */
+  ci_matmul_part whole; /* but for its rows, and the addresses of a, c and a b that is not b_packed */
+  int64_t each; /* rows for each of out[0]'s first axis, which may have another length when it runs; 0: it has not */
   const ci_fused *epilogue; /* of a fused product, or NULL: there is none, or `clamp` is all of it */
   bool by_matrices; /* threads take whole matrices of a batch */
   bool by_columns; /* threads take panels of columns instead of rows */
@@ -39,7 +37,7 @@ struct matmul {
   ptrdiff_t c_row, c_col;
   ci_clamp clamp; /* of a program that is no more than that; its `added` is c then */
   bool finishes; /* the product alone is not all */
-  int64_t padded; /* columns up to whole vectors, if few and b has zeros for them; 0: not */
+  bool may_follow; /* narrow tiles may do the rest, which is no more than a clamp and what is added to each column */
 };
 
 typedef struct matmul_job { /* one matrix being computed */
@@ -64,14 +62,12 @@ MATMUL_SCALE_ADD(double, double)
 MATMUL_SCALE_ADD(uint32_t, uint32)
 MATMUL_SCALE_ADD(uint64_t, uint64)
 
-/* A part of the result of which x, or what lies in y, is the product, c what is added. */
-static void matmul_finish_float(const ci_kernel *k, const ci_matmul_part *part, const ci_operand *x, const void *c) {
+/* A part of the result in which the product lies; c is what is added. */
+static void matmul_finish_float(const ci_kernel *k, const ci_matmul_part *part, const void *c) {
   const struct matmul *p = k->private_memory;
   const ci_finish finish = {.y = part->c,
-                            .x = x == NULL ? part->c : x->data,
                             .c = c,
                             .y_row = part->c_row,
-                            .x_row = x == NULL ? part->c_row : x->row,
                             .c_row = p->c_row,
                             .c_step = p->c_col,
                             .rows = part->m,
@@ -106,34 +102,26 @@ static const char *matmul_added(const struct matmul *p, int64_t row, int64_t col
   return p->c == NULL ? NULL : (const char *)p->c->data + (size_t)(row * p->c_row + column * p->c_col) * p->item;
 }
 
-/* Rows of few columns are made aside as whole vectors: what is written in part cannot be read again at once. */
-static void matmul_padded(const ci_kernel *k, const ci_matmul_part *part, int64_t row) {
+/* A part of few columns: the product does the rest, too. */
+static void matmul_narrow(const ci_kernel *k, ci_matmul_part *part, int64_t column) {
   const struct matmul *p = k->private_memory;
-  const int64_t most = MATMUL_ROOM / p->padded;
-  float room[MATMUL_ROOM];
-  const ci_operand aside = {room, (ptrdiff_t)p->padded, 1};
-  ci_matmul_part some = *part;
-  for (int64_t r = 0; r < part->m; r += most) {
-    some.a.data = (const float *)part->a.data + r * part->a.row;
-    some.m = part->m - r < most ? part->m - r : most;
-    some.n = some.c_row = (ptrdiff_t)p->padded;
-    some.c = room;
-    ci_matmul_compute(&p->product, k->isa, &some);
-    some.n = part->n;
-    some.c_row = part->c_row;
-    some.c = (float *)part->c + r * part->c_row;
-    matmul_finish_float(k, &some, &aside, matmul_added(p, row + r, 0));
-  }
+  const ci_after after = {.added = p->c == NULL ? NULL : (const float *)p->c->data + column,
+                          .clamps = p->clamp.clamps,
+                          .low = p->clamp.low,
+                          .high = p->clamp.high};
+  part->after = &after;
+  ci_matmul_compute(&p->product, k->isa, part);
+  part->after = NULL;
 }
 
 /* A part of the result, from (row, column) on. */
-static void matmul_compute(const ci_kernel *k, const ci_matmul_part *part, int64_t row, int64_t column) {
+static void matmul_compute(const ci_kernel *k, ci_matmul_part *part, int64_t row, int64_t column) {
   const struct matmul *p = k->private_memory;
-  if (p->finishes && p->padded > 0 && part->n == p->product.n && part->m >= MATMUL_SEVERAL) {
-    matmul_padded(k, part, row);
+  if (p->may_follow && ci_tile_is_narrow(part->m, part->n, part->k)) {
+    matmul_narrow(k, part, column);
   } else {
     ci_matmul_compute(&p->product, k->isa, part);
-    if (p->finishes && p->product.dtype == CI_FLOAT) matmul_finish_float(k, part, NULL, matmul_added(p, row, column));
+    if (p->finishes && p->product.dtype == CI_FLOAT) matmul_finish_float(k, part, matmul_added(p, row, column));
     else if (p->finishes) matmul_finish_plain(p, part, matmul_added(p, row, column));
   }
   if (p->epilogue != NULL) ci_fused_rows(p->epilogue, part->c, part->c_row, row, column, part->m, part->n);
@@ -151,7 +139,7 @@ static void matmul_tile(const matmul_job *job, const matmul_place *at) {
   const struct matmul *p = job->p;
   char *room = p->room_bytes > 0 ? job->scratch + p->a_bytes + p->b_bytes : NULL;
   const ptrdiff_t b_step = (ptrdiff_t)at->column * (p->b_panels ? (ptrdiff_t)p->product.k : job->b.col);
-  const ci_matmul_part part = {
+  ci_matmul_part part = {
       .a = {(const char *)job->a.data + (size_t)(at->row * job->a.row) * p->item, job->a.row, job->a.col},
       .b = {(const char *)job->b.data + (size_t)b_step * p->item, job->b.row, job->b.col},
       .panels = p->b_panels,
@@ -243,6 +231,7 @@ ci_status ci_run_matmul(ci_kernel *k) {
   const struct matmul *p = k->private_memory;
   if (p->direct) {
     ci_matmul_part whole = p->whole;
+    whole.m = p->each > 0 ? p->each * k->out[0]->dims[0] : p->m;
     whole.a.data = k->in[0]->data;
     whole.b.data = p->b_packed != NULL ? p->b_packed : k->in[1]->data;
     whole.c = k->out[0]->data;
@@ -286,7 +275,19 @@ static void matmul_share(const ci_kernel *k, struct matmul *p) {
   p->grain = each > 0 ? MATMUL_PART_WORK / depth / each + 1 : 1;
 }
 
-/* What follows from the number of rows: copies, threads. */
+/* Up to how many rows one thread does all of a matrix whose operands are read in place. */
+static int64_t matmul_direct_rows(const ci_kernel *k, const struct matmul *p) {
+  const int64_t n = p->product.n, depth = p->product.k > 0 ? p->product.k : 1;
+  const int64_t tile = MATMUL_TILE / n, part = (MATMUL_PART_WORK - 1) / depth / n;
+  return k->threads > 1 && part < tile ? part : tile;
+}
+
+static bool matmul_may_follow(const struct matmul *p) {
+  const bool plain = p->c == NULL || (p->c_row == 0 && p->c_col == 1 && p->beta == 1.0);
+  return CI_LARGE && p->finishes && p->alpha == 1.0 && plain && p->product.dtype == CI_FLOAT && !p->product.dots;
+}
+
+/* Copies, threads, and what the number of rows may be. */
 static void matmul_plan_rows(ci_kernel *k, struct matmul *p) {
   const ci_matmul *rule = &p->product;
   const size_t threads = (size_t)(k->threads > 1 ? k->threads : 1);
@@ -294,31 +295,22 @@ static void matmul_plan_rows(ci_kernel *k, struct matmul *p) {
   p->a_bytes = ci_round_up(ci_matmul_a_bytes(rule, p->m, p->a_row, p->a_col), 64);
   p->room_bytes = ci_matmul_room_bytes(rule, p->m, p->a_row, p->a_col);
   p->each_bytes = p->a_bytes + p->b_bytes + p->room_bytes;
-  p->direct = p->batches == 1 && k->threads <= 1 && p->each_bytes == 0 && p->m * rule->n <= MATMUL_TILE;
-  p->whole.m = p->m;
+  p->direct = p->batches == 1 && p->each_bytes == 0 && p->m <= matmul_direct_rows(k, p);
   k->scratch_bytes = p->by_matrices ? p->each_bytes * threads : p->each_bytes + p->room_bytes * (threads - 1);
 }
 
 /* The first axis of a is rows of one matrix, in which those of more axes lie as one, and of the result. */
-static ci_status matmul_refit(ci_kernel *k) {
-  struct matmul *p = k->private_memory;
-  p->m = k->out[0]->count / p->product.n;
-  matmul_plan_rows(k, p);
-  return CI_OK;
-}
-
-static void matmul_may_refit(ci_kernel *k, const struct matmul *p, const ci_value *c) {
+static void matmul_free_rows(ci_kernel *k, struct matmul *p, const ci_value *c) {
   const ci_value *a = k->in[0], *b = k->in[1];
   const bool turned = p->a_col != 1 || a->dims[a->rank - 1] != p->product.k;
-  if (p->batches != 1 || p->batch_rank != 0 || a->rank < 2 || b->rank != 2 || turned) return;
-  k->refit = matmul_refit;
+  p->each = 0;
+  if (!p->direct || p->batch_rank != 0 || a->rank < 2 || b->rank != 2 || turned) return;
+  int64_t most = matmul_direct_rows(k, p);
+  if (ci_matmul_room_bytes(&p->product, most, p->a_row, p->a_col) > 0) most = p->m;
+  p->each = p->m / a->dims[0];
+  k->free_rows = most / p->each;
   k->row_inputs = 1;
   if (c != NULL && c->rank == 2 && c->dims[0] == p->m) k->row_inputs |= 1 << 2;
-}
-
-static int64_t matmul_padding(const struct ci_isa *isa, int64_t n) {
-  const int64_t panel = isa->linear->panel, more = n % panel, width = n - more + ci_panel_row(more, panel);
-  return more > 0 && width > n && width <= MATMUL_NARROW && width % isa->linear->lanes == 0 ? width : 0;
 }
 
 /* What follows from the sizes: the rule, copies, threads. */
@@ -326,13 +318,13 @@ static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth
   ci_matmul_rule(&p->product, k->in[0]->dtype, n, depth);
   p->item = ci_dtype_size(k->in[0]->dtype);
   p->finishes = p->c != NULL || p->alpha != 1.0;
+  p->may_follow = matmul_may_follow(p);
   if (p->batches == 0) return; /* the other sizes may be anything */
   const ci_matmul *rule = &p->product;
   const size_t in_order = ci_matmul_b_bytes(rule, p->b_row, p->b_col), panels = ci_matmul_panel_bytes(rule, k->isa);
   const bool one = k->in[1]->rank <= 2; /* one b for all matrices */
   p->b_packed = one ? ci_matmul_constant(rule, k, 1, (ci_operand){NULL, p->b_row, p->b_col}) : NULL;
   p->b_panels = panels > 0 && (p->b_packed != NULL || in_order > 0);
-  p->padded = p->b_panels ? matmul_padding(k->isa, n) : 0;
   p->b_bytes = p->b_packed != NULL ? 0 : ci_round_up(p->b_panels ? panels : in_order, 64);
   p->whole = (ci_matmul_part){.a = {NULL, p->a_row, p->a_col},
                               .b = {NULL, p->b_row, p->b_col},
@@ -403,7 +395,7 @@ ci_status ci_prepare_matmul(ci_kernel *k) {
   p->b_row = (ptrdiff_t)n;
   p->b_col = 1;
   matmul_plan(k, p, n, columns);
-  matmul_may_refit(k, p, NULL);
+  matmul_free_rows(k, p, NULL);
   return CI_OK;
 }
 
@@ -461,7 +453,7 @@ ci_status ci_prepare_gemm(ci_kernel *k) {
   p->b_row = b_turned ? 1 : (ptrdiff_t)n;
   p->b_col = b_turned ? (ptrdiff_t)columns : 1;
   matmul_plan(k, p, n, columns);
-  matmul_may_refit(k, p, c);
+  matmul_free_rows(k, p, c);
   return CI_OK;
 }
 
@@ -484,8 +476,9 @@ static ci_status matmul_fused(ci_kernel *k, const char *op, ci_status (*prepare)
   struct matmul *p = k->private_memory;
   ci_clamp clamp;
   CI_TRY(ci_fused_prepare(k, first_extra, p->product.n, &p->epilogue));
-  if (!ci_fused_by_rows(k, p->epilogue, first_extra)) k->refit = NULL;
+  if (!ci_fused_by_rows(k, p->epilogue, first_extra)) k->free_rows = 0;
   if (ci_fused_clamp(k, p->epilogue, &clamp) && (clamp.added == NULL || p->c == NULL)) matmul_take(p, &clamp);
+  p->may_follow = matmul_may_follow(p);
   return CI_OK;
 }
 

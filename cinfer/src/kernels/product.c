@@ -239,7 +239,8 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
                         .k = part->k,
                         .room = part->a.col == 1 ? part->room : NULL,
                         .block = p->block,
-                        .add = part->add};
+                        .add = part->add,
+                        .after = part->after};
   switch (p->dtype) {
     case CI_FLOAT: (p->dots ? isa->linear->dots : isa->linear->columns)(&tile); break;
     case CI_DOUBLE:

@@ -48,6 +48,7 @@ typedef struct ci_matmul_part { /* some rows and columns of one product, or the 
   int64_t m, n, k;
   void *room; /* NULL, or memory of ci_matmul_room_bytes that no other part uses meanwhile: the same, faster */
   bool add; /* c holds the total of the blocks before; k is then counted from a block's start */
+  const struct ci_after *after; /* of float32 in column form, where the tile is narrow (isa_linear.h): as there */
 } ci_matmul_part;
 CI_LOCAL void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_matmul_part *part);
 

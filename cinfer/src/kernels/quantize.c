@@ -455,7 +455,7 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int
   if (a->rank > 0 && b->rank > 0 && a->dims[a_axis] != b->dims[b_axis])
     return ci_matmul_unequal(k, a, b, a->dims[a_axis], b->dims[b_axis]);
   CI_TRY(quant_matmul(k, &wide_a, &wide_b, &wide, ci_prepare_matmul));
-  k->refit = NULL; /* it would take k's own inputs for the wide ones */
+  k->free_rows = 0; /* which was said of the wide ones */
   CI_TRY(ci_k_out_like(k, 0, to, &wide));
   const ci_bytes_matmul *p = ci_bytes_matmul_plan(k, q->a, q->b, a_zero, b_zero);
   if (p == NULL || !quant_room_of(k, q, p->steps == 0, &room)) return ci_k_no_memory(k);
