@@ -257,6 +257,18 @@ def test_joined_parts_are_the_same_bytes(sizes: list[int]) -> None:
     assert all(len(part) for part in found) or not sum(sizes)
 
 
+@given(st.lists(st.integers(0, 200)))
+def test_blocks_are_the_same_bytes_from_multiples_of_their_size_on(sizes: list[int]) -> None:
+    parts = [np.full(n, i, np.uint8).data for i, n in enumerate(sizes)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "BLOCK", 64)
+        found = list(files.in_blocks(parts))
+    assert b"".join(found) == b"".join(parts)
+    assert all(len(part) % 64 == 0 for part in found[:-1])
+    assert all(len(part) for part in found)
+    assert len(found) <= 2 * len(parts) + 1
+
+
 @given(st.integers(0, 3000), st.integers(0, 70), st.integers(0, 2**32 - 1))
 def test_the_checksum_in_c_is_that_of_the_tables(length: int, start: int, crc: int) -> None:
     data = memoryview(np.random.RandomState(3).bytes(3100))[start : start + length]

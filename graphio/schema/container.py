@@ -76,7 +76,7 @@ def write(
     Raises:
         As pack.
     """
-    files.replace(os.fspath(path), files.joined(_parts(model, arrays, panels or {})))
+    files.replace(os.fspath(path), files.in_blocks(_parts(model, arrays, panels or {})))
 
 
 def _parts(

@@ -23,6 +23,7 @@ from graphio.schema import errors
 CHUNK = 1 << 24  # bytes given to one write, so that an interrupt waits for no gigabyte
 PIECE = 1 << 22  # bytes that are checked at a time: a processor's cache still holds them
 JOINED = 1 << 19  # bytes up to which small parts are put together
+BLOCK = 1 << 21  # bytes of a file that is to be mapped, written at once: a large page
 START = 1 << 23  # bytes that begin their way to the disk together
 PAGE = 1 << 16  # a multiple of what the system writes at once
 _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
@@ -177,6 +178,31 @@ def joined(parts: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
             size += len(part)
     if size:
         yield b"".join(small)
+
+
+def in_blocks(parts: Iterable[bytes | memoryview]) -> Iterator[bytearray | memoryview]:
+    """The same bytes in parts that begin at multiples of BLOCK, for a file that will be mapped.
+
+    Linux keeps what is written at once in pages as large as that, and maps 100 MB of them in half
+    a millisecond, where pages of 4 KB take five.
+    """
+    held = bytearray()
+    for part in parts:
+        rest = memoryview(part).cast("B")
+        if held:
+            taken = min(BLOCK - len(held), len(rest))
+            held += rest[:taken]
+            rest = rest[taken:]
+            if len(held) < BLOCK:
+                continue
+            yield held
+            held = bytearray()
+        whole = len(rest) // BLOCK * BLOCK
+        if whole:
+            yield rest[:whole]
+        held += rest[whole:]
+    if held:
+        yield held
 
 
 def write_new(layer: FileLayer, path: str, parts: Iterable[Any], temporary: str) -> None:
