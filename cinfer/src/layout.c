@@ -150,6 +150,7 @@ static ci_status layout_assigned(ci_compiler *c) {
     plan->places.at[cell->place].slot = assign->slot;
     assign->next_made = maker->makes;
     maker->makes = assign;
+    maker->plan->makes = true;
   }
   return CI_OK;
 }

@@ -127,38 +127,38 @@ typedef struct ci_rows { /* rows.c */
   CI_LIST(ci_row_value) values; /* that have rows */
 } ci_rows;
 
-struct ci_plan {
+struct ci_plan { /* first what each run reads, in few lines of the cache */
   struct ci_session *session;
-  const ci_model *model;
   ci_state *state;
-  int signature;
+  int32_t signature, input_count, output_count;
+  bool may_meet; /* whether extents are to be compared: an output is written while inputs are read, or is an input */
+  bool meets; /* in this run: an output was given memory of an input or of another output */
+  bool has_heap;
+  bool reserved; /* by ci_reserve, so that runs of its shapes allocate nothing */
   ci_tensor *inputs; /* the shapes it is for */
-  int32_t input_count, output_count;
   ci_cell **input_cells; /* NULL: no needed node reads it and it is no output */
   ci_plan_output *outputs;
+  const char *bound_arena; /* what the cells point into */
+  uint64_t bound_layout; /* of the state */
+  size_t arena_bytes;
+  ci_rows rows;
+  ci_error *error; /* of the call in progress; may be NULL */
+  ci_cell *cells;
+  ci_frame root;
+  const ci_model *model;
   ci_extent *extents; /* of inputs and outputs in this run */
-  bool may_meet;    /* whether that is to be asked: an output is written while inputs are read, or is an input */
-  bool meets;       /* in this run: an output was given memory of an input or of another output */
-  bool fed_texts;   /* an input has strings, so texts of outputs may be the caller's */
+  int32_t cell_count;
+  bool fed_texts; /* an input has strings, so texts of outputs may be the caller's */
+  bool refits; /* may be tried with other shapes (refit.c) */
+  bool makes; /* a step writes values of Assigns into the variables themselves */
   ci_pool pool;
   CI_LIST(ci_step *) all_steps; /* for giving back their memory */
   CI_LIST(ci_place) places;
-  ci_cell *cells;
-  int32_t cell_count;
-  ci_frame root;
   CI_LIST(ci_watch) watches;
   CI_LIST(ci_read) reads;
   CI_LIST(int32_t) bound_reads; /* root cells that are a variable's buffer during the whole run */
-  size_t arena_bytes;
-  const char *bound_arena; /* what the cells point into */
-  uint64_t bound_layout;   /* of the state */
-  bool has_heap;
-  bool refits;   /* may be tried with other shapes (refit.c) */
-  ci_rows rows;
-  bool reserved; /* by ci_reserve, so that runs of its shapes allocate nothing */
-  size_t lost;   /* bytes of its pool that no step uses any more */
+  size_t lost; /* bytes of its pool that no step uses any more */
   struct ci_compiler *compiler; /* while compiling */
-  ci_error *error; /* of the call in progress; may be NULL */
 };
 
 /* ---- compile.c ---- */

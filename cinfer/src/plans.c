@@ -78,7 +78,7 @@ static void plans_drop(struct ci_session *session, int p) {
   plans->at[p] = plans->at[last];
   plans->keys[p] = plans->keys[last];
   plans->used[p] = plans->used[last];
-  plans->latest = 0;
+  plans->latest = CI_MOST_PLANS; /* none */
   if (gone == plans->shown) plans->shown_is_gone = true;
   else plans_leave(plans, gone);
 }
@@ -215,7 +215,7 @@ ci_status ci_session_plan(struct ci_session *session, int signature, const ci_te
                           ci_error *error) {
   const int latest = session->plans.latest;
   if (latest < session->plans.count && plans_takes(session->plans.at[latest], signature, inputs)) {
-    *plan = plans_use(session, latest);
+    *plan = session->plans.at[latest];
   } else {
     const uint64_t key = plans_key(session, signature, inputs);
     *plan = plans_find(session, key, signature, inputs);

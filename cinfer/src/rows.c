@@ -51,9 +51,9 @@ static bool rows_step(ci_plan *plan, const ci_step *step) {
   bool reads = false, as_free = !step->widens && k->n_out == 1 && k->free_rows >= plan->rows.now;
   for (int i = 0; i < k->n_in; i++) {
     const bool has = k->in[i] != NULL && ci_cell_of(k->in[i])->changed;
-    const bool free = as_free && (k->row_inputs >> i & 1) != 0; /* the operator has no more inputs than bits */
+    const bool may = as_free && (k->row_inputs >> i & 1) != 0; /* the operator has no more inputs than bits */
     reads = reads || has;
-    as_free = as_free && (k->in[i] == NULL || has == free);
+    as_free = as_free && (k->in[i] == NULL || has == may);
   }
   if (!reads) return true;
   ci_cell *cell = as_free ? ci_cell_of(k->out[0]) : NULL;
@@ -86,9 +86,9 @@ void ci_plan_find_rows(ci_plan *plan) {
   rows->least = 2;
   rows->most = rows->room = PTRDIFF_MAX;
   for (int32_t i = 0; i < plan->cell_count; i++) plan->cells[i].changed = false;
-  bool free = plan->refits && rows_inputs(plan);
-  for (size_t s = 0; free && s < plan->all_steps.count; s++) free = rows_step(plan, plan->all_steps.at[s]);
-  if (free) rows_outputs(plan);
+  bool open = plan->refits && rows_inputs(plan);
+  for (size_t s = 0; open && s < plan->all_steps.count; s++) open = rows_step(plan, plan->all_steps.at[s]);
+  if (open) rows_outputs(plan);
   else rows->now = 0;
 }
 

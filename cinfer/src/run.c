@@ -140,13 +140,14 @@ ci_status ci_frame_run(ci_frame *frame) {
   ci_step *const *steps = frame->steps.at;
   atomic_int *cancelled = &frame->plan->session->cancelled;
   const ci_observer observer = frame->plan->session->observer;
+  const bool makes = frame->plan->makes;
   const bool watched = observer.step != NULL && frame == &frame->plan->root;
   if (watched) observer.step(observer.user, NULL, 0);
   for (size_t i = 0; i < frame->steps.count; i++) {
     ci_step *step = steps[i];
     ci_status status = step->run(&step->k);
     if (status != CI_OK) return status;
-    if (step->makes != NULL) run_note_made(step);
+    if (makes) run_note_made(step);
     if (watched) {
       char room[512];
       const ci_span name = ci_node_name(frame->plan->model, step->node, room, sizeof room);

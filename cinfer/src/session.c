@@ -355,7 +355,7 @@ static ci_status session_set_inputs(ci_plan *plan, const ci_tensor *inputs, ci_e
   for (int32_t i = 0; i < plan->input_count; i++) {
     ci_cell *cell = plan->input_cells[i];
     void *data = inputs[i].data;
-    if (plan->places.at[cell->place].home == CI_HOME_HEAP) {
+    if (plan->has_heap && plan->places.at[cell->place].home == CI_HOME_HEAP) {
       CI_TRY(session_feed(plan, i, &inputs[i], error));
       continue;
     }

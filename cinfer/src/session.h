@@ -16,38 +16,38 @@ enum {
 };
 
 typedef struct ci_plans { /* plans.c */
-  ci_plan *at[CI_MOST_PLANS];
-  uint64_t keys[CI_MOST_PLANS]; /* a hash of what each is for */
-  uint64_t used[CI_MOST_PLANS]; /* when it was last used, by the clock */
-  uint64_t clock;
   int count, latest;
-  ci_plan *spare; /* an empty one that has memory */
   ci_plan *shown; /* of the latest run, whose results may be borrowed until the next one; or NULL */
   bool shown_is_gone; /* from the list */
+  ci_plan *at[CI_MOST_PLANS];
+  uint64_t keys[CI_MOST_PLANS]; /* a hash of what each is for */
+  uint64_t used[CI_MOST_PLANS]; /* when it became the latest, by the clock */
+  uint64_t clock;
+  ci_plan *spare; /* an empty one that has memory */
 } ci_plans;
 
-struct ci_session {
+struct ci_session { /* first what each run reads, in few lines of the cache */
   ci_model *model;
   ci_state *state;
+  char *arena;
+  size_t arena_bytes;
+  size_t heap_bytes; /* of values with memory of their own */
+  ci_retired *retired;
+  uint64_t run;
+  atomic_int cancelled;
+  bool running;
+  ci_observer observer;
+  ci_plans plans;
+  ci_stats stats;
   ci_allocator given;     /* the caller's */
   ci_allocator allocator; /* counts, and asks the caller's */
   ci_limits limits;
   ci_host host;
-  ci_observer observer;
   ci_executor executor;
-  bool running;
   struct ci_threads *threads; /* NULL: none */
   int thread_count;
-  ci_plans plans;
   struct ci_compiler *compiler; /* compile.c: its memory between plans */
-  char *arena;
-  size_t arena_bytes;
-  size_t heap_bytes;  /* of values with memory of their own */
-  bool *checked;      /* constants whose bytes this session has checked */
-  ci_retired *retired;
-  atomic_int cancelled;
-  uint64_t run;
-  ci_stats stats;
+  bool *checked; /* constants whose bytes this session has checked */
 };
 
 /* The plan of a call, made if there is none, and an arena that is large enough for it. */

@@ -16,28 +16,28 @@ enum {
 
 struct matmul {
   ci_matmul product;
-  int64_t m, batches;
+  bool direct; /* one small matrix whose operands are read in place: nothing but `whole` has to be computed */
+  bool finishes; /* the product alone is not all */
+  bool may_follow; /* narrow tiles may do the rest, which is no more than a clamp and what is added to each column */
+  bool b_panels; /* b is packed in panels (product.h), by the model or in scratch */
+  bool by_matrices; /* threads take whole matrices of a batch */
+  bool by_columns; /* threads take panels of columns instead of rows */
+  int batch_rank; /* 0: at most one matrix */
+  int64_t m;
+  int64_t each; /* rows for each of out[0]'s first axis, which may have another length when it runs; 0: it has not */
+  const void *b_packed; /* b in memory of the model, or NULL */
+  const ci_fused *epilogue; /* of a fused product, or NULL: there is none, or `clamp` is all of it */
+  const ci_value *c; /* or NULL; for each row and column of the result c_row and c_col further */
+  ci_clamp clamp; /* of a program that is no more than that; its `added` is c then */
+  ci_matmul_part whole; /* but for its rows, and the addresses of a, c and a b that is not b_packed */
+  ptrdiff_t c_row, c_col;
+  double alpha, beta; /* Gemm: y = beta * c + alpha * y */
   ptrdiff_t a_row, a_col, b_row, b_col;
   size_t item, a_bytes, b_bytes, room_bytes; /* scratch: copies of a and b, room (product.h) for each thread */
   size_t each_bytes; /* of all three, of one thread that takes whole matrices */
-  const void *b_packed; /* b in memory of the model, or NULL */
-  bool b_panels; /* b is packed in panels (product.h), by the model or in scratch */
-  bool direct; /* one small matrix whose operands are read in place: nothing but `whole` has to be computed */
-  ci_matmul_part whole; /* but for its rows, and the addresses of a, c and a b that is not b_packed */
-  int64_t each; /* rows for each of out[0]'s first axis, which may have another length when it runs; 0: it has not */
-  const ci_fused *epilogue; /* of a fused product, or NULL: there is none, or `clamp` is all of it */
-  bool by_matrices; /* threads take whole matrices of a batch */
-  bool by_columns; /* threads take panels of columns instead of rows */
   int64_t grain; /* rows, panels or matrices a part */
-  int batch_rank; /* 0: at most one matrix */
-  int64_t batch_dims[CI_MAX_RANK];
+  int64_t batches, batch_dims[CI_MAX_RANK];
   ptrdiff_t a_step[CI_MAX_RANK], b_step[CI_MAX_RANK]; /* elements from one matrix to the next of an axis */
-  double alpha, beta; /* Gemm: y = beta * c + alpha * y */
-  const ci_value *c; /* or NULL; for each row and column of the result c_row and c_col further */
-  ptrdiff_t c_row, c_col;
-  ci_clamp clamp; /* of a program that is no more than that; its `added` is c then */
-  bool finishes; /* the product alone is not all */
-  bool may_follow; /* narrow tiles may do the rest, which is no more than a clamp and what is added to each column */
 };
 
 typedef struct matmul_job { /* one matrix being computed */
@@ -303,7 +303,6 @@ static void matmul_plan_rows(ci_kernel *k, struct matmul *p) {
 static void matmul_free_rows(ci_kernel *k, struct matmul *p, const ci_value *c) {
   const ci_value *a = k->in[0], *b = k->in[1];
   const bool turned = p->a_col != 1 || a->dims[a->rank - 1] != p->product.k;
-  p->each = 0;
   if (!p->direct || p->batch_rank != 0 || a->rank < 2 || b->rank != 2 || turned) return;
   int64_t most = matmul_direct_rows(k, p);
   if (ci_matmul_room_bytes(&p->product, most, p->a_row, p->a_col) > 0) most = p->m;
