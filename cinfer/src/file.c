@@ -154,11 +154,16 @@ static ci_status file_get(int handle, const char *name, uint64_t offset, void *t
 }
 
 #if FILE_MAPS
+enum { FILE_LARGE = 1 << 21 }; /* bytes of a large page */
 /* The whole file as memory of the process's own; NULL: it cannot be mapped. */
 static void *file_map(int handle, uint64_t size, bool writable) {
   const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ, how = writable ? FILE_NORESERVE : 0;
   void *data = size ? mmap(NULL, (size_t)size, protection, MAP_PRIVATE | how, handle, 0) : MAP_FAILED;
-  return data == MAP_FAILED ? NULL : data;
+  if (data == MAP_FAILED) return NULL;
+#ifdef MADV_HUGEPAGE /* what comes from the disk comes in large pages, which are mapped in a tenth of the time */
+  if (size >= FILE_LARGE) (void)madvise(data, (size_t)size, MADV_HUGEPAGE);
+#endif
+  return data;
 }
 static void file_unmap(void *data, uint64_t size) { (void)munmap(data, (size_t)size); }
 #else

@@ -383,7 +383,11 @@ class OpenFile:
         if not self.size:
             return memoryview(b"")
         with naming("map", self.path):
-            return memoryview(mmap.mmap(self.handle, self.size, access=mmap.ACCESS_READ))
+            mapped = mmap.mmap(self.handle, self.size, access=mmap.ACCESS_READ)
+        if self.size >= BLOCK and hasattr(mmap, "MADV_HUGEPAGE"):
+            with contextlib.suppress(OSError):  # a system that has none
+                mapped.madvise(mmap.MADV_HUGEPAGE)  # what comes from the disk comes in large pages
+        return memoryview(mapped)
 
 
 def _read_at(handle: int, offset: int, target: memoryview) -> int:
