@@ -9,7 +9,7 @@
 
 enum {
   SESSION_MOST_THREADS = 256,
-  SESSION_LARGE = 1 << 22 /* bytes from which large pages are asked for: to find one may take a virtual machine longer
+  SESSION_LARGE = 1 << 23 /* bytes from which large pages are asked for: to find one may take a virtual machine longer
                              than the first run, and few of them make no run faster */
 };
 
