@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_samples import model, same
 
-from graphio.schema import container, dtypes, errors, small_types, tensors
+from graphio.schema import container, dtypes, errors, files, small_types, tensors
 from graphio.schema import model_pb2 as pb
 from graphio.schema.crc32c import crc32c, crc32c_numpy
 
@@ -218,3 +219,18 @@ def test_damaged_elements_are_refused() -> None:
             tensors.decode(8, (2,), data)
     with pytest.raises(errors.DataLossError, match="bool"):
         tensors.decode(9, (2,), b"\x00\x02")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are POSIX's")
+def test_a_file_takes_the_place_of_no_pipe_and_no_folder(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(files.OtherKindError, match=f"{name}'.* no regular file"):
+            container.write(tmp_path / name, pb.Model(), [])
+    assert sorted(os.listdir(tmp_path)) == ["folder", "pipe"]
+    assert not (tmp_path / "pipe").is_file()
+    container.write(tmp_path / "file", pb.Model(), [])
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    container.write(tmp_path / "link", pb.Model(), [])
+    container.write(tmp_path / "file", pb.Model(), [])

@@ -6,9 +6,9 @@
 /* Copies elements; every NaN of float32, float64 and the complex types becomes the same one. to may be from. */
 void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t bytes, int32_t dtype);
 /* The same where they are. */
+void ci_one_nan(const struct ci_isa *isa, void *data, size_t bytes, int32_t dtype);
 /* Whether the value has no NaN, as far as that is quick to tell. */
 bool ci_has_one_nan(const struct ci_isa *isa, const ci_value *x);
-void ci_one_nan(const struct ci_isa *isa, void *data, size_t bytes, int32_t dtype);
 enum { CI_OUTPUT_LARGE = 1 << 12 }; /* bytes of an output that is worth pointing at the caller's memory */
 /* While planning: which outputs steps may write into the caller's memory, and which steps see to NaN themselves. */
 void ci_output_plan(ci_plan *plan);

@@ -289,7 +289,16 @@ def temporary_name(path: str, token: str) -> str:
 
 
 def replace(path: str, parts: Iterable[Any], layer: FileLayer = SYSTEM) -> None:
-    """Writes a file in one step: afterwards it is whole and on the disk."""
+    """Writes a file in one step: afterwards it is whole and on the disk.
+
+    Raises:
+        OtherKindError: a folder, a pipe or a device is there, which a file must not take the place
+            of.
+        UnavailableError: as write_new.
+    """
+    there = _mode(path, True)
+    if there and not stat.S_ISREG(there):
+        raise OtherKindError(message=f"cannot write {path!r}: what is there is no regular file")
     write_new(layer, path, parts, temporary_name(path, secrets.token_hex(8)))
     sync_folder(layer, folder_of(path))
 
