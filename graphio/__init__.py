@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import sys
 import types
+import warnings
 from typing import Any
 
 from graphio.version import __version__ as __version__
@@ -313,6 +314,8 @@ def __getattr__(name: str) -> Any:
 def _load_builder() -> None:
     if "Graph" in globals():
         return
+    if line := importlib.import_module("graphio.schema.installation").conflict():
+        warnings.warn(line, RuntimeWarning, stacklevel=3)
     found = {module: importlib.import_module(module) for module in _EXPORTS}
     outside = importlib.import_module("graphio.door").outside
     globals().update(

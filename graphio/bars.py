@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from graphio.schema import meter
+from graphio.schema import installation, meter
 
 __all__ = ["bar", "progress_bars"]
 
@@ -19,7 +19,7 @@ def bar(what: str, total: int, unit: str) -> Any:
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        raise ImportError("bars need tqdm: pip install 'graphio[progress]'") from None
+        raise ImportError(f"progress bars need tqdm: {installation.hint('progress')}") from None
     return tqdm(
         desc=what,
         total=total,

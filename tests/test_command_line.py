@@ -16,7 +16,7 @@ from command_line import Command, small_onnx, trained
 
 from graphio.command_line import engines, exits
 from graphio.command_line.commands import run
-from graphio.schema import container
+from graphio.schema import container, installation
 from graphio.version import __version__
 
 
@@ -373,7 +373,7 @@ def test_tables_without_pyarrow_are_refused_before_the_run(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setattr(run, "_run", lambda *_: pytest.fail("it ran"))
     done = graphio("run", files / "net.onnx", way, path, code=exits.USAGE)
-    assert done.err == "graphio: tables need pyarrow: pip install 'graphio[tables]'\n"
+    assert done.err == f"graphio: tables need pyarrow: {installation.hint('tables')}\n"
     assert done.out == "" and path.exists() == (way == "-i")
 
 
@@ -394,7 +394,7 @@ def test_pictures_without_pillow_are_refused(
 ) -> None:
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     done = graphio("run", mean_of_pictures(tmp_path), "-i", "a.png", code=exits.USAGE)
-    assert "pictures need Pillow: pip install 'graphio[images]'" in done.err
+    assert f"pictures need Pillow: {installation.hint('images')}" in done.err
 
 
 def test_run_takes_pictures(graphio: Command, tmp_path: Path) -> None:

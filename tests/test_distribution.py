@@ -43,7 +43,7 @@ def run(*command: object, cwd: Path, **environment: str) -> str:
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sdist")
     run(sys.executable, "-c", SDIST, folder, cwd=ROOT)
-    (made,) = folder.glob("graphio-*.tar.gz")
+    (made,) = folder.glob("graphio_ml-*.tar.gz")
     return made
 
 
@@ -55,7 +55,7 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["--no-deps", "--no-index", "--no-build-isolation"]
     options += ["--config-settings=cmake.define.CMAKE_C_FLAGS=-std=c11"]  # -C: of newer pips
     run(*PIP, "wheel", *options, "-w", folder, sdist, cwd=folder, CC=quick)
-    (made,) = folder.glob("graphio-*.whl")
+    (made,) = folder.glob("graphio_ml-*.whl")
     return made
 
 
@@ -81,9 +81,10 @@ def test_the_wheel_holds_every_module_the_licence_and_the_bill_of_materials(whee
     package |= {f"graphio/{name}" for name in checkout() if name.startswith("runtime/")}
     assert {name for name in package - packed if not name.endswith((".c", ".h"))} == set()
     (info,) = {name.partition("/")[0] for name in packed if ".dist-info/" in name}
-    assert {f"{info}/licenses/LICENSE", f"{info}/sboms/graphio.cdx.json"} <= packed
+    assert {f"{info}/licenses/LICENSE", f"{info}/sboms/graphio-ml.cdx.json"} <= packed
     assert {name.partition("/")[0] for name in packed} == {"graphio", info}
-    assert "graphio/cinfer/_native.abi3.so" in packed and "-cp310-abi3-" in wheel.name
+    compiled = {"graphio/cinfer/_native.abi3.so", "graphio/cinfer/_native.sha256"}
+    assert compiled <= packed and "-cp310-abi3-" in wheel.name
 
 
 def test_the_oldest_versions_that_wheels_are_tried_with_are_those_of_the_metadata(
@@ -107,7 +108,10 @@ def test_the_wheel_passes_its_self_test_in_an_environment_of_its_own(
     (packages / "borrowed.pth").write_text(str(Path(np.__file__).parent.parent))
     where = run(python, "-c", "import graphio; print(graphio.__file__)", cwd=tmp_path)
     assert Path(where.strip()).is_relative_to(packages)
+    ask = "import graphio.cinfer as c, graphio.cinfer._native as n; print(c.__file__, n.__file__)"
+    sources, module = run(python, "-c", ask, cwd=ROOT).split()
+    assert Path(sources).is_relative_to(ROOT) and Path(module).is_relative_to(packages)
     report = run(tmp_path / "alone" / "bin" / "graphio", "selftest", cwd=tmp_path)
     assert report.endswith("passed\n")
     version = re.search(r"^graphio (\S+)$", report, re.MULTILINE)
-    assert version is not None and f"graphio-{version[1]}-" in wheel.name
+    assert version is not None and f"graphio_ml-{version[1]}-" in wheel.name

@@ -1,4 +1,4 @@
-"""What a wheel of graphio consists of, as CycloneDX: tools/graphio.cdx.json, which wheels carry.
+"""What a wheel of graphio consists of, as CycloneDX: tools/graphio-ml.cdx.json, which wheels carry.
 
 python tools/sbom.py           writes it
 python tools/sbom.py --check   says whether it is up to date
@@ -20,7 +20,7 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 from release import ROOT, found
 
-SBOM = ROOT / "tools" / "graphio.cdx.json"
+SBOM = ROOT / "tools" / "graphio-ml.cdx.json"
 #: any fixed number: the same contents give the same file
 NAMESPACE = uuid.UUID("7c1d5c9e-64a4-4d5b-8f39-2b8f1a5a9c11")
 
@@ -41,8 +41,8 @@ def contents() -> str:
     match = found(ROOT, "pyproject.toml")
     assert match is not None
     version = match[1]
-    package = component("graphio", "Python package", version)
-    package.purl = PackageURL("pypi", None, "graphio", version)
+    package = component("graphio-ml", "Python package graphio", version)
+    package.purl = PackageURL("pypi", None, "graphio-ml", version)
     library = component("cinfer", "C library, linked into graphio/cinfer/_native", version)
     bom = Bom(components=[library], serial_number=uuid.uuid5(NAMESPACE, version))
     bom.metadata.component = package

@@ -1,7 +1,7 @@
 """Builds what is published and tries the wheel in an empty environment of every Python there is.
 
 python tools/wheels_check.py            dist/: source archive, wheel; then all Pythons, as a table
-python tools/wheels_check.py --sbom     also dist/graphio-<version>.cdx.json: all that was installed
+python tools/wheels_check.py --sbom     and dist/graphio_ml-<version>.cdx.json: all that it installs
 
 Pythons are those of PATH, of pyenv and of uv, 3.10 to 3.14; --need names versions that must be
 among them. What runs is `graphio selftest`: both engines, all instruction sets, one hash. The first

@@ -10,8 +10,17 @@ use the models it inherited that no other thread was running; there they run on 
 
 from __future__ import annotations
 
-from graphio.cinfer.model import Model, Stats, load
-from graphio.cinfer.signature import Signature
-from graphio.cinfer.state import State, new_state
+import importlib.util
+import sys
+
+_NATIVE = "graphio.cinfer._native"
+if _NATIVE not in sys.modules and importlib.util.find_spec(_NATIVE) is None:
+    from graphio.cinfer import compiled
+
+    compiled.load_installed()
+
+from graphio.cinfer.model import Model, Stats, load  # noqa: E402
+from graphio.cinfer.signature import Signature  # noqa: E402
+from graphio.cinfer.state import State, new_state  # noqa: E402
 
 __all__ = ["Model", "Signature", "State", "Stats", "load", "new_state"]

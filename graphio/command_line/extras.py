@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from graphio.command_line.exits import USAGE, Refused
+from graphio.schema import installation
 
 __all__ = ["need"]
 
@@ -26,4 +27,4 @@ def need(module: str) -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError:
         what, extra = _EXTRAS[module]
-        raise Refused(f"{what}: pip install 'graphio[{extra}]'", USAGE) from None
+        raise Refused(f"{what}: {installation.hint(extra)}", USAGE) from None

@@ -11,6 +11,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.data.structure import Spec
 from graphio.dtypes import DType
+from graphio.schema import installation
 from graphio.tensor_shape import TensorShape
 
 Array = np.ndarray[Any, Any]
@@ -30,8 +31,7 @@ def module(what: str) -> Any:
     try:
         import pyarrow
     except ImportError:
-        message = f"{what} needs pyarrow: pip install 'graphio[tables]'"
-        raise ImportError(message) from None
+        raise ImportError(f"{what} needs pyarrow: {installation.hint('tables')}") from None
     return pyarrow
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import errors
+from graphio.schema import errors, installation
 from graphio.schema.engine import HostFunction
 
 __all__ = ["FUNCTIONS", "PIXELS", "decode"]
@@ -39,7 +39,7 @@ def decode(data: Array, pixels: str) -> Array:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise errors.UnimplementedError(
-            message="pictures are decoded by Pillow; `pip install 'graphio[images]'` adds it"
+            message=f"pictures need Pillow: {installation.hint('images')}"
         ) from None
     try:
         with Image.open(io.BytesIO(data.tobytes()), formats=_FORMATS) as picture:

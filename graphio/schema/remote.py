@@ -12,7 +12,7 @@ import importlib
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from graphio.schema import errors, files, stores
+from graphio.schema import errors, files, installation, stores
 
 __all__ = ["FsspecStore"]
 
@@ -303,9 +303,9 @@ def _file_system(protocol: str, kind: Kind) -> Any:
         fsspec: Any = importlib.import_module("fsspec")
         return fsspec.filesystem(protocol, use_listings_cache=False)
     except ImportError as error:
-        wanted = " ".join(filter(None, ("'graphio[remote]'", kind.package)))
+        command = installation.hint("remote", *filter(None, [kind.package]))
         raise ImportError(
-            f"{protocol}:// needs packages that are not installed: pip install {wanted} ({error})"
+            f"{protocol}:// needs packages that are not installed: {command} ({error})"
         ) from error
 
 

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from graphio import dtypes
 from graphio.graph import Graph
-from graphio.schema import errors, stores
+from graphio.schema import errors, installation, stores
 from graphio.schema.run_metadata_pb2 import RunMetadata
 from graphio.summary.graph_def import graph_def_of
 
@@ -217,6 +217,6 @@ def _tensorboard() -> tuple[Any, Any]:
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
     except ImportError as error:
         raise ImportError(
-            "event files need the package tensorboard: pip install 'graphio[tensorboard]'"
+            f"event files need the package tensorboard: {installation.hint('tensorboard')}"
         ) from error
     return EventFileWriter, event_pb2

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.schema import installation
 from graphio.train.history import Curve, History
 
 __all__ = ["plot_curves"]
@@ -75,7 +76,7 @@ def _figure_class() -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'graphio[plots]'") from None
+        raise ImportError(f"pictures need matplotlib: {installation.hint('plots')}") from None
     return Figure
 
 

@@ -12,6 +12,7 @@ import typer
 from graphio.command_line import opening, output
 from graphio.command_line.arguments import choose_signature
 from graphio.command_line.exits import USAGE, Refused
+from graphio.schema import installation
 
 NAME = "show"
 
@@ -35,7 +36,7 @@ def command(
         import netron
     except ModuleNotFoundError:
         raise Refused(
-            "the viewer needs netron: pip install 'graphio[show]'; or --svg", USAGE
+            f"the viewer needs netron: {installation.hint('show')}; or --svg", USAGE
         ) from None
     name, data = _onnx(file, signature)
     logging.getLogger("netron").setLevel(logging.WARNING)  # it would say the address, too
