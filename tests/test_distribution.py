@@ -39,6 +39,41 @@ def run(*command: object, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
+WHEEL = """
+import sys
+from scikit_build_core.build import build_wheel
+
+build_wheel(sys.argv[1], {"build-dir": sys.argv[2]})
+"""
+#: programs by system, as the message about a missing compiler names them
+REMEDIES = ("apt install gcc libc6-dev", "dnf install gcc", "xcode-select", "MinGW-w64")
+
+
+def test_without_a_compiler_the_last_line_says_what_to_install(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for name in ("cmake", "ninja", "make"):
+        if found := shutil.which(name, path=path):
+            (programs / name).symlink_to(found)
+    env = {**os.environ, "PATH": str(programs)}
+    env.pop("CC", None)
+    done = subprocess.run(
+        [sys.executable, "-c", WHEEL, tmp_path / "wheel", tmp_path / "build"],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode != 0
+    said = (done.stdout + done.stderr).splitlines()
+    (line,) = (text for text in said if text.startswith("graphio was not compiled"))
+    assert all(remedy in line for remedy in REMEDIES) and "A wheel needs none" in line
+    assert line in (done.stdout.splitlines()[-1:] + done.stderr.splitlines()[-1:])
+    assert "No C compiler works here." in " ".join(said)
+
+
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sdist")
