@@ -1,6 +1,7 @@
 /* cinfer.c - the whole library as one file.
  *
- *   cc -O2 -Icinfer/include app.c cinfer/cinfer.c -lm -pthread
+ *   cc -std=c11 -O2 -Icinfer/include -c cinfer/cinfer.c       once: it takes half a minute
+ *   cc -std=c11 -O2 -Icinfer/include app.c cinfer.o -lm -pthread
  *
  * The parts are only included here; CMakeLists.txt builds them one by one. */
 #if !defined(CI_BUILD) && !defined(CI_ONE_FILE) /* CI_BUILD: a shared library, which exports ci_... */

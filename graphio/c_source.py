@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from graphio.c_makefile import makefile
 from graphio.describing import describe
 from graphio.schema import container, errors
 
@@ -46,7 +47,8 @@ def sources(data: bytes, name: str, file: str, embed: bool = False) -> dict[str,
         embed: True puts the model into a third file, as an array; the program opens that.
 
     Returns:
-        Name of each file to its text: `<name>.h`, `<name>_example.c` and perhaps `<name>_model.c`.
+        Name of each file to its text: `<name>.h`, `<name>_example.c`, perhaps `<name>_model.c`,
+        and `<name>.mk`, which builds the program.
 
     Raises:
         InvalidArgumentError: no signature has inputs and outputs that are tensors of numbers.
@@ -70,6 +72,7 @@ def sources(data: bytes, name: str, file: str, embed: bool = False) -> dict[str,
     }
     if embed:
         made[f"{prefix}_model.c"] = _array(prefix, file, data)
+    made[f"{prefix}.mk"] = makefile(prefix, list(made))
     return made
 
 
@@ -258,14 +261,11 @@ def _example(prefix: str, file: str, functions: list[_Function], embed: bool) ->
         else f'ci_open(argc > 1 ? argv[1] : "{_comment(file)}", NULL, &model, &error)'
     )
     unused = "  (void)argc, (void)argv;\n" if embed else ""
-    build = (
-        f"cc -O2 -I. -Icinfer/include {prefix}_example.c {f'{prefix}_model.c ' if embed else ''}"
-    )
     lines = "\n".join(body)
     frees = "\n".join(f"  free({name});" for name in made)
     return f"""/* {prefix}_example.c - runs {function.name} on zeros.
  *
- *   {build}cinfer/cinfer.c -lm -pthread
+ *   make -f {prefix}.mk
  */
 #include <stdio.h>
 #include <stdlib.h>

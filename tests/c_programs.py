@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -30,6 +32,13 @@ def library(cc: str = "cc", *flags: str) -> Path:
     """The object file of cinfer; skips without the compiler."""
     command = [compiler(cc), *FLAGS, *flags, "-c", str(CINFER / "cinfer.c")]
     return made(command, parts(), "cinfer.o")
+
+
+def installed_flags() -> list[str]:
+    """What compiles and links a program with the C library of the installed package."""
+    command = [sys.executable, "-m", "graphio.cinfer", "--cflags", "--libs"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return shlex.split(done.stdout)
 
 
 def compiler(cc: str) -> str:

@@ -1,6 +1,6 @@
 /* checkpoint_loop.c - trains and saves after every step, for tests that stop it at any moment or fail its calls.
  *
- *   cc -O2 -I../cinfer/include checkpoint_loop.c ../cinfer/cinfer.c -lm -pthread -o checkpoint_loop
+ *   cc -std=c11 -O2 checkpoint_loop.c $(python -m graphio.cinfer --cflags --libs) -o checkpoint_loop
  *   ./checkpoint_loop MODEL PREFIX STEPS [SHARD_BYTES [MAX_TO_KEEP [BATCHES]]]
  *
  * Goes on from the newest checkpoint in the folder of PREFIX up to step STEPS; if there is nothing to train, it saves

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -229,7 +231,8 @@ def test_the_example_runs_the_model_from_its_file(
     graphio: Command, files: Path, tmp_path: Path
 ) -> None:
     facts = graphio("export-c", files / "net.gio", "-o", tmp_path, "--json").json
-    assert [Path(file).name for file in facts["files"]] == ["net.h", "net_example.c"]
+    names = [Path(file).name for file in facts["files"]]
+    assert names == ["net.h", "net_example.c", "net.mk"]
     program = built(tmp_path, tmp_path / "net_example.c")
     done = subprocess.run([program, files / "net.gio"], capture_output=True, text=True, check=True)
     value = float(predicted(files / "net.gio", x=np.zeros((1, 3), np.float32))[0, 0])
@@ -245,11 +248,46 @@ def test_the_model_can_be_part_of_the_program(
     assert done.stdout.startswith("p: ")
 
 
-def test_the_line_that_builds_is_quoted(graphio: Command, files: Path, tmp_path: Path) -> None:
+def test_the_line_that_builds_is_quoted_and_links_the_installed_library(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "my code"
-    build = graphio("export-c", files / "net.gio", "-o", folder, "--json").json["build"]
+    build = graphio("export-c", files / "net.gio", "-o", folder, "--embed", "--json").json["build"]
     words = shlex.split(build)
-    assert words[2] == f"-I{folder}" and words[4] == f"{folder}/net_example.c"
+    assert words == ["make", "-C", str(folder), "-f", "net.mk"]
+    subprocess.run([*words, f"PYTHON={sys.executable}"], check=True, capture_output=True)
+    done = subprocess.run([folder / "net_example"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("p: ")
+    again = subprocess.run([*words, f"PYTHON={sys.executable}"], capture_output=True, text=True)
+    assert "up to date" in again.stdout
+
+
+def test_the_makefile_compiles_the_sources_of_the_library_once(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    """`make -n` lists the commands: each part, the library, the program."""
+    graphio("export-c", files / "net.gio", "-o", tmp_path)
+    command = ["make", "-n", "-C", tmp_path, "-f", "net.mk", f"CINFER={CINFER}"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    compiled = re.findall(r"-c (\S+\.c) -o", listed)
+    assert sorted(map(Path, compiled)) == sorted(CINFER.glob("src/**/*.c"))
+    assert "net_example.c cinfer-objects/libcinfer.a -lm -pthread" in listed
+
+
+@pytest.mark.parametrize(
+    ("variable", "reason"),
+    [
+        ("PYTHON=false", "PYTHON names the Python"),
+        ("CINFER=/nowhere", "expected the folder cinfer"),
+    ],
+)
+def test_the_makefile_says_what_it_needs(
+    variable: str, reason: str, graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    graphio("export-c", files / "net.gio", "-o", tmp_path)
+    command = ["make", "-C", tmp_path, "-f", "net.mk", variable]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and reason in done.stderr
 
 
 def test_no_code_is_written_for_a_damaged_model(

@@ -115,6 +115,9 @@ def test_the_wheel_holds_every_module_the_licence_and_the_bill_of_materials(whee
     package = {name for name in checkout() if name.startswith("graphio/")}
     package |= {f"graphio/{name}" for name in checkout() if name.startswith("runtime/")}
     assert {name for name in package - packed if not name.endswith((".c", ".h"))} == set()
+    headers = {name for name in packed if name.endswith((".h", ".hpp"))}
+    assert headers == {f"graphio/cinfer/include/cinfer.{ending}" for ending in ("h", "hpp")}
+    assert "graphio/cinfer/lib/libcinfer.a" in packed
     (info,) = {name.partition("/")[0] for name in packed if ".dist-info/" in name}
     assert {f"{info}/licenses/LICENSE", f"{info}/sboms/graphio-ml.cdx.json"} <= packed
     assert {name.partition("/")[0] for name in packed} == {"graphio", info}
@@ -148,5 +151,12 @@ def test_the_wheel_passes_its_self_test_in_an_environment_of_its_own(
     assert Path(sources).is_relative_to(ROOT) and Path(module).is_relative_to(packages)
     report = run(tmp_path / "alone" / "bin" / "graphio", "selftest", cwd=tmp_path)
     assert report.endswith("passed\n")
+    asked = [python, "-m", "graphio.cinfer", "--cflags", "--libs"]
+    flags = run(*asked, cwd=tmp_path).split()
+    (tmp_path / "app.c").write_text(
+        '#include "cinfer.h"\nint main(void) { return ci_version() == 0; }\n'
+    )
+    run(shutil.which("tcc") or "cc", "-std=c11", "app.c", *flags, "-o", "app", cwd=tmp_path)
+    run(tmp_path / "app", cwd=tmp_path)
     version = re.search(r"^graphio (\S+)$", report, re.MULTILINE)
     assert version is not None and f"graphio_ml-{version[1]}-" in wheel.name

@@ -37,19 +37,11 @@ def output(command: list[str], folder: Path, path: str) -> str:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """PATH with `graphio`, and with a `cc` that takes cinfer.c as it was compiled before."""
+    """PATH with the commands of an environment that has graphio."""
     folder = tmp_path_factory.mktemp("bin")
-    compiled = {
-        "cinfer/cinfer.c": str(c_programs.library()),
-        "-Icinfer/include": c_programs.FLAGS[-1],
-    }
-    programs = {
-        "graphio": f"python = {sys.executable!r}\n"
-        "os.execv(python, [python, '-m', 'graphio', *sys.argv[1:]])",
-        "cc": f"compiler, known = {c_programs.compiler('cc')!r}, {compiled!r}\n"
-        "os.execv(compiler, [compiler, *(known.get(word, word) for word in sys.argv[1:])])",
-    }
-    for name, call in programs.items():
+    for name, words in {"graphio": ["-m", "graphio"], "python3": []}.items():
+        command = [sys.executable, *words]
+        call = f"os.execv({sys.executable!r}, [*{command!r}, *sys.argv[1:]])"
         (folder / name).write_text(f"#!{sys.executable}\nimport os\nimport sys\n\n{call}\n")
         (folder / name).chmod(0o755)
     return os.pathsep.join([str(folder), os.environ["PATH"]])
@@ -61,8 +53,8 @@ def run_c(program: page_snippets.Program, page: Path, folder: Path, path: str) -
     (section,) = {block.section for block in program.blocks if block.kind == "c"}
     frame = page_snippets.SETUPS / page.stem / f"{section}.c"
     source = frame if frame.exists() else folder / "page.c"
-    command = ["cc", "-std=c11", *WARNINGS, "-I.", "-Icinfer/include", str(source)]
-    output([*command, "cinfer/cinfer.c", "-lm", "-pthread", "-o", "page"], folder, path)
+    command = [c_programs.compiler("cc"), "-std=c11", *WARNINGS, "-I.", str(source)]
+    output([*command, *c_programs.installed_flags(), "-o", "page"], folder, path)
     output(["./page"], folder, path)
 
 

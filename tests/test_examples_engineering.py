@@ -33,8 +33,7 @@ def test_a_pipeline_of_scikit_learn_classifies_in_c_as_in_python(tmp_path: Path)
     for package in ("sklearn", "skl2onnx", "typer"):
         pytest.importorskip(package)
     example = "sklearn_to_c/sklearn_to_c.py"
-    library = c_programs.library()
-    printed = python(example, "--folder", tmp_path, "--cinfer", library, cwd=tmp_path)
+    printed = python(example, "--folder", tmp_path, cwd=tmp_path)
     right = re.search(r"right ([0-9.]+) of 89 rows", printed)
     assert right is not None and float(right[1]) > 0.95
     assert "as scikit-learn 89 of 89 classes" in printed

@@ -133,8 +133,10 @@ SECTIONS = (
     ),
     Section(
         "export-c: a program to begin with",
-        "A header with a function for each signature, and a program that calls it. `--embed` "
-        "puts the model into the program, for machines without files.",
+        "A header with a function for each signature, a program that calls it, and a makefile, "
+        "which links it with the C library of the installation (`CINFER=FOLDER`: with the "
+        "library's sources). `--embed` puts the model into the program, for machines without "
+        "files.",
         (Step("export-c digits.gio"),),
     ),
     Section(

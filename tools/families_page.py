@@ -34,8 +34,8 @@ Every operator of the C library belongs to a family, and a build may leave famil
 cmake -S cinfer -B build -DCINFER_PRESET=inference                       # what usual networks need
 cmake -S cinfer -B build -DCINFER_PRESET=inference -DCINFER_FAMILIES="image;attention"   # and more
 cmake -S cinfer -B build -DCINFER_FAMILIES="arithmetic;linear;ml"        # these alone
-cc -O2 -DCI_FAMILIES=CI_INFERENCE -Icinfer/include app.c cinfer/cinfer.c -lm -pthread
-cc -O2 '-DCI_FAMILIES=CI_INFERENCE|CI_FAMILY_image' ...                  # one file, and more
+cc -std=c11 -O2 -DCI_FAMILIES=CI_INFERENCE -Icinfer/include -c cinfer/cinfer.c       # one file
+cc -std=c11 -O2 '-DCI_FAMILIES=CI_INFERENCE|CI_FAMILY_image' -Icinfer/include -c ... # and more
 ```
 
 A model that needs what a build leaves out is refused when it is opened, with one message that lists

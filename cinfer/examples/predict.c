@@ -1,6 +1,6 @@
 /* predict.c - opens a model, runs a signature on zeros, prints what comes out.
  *
- *   cc -O2 -I../include predict.c ../cinfer.c -lm -pthread -o predict
+ *   cc -std=c11 -O2 predict.c $(python -m graphio.cinfer --cflags --libs) -o predict
  *   ./predict model.gio [signature]
  *
  * Unknown dimensions are taken as 1. A real program fills the inputs instead.

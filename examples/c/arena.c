@@ -3,7 +3,7 @@
  *
  *   graphio convert net.gio small.gio --signature predict --freeze --strip
  *   graphio export-c small.gio --name net --embed
- *   cc arena.c net_model.c cinfer.c -lm -pthread
+ *   cc -std=c11 -O2 arena.c net_model.c $(python -m graphio.cinfer --cflags --libs)
  */
 #include <stdio.h>
 

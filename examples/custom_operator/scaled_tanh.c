@@ -1,6 +1,6 @@
 /* scaled_tanh.c - an operator of our own: y = tanh(scale * x), for cinfer.
  *
- *   cc -O2 -shared -fPIC -I cinfer/include scaled_tanh.c -o libscaled_tanh.so -lm
+ *   cc -std=c11 -O2 -shared -fPIC -Icinfer/include scaled_tanh.c -o libscaled_tanh.so -lm
  *
  * graphio.cinfer.load(file, operators=["libscaled_tanh.so"]) finds it by ci_operators. A program in C puts the same
  * structs into ci_options.operators.

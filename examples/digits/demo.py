@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import shutil
 import signal
 import statistics
@@ -40,12 +41,10 @@ def main() -> int:
     folder.mkdir(parents=True)
     digits = data()
     report = Report()
-    builds = start_builds(folder)  # they compile while the training runs
     for engine, label in (("", "Python runtime"), ("cinfer", "cinfer")):
         resume(folder / (engine or "runtime"), engine, label, report)
     model = folder / "digits.gio"
     shutil.copy(folder / "runtime" / "straight" / "digits.gio", model)
-    finish_builds(builds)
     from_c(folder, model, digits, report)
     from_python(model, digits, report)
     report.add("model file", f"{model.stat().st_size / 1024:.0f} KB")
@@ -144,24 +143,14 @@ def kill_at_random(folder: Path, engine: str) -> int:
 # ---- C ----
 
 
-def start_builds(folder: Path) -> list[subprocess.Popen[bytes]]:
-    """The example with plain cc, and the shared library as cinfer/CMakeLists.txt makes it."""
-    cinfer = ROOT / "cinfer"
-    one_file = [str(cinfer / "cinfer.c"), "-lm", "-pthread", "-o"]
-    example = ["cc", "-O2", f"-I{cinfer / 'include'}", str(HERE / "digits.c")]
-    shared = ["cc", "-Os", "-s", "-shared", "-fPIC", "-fvisibility=hidden", "-DCI_BUILD"]
-    shared += ["-ffp-contract=off", "-fno-math-errno", "-fno-asynchronous-unwind-tables"]
-    shared += ["-Wl,-z,pack-relative-relocs,-z,noseparate-code"]
-    return [
-        subprocess.Popen([*example, *one_file, str(folder / "digits")]),
-        subprocess.Popen([*shared, *one_file, str(folder / "libcinfer.so")]),
-    ]
-
-
-def finish_builds(builds: list[subprocess.Popen[bytes]]) -> None:
-    for build_process in builds:
-        if build_process.wait() != 0:
-            raise SystemExit("the C compiler failed; its message is above")
+def compile_program(program: Path) -> None:
+    """The example, linked with the C library of this installation."""
+    asked = [sys.executable, "-m", "graphio.cinfer", "--cflags", "--libs"]
+    flags = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+    source = str(HERE / "digits.c")
+    command = ["cc", "-std=c11", "-O2", "-s", source, *shlex.split(flags), "-o", str(program)]
+    if subprocess.run(command).returncode != 0:
+        raise SystemExit("the C compiler failed; its message is above")
 
 
 def write_images(path: Path, x: np.ndarray, y: np.ndarray) -> None:
@@ -171,12 +160,14 @@ def write_images(path: Path, x: np.ndarray, y: np.ndarray) -> None:
 
 
 def from_c(folder: Path, model: Path, digits: Digits, report: Report) -> None:
-    """Compiles the example with plain cc; its classes must be those of the Python runtime."""
+    """Compiles the example; its classes must be those of the Python runtime."""
+    program = folder / "digits"
+    compile_program(program)
     write_images(folder / "test.bin", digits.test_x, digits.test_y)
     write_images(folder / "train.bin", digits.train_x, digits.train_y)
     inputs = [model, folder / "test.bin", folder / "train.bin", folder / "c.bin", folder / "from_c"]
     done = subprocess.run(
-        [str(folder / "digits"), *map(str, inputs)], check=True, capture_output=True, text=True
+        [str(program), *map(str, inputs)], check=True, capture_output=True, text=True
     )
     printed = dict(line.split() for line in done.stdout.splitlines())
     compare(folder / "c.bin", model, digits, report)
@@ -188,8 +179,7 @@ def from_c(folder: Path, model: Path, digits: Digits, report: Report) -> None:
     )
     report.add("first prediction of the C process", f"{printed['first_milliseconds']} ms")
     report.add("prediction, cinfer from C", f"{printed['microseconds']} us")
-    library = folder / "libcinfer.so"
-    report.add("library, -Os, stripped", f"{library.stat().st_size / 1024:.0f} KB")
+    report.add("C program with the library", f"{program.stat().st_size / 1024:.0f} KB")
 
 
 def compare(result: Path, model: Path, digits: Digits, report: Report) -> None:

@@ -1,6 +1,6 @@
 /* digits.c - predicts all test images with a trained model, trains on for one epoch, saves.
  *
- *   cc -O2 -I../../cinfer/include digits.c ../../cinfer/cinfer.c -lm -pthread -o digits
+ *   cc -std=c11 -O2 digits.c $(python -m graphio.cinfer --cflags --libs) -o digits
  *   ./digits digits.gio test.bin train.bin result.bin checkpoint_prefix
  *
  * test.bin and train.bin: int32 count, then count x 64 float32 pixels, then count int32 labels (little-endian).

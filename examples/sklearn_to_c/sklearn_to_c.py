@@ -1,6 +1,6 @@
 """A pipeline of scikit-learn becomes a C program that classifies rows as it does.
 
-    python examples/sklearn_to_c/sklearn_to_c.py [--folder build/wine] [--cinfer cinfer/cinfer.c]
+    python examples/sklearn_to_c/sklearn_to_c.py [--folder build/wine]
 
 scikit-learn trains, skl2onnx writes ONNX, `graphio export-c` the function that classify.c calls.
 The program reads rows of numbers; its classes have to be scikit-learn's, on rows that nobody
@@ -10,6 +10,7 @@ trained on.
 from __future__ import annotations
 
 import argparse
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,6 @@ from sklearn.preprocessing import StandardScaler
 import graphio as tf
 
 HERE = Path(__file__).resolve().parent
-CINFER = HERE.parent.parent / "cinfer"
 
 
 def trained() -> tuple[Pipeline, np.ndarray, np.ndarray]:
@@ -38,29 +38,28 @@ def trained() -> tuple[Pipeline, np.ndarray, np.ndarray]:
     return pipeline.fit(seen, labels), unseen, expected
 
 
-def program(pipeline: Pipeline, rows: np.ndarray, folder: Path, cinfer: str) -> list[str]:
+def program(pipeline: Pipeline, rows: np.ndarray, folder: Path) -> list[str]:
     """The command that classifies: model, header and program in a folder."""
     model = to_onnx(pipeline, rows[:1], options={"zipmap": False})
     tf.onnx.convert(model, folder / "wine.gio")
-    graphio = [sys.executable, "-m", "graphio"]
-    subprocess.run([*graphio, "export-c", "wine.gio"], cwd=folder, check=True)
-    flags = ["-std=c11", "-O2", "-I.", f"-I{CINFER / 'include'}"]
-    sources = [str(HERE / "classify.c"), cinfer]
-    built = ["cc", *flags, *sources, "-lm", "-pthread", "-o", "classify"]
-    subprocess.run(built, cwd=folder, check=True)
+    python = [sys.executable, "-m"]
+    subprocess.run([*python, "graphio", "export-c", "wine.gio"], cwd=folder, check=True)
+    asked = [*python, "graphio.cinfer", "--cflags", "--libs"]
+    flags = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+    built = ["cc", "-std=c11", "-O2", "-I.", str(HERE / "classify.c"), *shlex.split(flags)]
+    subprocess.run([*built, "-o", "classify"], cwd=folder, check=True)
     return [str(folder / "classify"), str(folder / "wine.gio")]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--folder", type=Path, default=Path("build/wine"))
-    parser.add_argument("--cinfer", default=str(CINFER / "cinfer.c"), help="or its object file")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
 
     pipeline, rows, expected = trained()
-    command = program(pipeline, rows, folder, arguments.cinfer)
+    command = program(pipeline, rows, folder)
     # Nine digits are a float32 exactly.
     text = "\n".join(" ".join(f"{number:.9g}" for number in row) for row in rows)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)

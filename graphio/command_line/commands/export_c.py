@@ -1,4 +1,4 @@
-"""A header and an example for a model: C code with its names and shapes filled in."""
+"""A header, an example and a makefile for a model: C code with its names and shapes filled in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ def command(
     ] = False,
     as_json: output.Json = False,
 ) -> None:
-    """Write NAME.h, with a function for each signature of MODEL, and a program NAME_example.c."""
+    """Write C for MODEL: a header NAME.h, a program NAME_example.c and a makefile NAME.mk.
+
+    The header has a function for each signature. `make -f NAME.mk` builds the program with the
+    installed C library; CINFER=FOLDER takes the library's sources, for example in a cross build.
+    """
     if opening.kind_of(model) != opening.MODEL:
         raise Refused(f"'{model}' is no .gio file: `graphio convert {model} model.gio` makes one")
     from graphio.c_source import sources
@@ -41,9 +45,8 @@ def command(
     made = sources(data, name or Path(model).stem, os.path.basename(model), embed)
     for file, text in made.items():
         stores.write(os.path.join(folder, file), [text.encode()])
-    programs = [os.path.join(folder, file) for file in made if file.endswith(".c")]
-    words = ["cc", "-O2", f"-I{folder}", "-Icinfer/include", *programs, "cinfer/cinfer.c"]
-    build = shlex.join([*words, "-lm", "-pthread"])
+    (rules,) = (file for file in made if file.endswith(".mk"))
+    build = shlex.join(["make", *(["-C", folder] if folder != "." else []), "-f", rules])
     facts = {"files": [os.path.join(folder, file) for file in made], "build": build}
     output.show(facts, as_json, lambda console: _print(console, facts))
 
