@@ -263,7 +263,7 @@ def _joined(
 
     targets = [*inputs, *(v.value() for v in variables)]
     region = Region([t.op for t in outputs], targets, outputs, differentiate)
-    regions = graph.root.state_attributes.setdefault("gradient_regions", {})
+    regions = graph.table("gradient_regions")
     regions.update(dict.fromkeys(region.operations, region))
     return nest.pack_sequence_as(result, outputs)
 

@@ -107,7 +107,7 @@ def region_of(operation: Operation) -> Region | None:
     from graphio.custom_gradients import region_by_name
 
     made = region_by_name(operation, name)
-    attributes.setdefault("gradient_regions", {})[operation] = made
+    operation.graph.table("gradient_regions")[operation] = made
     return made
 
 

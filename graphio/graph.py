@@ -20,6 +20,7 @@ from graphio.schema import errors
 from graphio.schema.verify_graph import MAX_DEPTH
 from graphio.tensor import InaccessibleTensorError, Tensor, check_shape
 from graphio.tensor_shape import TensorShape
+from graphio.undo import Journal, Table
 
 __all__ = ["Graph", "Operation", "Tensor"]
 
@@ -54,8 +55,10 @@ class Graph:
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
         self.targets: list[Operation] = []
-        self.captures: dict[Tensor, None] = {}
-        self.outer_control: dict[Operation, None] = {}  # what nodes in here wait for outside
+        self.journal: Journal = Journal() if outer is None else outer.journal
+        self.captures: Table[Tensor, None] = Table(self.journal)
+        #: what nodes in here wait for outside
+        self.outer_control: Table[Operation, None] = Table(self.journal)
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
         self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
         self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
@@ -69,12 +72,13 @@ class Graph:
             self.version = 0
             self.shapes = 0  # how often a shape changed that others may have relied upon
             self.seed: int | None = None
-            self.collections: dict[str, list[Any]] = {}
-            self.generators: dict[str, int | None] = {}
-            self.host_functions: dict[str, Callable[..., Any] | None] = {}
-            self.state_attributes: dict[str, Any] = {}  # what other modules keep with a graph
-            self._names: dict[str, int] = {}
-            self._by_name: dict[str, Operation] = {}
+            self.collections: Table[str, list[Any]] = Table(self.journal)
+            self.generators: Table[str, int | None] = Table(self.journal)
+            self.host_functions: Table[str, Callable[..., Any] | None] = Table(self.journal)
+            #: what other modules keep with a graph
+            self.state_attributes: Table[str, Any] = Table(self.journal)
+            self._names: Table[str, int] = Table(self.journal)
+            self._by_name: Table[str, Operation] = Table(self.journal)
             self._order = 0
             self.building = threading.RLock()  # held by a call that builds: others wait for it
             self._seeds_given = 0
@@ -156,7 +160,7 @@ class Graph:
         self._add(made)
         override = self.root._gradient_overrides.get(made.type)
         if override is not None:
-            self.root.state_attributes.setdefault("gradient_overrides", {})[made] = override
+            self.table("gradient_overrides")[made] = override
         return made
 
     def _add(self, made: Operation) -> None:
@@ -203,45 +207,38 @@ class Graph:
         """
         root = self.root
         order, seeds = root._order, root._seeds_given
-        tables, lists = self._tables()
-        before = [(table, dict(table)) for table in tables]
-        lengths = [(values, len(values)) for values in lists]
-        known = before[0][1]
-        try:
-            yield
-        except BaseException:
-            nowhere = Graph()
-            nowhere.taken_back = True
-            for name in [name for name in root._by_name if name not in known]:
-                root._by_name[name]._let_go(nowhere)
-            for table, content in before:
-                table.clear()
-                table.update(content)
-            for values, length in lengths:
-                del values[length:]
-            root._order, root._seeds_given = order, seeds
-            self.changed()
-            raise
+        lengths = [(values, len(values)) for values in self._lists()]
 
-    def _tables(self) -> tuple[list[dict[Any, Any]], list[list[Any]]]:
-        """What grows with the graph, the operations by name first: of the root, of what other
-        modules keep with it, and of the bodies around."""
-        root = self.root
-        tables: list[dict[Any, Any]] = [
-            root._by_name, root._names, root.generators, root.host_functions, root.collections,
-        ]  # fmt: skip
-        lists: list[list[Any]] = list(root.collections.values())
-        for kept in root.state_attributes.values():
-            for part in [kept, *getattr(kept, "__dict__", {}).values()]:
-                tables += [part] if isinstance(part, dict) else []
-                lists += [part] if isinstance(part, list) else []
-        tables.append(root.state_attributes)
+        def let_go(table: object, _: object, value: Any) -> None:
+            if table is root._by_name:
+                value._let_go(nowhere)
+
+        with root.journal.marked() as mark:
+            try:
+                yield
+            except BaseException:
+                nowhere = Graph()
+                nowhere.taken_back = True
+                root.journal.undo(mark, let_go)
+                for values, length in lengths:
+                    del values[length:]
+                root._order, root._seeds_given = order, seeds
+                self.changed()
+                raise
+
+    def _lists(self) -> Iterator[list[Any]]:
+        """What this body and those around it hold in order."""
         graph: Graph | None = self
         while graph is not None:
-            tables += [graph.captures, graph.outer_control]
-            lists += [graph.operations, graph.inputs, graph.outputs, graph.targets]
+            yield from (graph.operations, graph.inputs, graph.outputs, graph.targets)
             graph = graph.outer
-        return tables, lists
+
+    def table(self, key: str) -> Table[Any, Any]:
+        """What another module keeps with the root graph under a key of its own."""
+        found: Table[Any, Any] | None = self.root.state_attributes.get(key)
+        if found is None:
+            found = self.root.state_attributes[key] = Table(self.journal)
+        return found
 
     def take_out_dead(self) -> set[Tensor]:
         """Takes out of a finished body what leads to none of its outputs and targets.
@@ -263,7 +260,7 @@ class Graph:
             read.update(sources)
             pending += [*(t.op for t in sources), *operation.control_inputs]
         nowhere = Graph()
-        for operation in self.operations:
+        for operation in reversed(self.operations):
             if operation not in live:
                 self.root._by_name.pop(operation.name, None)
                 operation._let_go(nowhere)
@@ -659,7 +656,9 @@ class Graph:
     def add_to_collection(self, name: str, value: Any) -> None:
         """Adds a value to a collection."""
         self._check_open()
-        self.root.collections.setdefault(name, []).append(value)
+        values = self.root.collections.setdefault(name, [])
+        self.journal.note(values)
+        values.append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
         """Adds a value to several collections, once to each."""
@@ -676,7 +675,9 @@ class Graph:
 
     def get_collection_ref(self, name: str) -> list[Any]:
         """The collection itself."""
-        return self.root.collections.setdefault(name, [])
+        values = self.root.collections.setdefault(name, [])
+        self.journal.note(values)
+        return values
 
     def get_all_collection_keys(self) -> list[str]:
         """Names of the collections that hold something; other keys than texts are left out."""

@@ -118,9 +118,16 @@ class Operation:
         tensor._consumers.append(self)
 
     def _let_go(self, nowhere: Graph) -> None:
-        """Takes the operation out of its inputs' consumers and into a graph that nobody uses."""
+        """Takes the operation out of its inputs' consumers and into a graph that nobody uses.
+
+        The last operation of a graph goes first, so it is the last consumer, too.
+        """
         for tensor in self.inputs:
-            if tensor is not None and self in tensor._consumers:
+            if tensor is None:
+                continue
+            if tensor._consumers and tensor._consumers[-1] is self:
+                tensor._consumers.pop()
+            elif self in tensor._consumers:
                 tensor._consumers.remove(self)
         self.graph = nowhere
         for output in self.outputs:

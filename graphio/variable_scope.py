@@ -19,6 +19,7 @@ from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Graph, Tensor
 from graphio.tensor_shape import TensorShape, as_shape
+from graphio.undo import Journal, Table
 from graphio.variables import Variable
 
 __all__ = [
@@ -52,15 +53,75 @@ _INHERITED = (
 class _Store:
     """What get_variable has made in a graph, and the scope it is in now."""
 
-    def __init__(self) -> None:
-        self.variables: dict[str, Variable] = {}
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.variables: Table[str, Variable] = Table(journal)
         self.scope = VariableScope(None)
-        self.opened: dict[str, int] = {}  # names of scopes opened with a default name
+        self.names = _ScopeNames(journal)
 
     @classmethod
     def of(cls, graph: Graph) -> _Store:
-        found: _Store = graph.root.state_attributes.setdefault("variable_store", cls())
+        attributes = graph.root.state_attributes
+        found: _Store | None = attributes.get("variable_store")
+        if found is None:
+            found = attributes["variable_store"] = cls(graph.journal)
         return found
+
+
+class _ScopeNames:
+    """Names of the scopes that were opened, and which default names are free.
+
+    A scope entered by name counts the default names inside it from the start: then all that was
+    counted below it before that moment is forgotten.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        #: when a name was opened last; when what is below it was forgotten; the number after
+        #: those of a default name that are taken, and when that was found
+        self.opened: Table[str, int] = Table(journal)
+        self.forgotten: Table[str, int] = Table(journal)
+        self.free: Table[str, tuple[int, int]] = Table(journal)
+        self._now = 0
+
+    def open(self, full: str) -> None:
+        """Notes that a scope was opened."""
+        self._now += 1
+        self.opened[full] = self._now
+
+    def forget_below(self, full: str) -> None:
+        """Counts the default names inside a scope from the start."""
+        self._now += 1
+        self.forgotten[full] = self._now
+
+    def unique(self, prefix: str, name: str) -> str:
+        """name, with a number if a scope of that name was opened in the current one."""
+        base = prefix + name
+        number, found = self.free.get(base, (0, 0))
+        if number and not self._holds(base, found):
+            number = 0
+        while self._is_open(f"{base}_{number}" if number else base):
+            number += 1
+        self.free[base] = number, self._now
+        return f"{name}_{number}" if number else name
+
+    def restore(self, journal: Journal, mark: int) -> None:
+        """Gives the names as they were at a mark of the journal."""
+        for table in (self.opened, self.forgotten, self.free):
+            journal.restore(table, mark)
+
+    def _is_open(self, full: str) -> bool:
+        return self._holds(full, self.opened.get(full, 0))
+
+    def _holds(self, full: str, since: int) -> bool:
+        """Whether what was noted of a scope has not been forgotten since."""
+        if not since:
+            return False
+        end = full.rfind("/")
+        while end > 0:
+            if self.forgotten.get(full[:end], 0) > since:
+                return False
+            end = full.rfind("/", 0, end)
+        return True
 
 
 def variables_by_name(graph: Graph) -> dict[str, Variable]:
@@ -248,21 +309,25 @@ class variable_scope:
     @contextlib.contextmanager
     def _opened(self) -> Iterator[VariableScope]:
         store = _Store.of(scopes.get_default_graph())
-        before, opened = store.scope, dict(store.opened)
-        full, last = self._names(store)
-        names = scopes.name_scope(last) if self._with_name_scope else None
-        try:
-            name_scope = (
-                scopes.get_default_graph().get_name_scope() if names is None else names.__enter__()
-            )
-            store.scope = self._scope(before, full, name_scope)
-            yield store.scope
-        finally:
-            store.scope = before
-            if isinstance(self._given, VariableScope):
-                store.opened = opened
-            if names is not None:
-                names.__exit__(None, None, None)
+        before = store.scope
+        counted = isinstance(self._given, VariableScope)  # names opened inside are free afterwards
+        with store.journal.marked() if counted else contextlib.nullcontext(0) as mark:
+            full, last = self._names(store)
+            names = scopes.name_scope(last) if self._with_name_scope else None
+            try:
+                name_scope = (
+                    scopes.get_default_graph().get_name_scope()
+                    if names is None
+                    else names.__enter__()
+                )
+                store.scope = self._scope(before, full, name_scope)
+                yield store.scope
+            finally:
+                store.scope = before
+                if counted:
+                    store.names.restore(store.journal, mark)
+                if names is not None:
+                    names.__exit__(None, None, None)
 
     def _names(self, store: _Store) -> tuple[str, str]:
         """The scope's whole name, and the name scope to open."""
@@ -272,13 +337,13 @@ class variable_scope:
         prefix = store.scope.name + "/" if store.scope.name else ""
         if given is None:
             assert self._default_name is not None
-            given = _unique(store, prefix, self._default_name)
+            given = store.names.unique(prefix, self._default_name)
             full = prefix + given
-            store.opened[full] = store.opened.get(full, 0) + 1
+            store.names.open(full)
             return full, self._default_name
         full = prefix + given
-        _forget_below(store, full)
-        store.opened[full] = store.opened.get(full, 0) + 1
+        store.names.forget_below(full)
+        store.names.open(full)
         return full, given
 
     def _scope(self, outer: VariableScope, full: str, name_scope: str) -> VariableScope:
@@ -292,21 +357,6 @@ class variable_scope:
             inherited["custom_getter"] = _nested_getter(getter, around)
         original = given.original_name_scope if isinstance(given, VariableScope) else name_scope
         return VariableScope(reuse or outer.reuse, name=full, name_scope=original, **inherited)
-
-
-def _unique(store: _Store, prefix: str, name: str) -> str:
-    """name with a suffix if a scope of that name was opened inside the current one."""
-    candidate, suffix = name, 0
-    while store.opened.get(prefix + candidate):
-        suffix += 1
-        candidate = f"{name}_{suffix}"
-    return candidate
-
-
-def _forget_below(store: _Store, full: str) -> None:
-    """A scope entered by name counts the default names inside it from the start."""
-    for opened in [name for name in store.opened if name.startswith(full + "/")]:
-        del store.opened[opened]
 
 
 def _nested_getter(inner: Callable[..., Any], outer: Callable[..., Any]) -> Callable[..., Any]:

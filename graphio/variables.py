@@ -558,7 +558,7 @@ register_tensor_conversion_function(Variable, _convert)
 
 def variables_of(graph: Graph) -> dict[str, Variable]:
     """All variables ever made in a graph, by name."""
-    found: dict[str, Variable] = graph.root.state_attributes.setdefault("variables", {})
+    found: dict[str, Variable] = graph.table("variables")
     return found
 
 

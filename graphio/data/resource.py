@@ -45,7 +45,7 @@ class Handle:
 
 def handles_of(graph: Graph) -> dict[str, Handle]:
     """The iterators of a graph by name."""
-    found: dict[str, Handle] = graph.root.state_attributes.setdefault(_TABLE, {})
+    found: dict[str, Handle] = graph.table(_TABLE)
     return found
 
 

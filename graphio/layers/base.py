@@ -416,7 +416,7 @@ def _snake(name: str) -> str:
 
 def _unique_name(base: str) -> str:
     """dense, dense_1, ...: counted in a graph's variable scope."""
-    counts = scopes.get_default_graph().root.state_attributes.setdefault("layer_names", {})
+    counts = scopes.get_default_graph().table("layer_names")
     key = (get_variable_scope().name, base)
     counts[key] = counts.get(key, -1) + 1
     return f"{base}_{counts[key]}" if counts[key] else base

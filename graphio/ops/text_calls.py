@@ -55,7 +55,7 @@ def _call(
 ) -> Operation:
     """The operation that gives work(*arrays, **options)."""
     graph = scopes.get_default_graph().root
-    known = graph.state_attributes.setdefault("text functions", {})
+    known = graph.table("text functions")
     key = (tf_type, tuple(sorted((k, repr(v)) for k, v in options.items())))
     if key not in known or known[key] not in graph.host_functions:
 

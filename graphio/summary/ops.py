@@ -253,7 +253,7 @@ def _summary(kind: str, inputs: Sequence[Tensor], at: str, collections: Any) -> 
 def _called(kind: str, inputs: Sequence[Tensor], at: str) -> Tensor:
     """The operation; all of a kind in a graph call one function."""
     graph = scopes.get_default_graph().root
-    names = graph.state_attributes.setdefault("summary_functions", {})
+    names = graph.table("summary_functions")
     if kind not in names:
         names[kind] = graph.add_host_function(f"summary.{kind}", lambda session: FUNCTIONS[kind])
     outputs = [(dtypes.string, TensorShape([]))]

@@ -44,12 +44,13 @@ def of_var_list(var_list: Any, allow_empty: bool) -> Saveables:
         raise ValueError("No variables to save")
     items = var_list.items() if isinstance(var_list, Mapping) else [(None, v) for v in var_list]
     named: dict[str, Variable] = {}
+    seen: set[int] = set()
     iterators = False
     for key, value in sorted(items, key=_key) if isinstance(var_list, Mapping) else items:
         if _is_iterator(value):
             iterators = True
             continue
-        _add(named, key, value)
+        _add(named, seen, key, value)
     return Saveables(named, iterators)
 
 
@@ -63,7 +64,7 @@ def _key(item: tuple[Any, Any]) -> str:
     return key
 
 
-def _add(named: dict[str, Variable], key: str | None, value: Any) -> None:
+def _add(named: dict[str, Variable], seen: set[int], key: str | None, value: Any) -> None:
     if not isinstance(value, Variable):
         raise TypeError(
             f"Variable to save is not a Variable: {_described(value)}. Give variables, as "
@@ -72,8 +73,9 @@ def _add(named: dict[str, Variable], key: str | None, value: Any) -> None:
     name = key or value.op.name
     if name in named:
         raise ValueError(f"At least two variables have the same name: {name}")
-    if any(value is other for other in named.values()):
+    if id(value) in seen:
         raise ValueError(f"The same saveable will be restored with two names: {name}")
+    seen.add(id(value))
     named[name] = value
 
 

@@ -337,7 +337,7 @@ def _counting(train_op: Any) -> tuple[Any, Any]:
     if any(_assigns(operation, step.op.name) for operation in reach(operations, set())[0]):
         return train_op, step
     # A loop finalizes the graph: a second one on it takes what the first has made.
-    made = scopes.get_default_graph().root.state_attributes.setdefault(_TABLE, {})
+    made = scopes.get_default_graph().table(_TABLE)
     if tuple(operations) not in made:
         with scopes.control_dependencies(operations):
             made[tuple(operations)] = step.assign_add(1).op

@@ -1,0 +1,114 @@
+"""Tables whose changes can be taken back, at a cost that grows with the changes, not the table."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+__all__ = ["Journal", "Table"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+_ABSENT: Any = object()
+
+
+class Journal:
+    """What was overwritten in tables and lists since the oldest mark that is still open."""
+
+    __slots__ = ("_open", "entries")
+
+    def __init__(self) -> None:
+        #: table, key and former value, one after the other; of a list: the list, None, its length
+        self.entries: list[Any] = []
+        self._open = 0
+
+    def note(self, values: list[Any]) -> None:
+        """Notes a list that is about to grow."""
+        if self._open:
+            self.entries += (values, None, len(values))
+
+    @contextlib.contextmanager
+    def marked(self) -> Iterator[int]:
+        """A context whose changes `undo` can take back; its value is the mark."""
+        self._open += 1
+        try:
+            yield len(self.entries)
+        finally:
+            self._open -= 1
+            if not self._open:
+                self.entries.clear()
+
+    def undo(self, mark: int, undone: Callable[[Any, Any, Any], None] | None = None) -> None:
+        """Takes back what was changed since a mark, the last change first.
+
+        Args:
+            mark: what the context gave.
+            undone: called with a table, a key and its value before a key that was added goes.
+        """
+        entries = self.entries
+        for at in range(len(entries) - 3, mark - 1, -3):
+            table, key, former = entries[at : at + 3]
+            if isinstance(table, list):
+                del table[former:]
+            elif former is not _ABSENT:
+                dict.__setitem__(table, key, former)
+            elif key in table:
+                if undone is not None:
+                    undone(table, key, table[key])
+                dict.__delitem__(table, key)
+        del entries[mark:]
+
+    def restore(self, table: Table[K, V], mark: int) -> None:
+        """Gives one table its content at a mark; this can itself be taken back."""
+        entries = self.entries
+        for at in range(len(entries) - 3, mark - 1, -3):
+            if entries[at] is table:
+                key, former = entries[at + 1], entries[at + 2]
+                if former is not _ABSENT:
+                    table[key] = former
+                else:
+                    table.pop(key, None)
+
+
+class Table(dict[K, V]):
+    """A dict that notes in a journal what it loses, while the journal is open."""
+
+    __slots__ = ("_journal",)
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__()
+        self._journal = journal
+
+    def _note(self, key: K) -> None:
+        if self._journal._open:
+            self._journal.entries += (self, key, self.get(key, _ABSENT))
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._note(key)
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self._note(key)
+        super().__delitem__(key)
+
+    def setdefault(self, key: K, default: Any = None) -> V:
+        """As dict's."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key: K, *default: Any) -> Any:
+        """As dict's."""
+        self._note(key)
+        return super().pop(key, *default)
+
+    def update(self, *others: Any, **more: Any) -> None:
+        """As dict's."""
+        for key, value in dict(*others, **more).items():
+            self[key] = value
+
+    def clear(self) -> None:
+        """As dict's."""
+        for key in list(self):
+            del self[key]
