@@ -208,14 +208,30 @@ def _initializers(graph: Graph, found: set[Operation]) -> set[Operation]:
     from graphio.variables import variables_of
 
     names = {name for op in found for name in variable_names(op)}
-    added: set[Operation] = set()
-    for name, variable in variables_of(graph).items():
-        if name in names:
-            initializer = variable.initializer_or_none
-            operations, _ = reach([] if initializer is None else [initializer], set())
-            if not any(op.op == "Placeholder" for op in operations):
-                added |= operations | {variable.op, variable.value().op}
+    used = [v for name, v in variables_of(graph).items() if name in names]
+    fed = _fed([v.initializer_or_none for v in used])
+    kept = [v for v in used if v.initializer_or_none not in fed]
+    wanted = [v.initializer_or_none for v in kept]
+    added, _ = reach([op for op in wanted if op is not None], set())
+    added.update(op for v in kept for op in (v.op, v.value().op))
     return added
+
+
+def _fed(roots: Iterable[Operation | None]) -> set[Operation]:
+    """The operations among roots, and those that they need, that need a placeholder's value."""
+    live = Liveness()
+    operations, _ = reach([op for op in roots if op is not None], set())
+    readers: dict[Operation, list[Operation]] = {}
+    for operation in operations:
+        for source in (*operation.control_inputs, *(t.op for t in live.sources(operation))):
+            readers.setdefault(source, []).append(operation)
+    found = {op for op in operations if op.op == "Placeholder"}
+    pending = list(found)
+    while pending:
+        added = [op for op in readers.get(pending.pop(), ()) if op not in found]
+        found.update(added)
+        pending += added
+    return found
 
 
 def variable_names(operation: Operation) -> set[str]:
@@ -381,6 +397,7 @@ class _Writer:
             return
         present = {node.name for node in nodes}
         used = _text_attributes(nodes, "variable")
+        held = set() if state is None else set(state.names())
         for name in sorted(known):
             if name not in used and not everything:
                 continue
@@ -397,7 +414,7 @@ class _Writer:
                 message.initial_value = value_name(initializer.inputs[0])
             if variable.value().op.name in present:
                 message.snapshot = value_name(variable.value())
-            if state is not None and name in state.names() and state.initialized(name):
+            if name in held and state.initialized(name):
                 array = state.get(name)
                 message.value = self.stored(array, tensors.encode(array))
 

@@ -99,6 +99,7 @@ class Graph:
         version: int | None = None,
         name: str | None = None,
         tf_type: str | None = None,
+        at: source.Source | None = None,
     ) -> Operation:
         """Adds an operation; the graph is unchanged if that fails.
 
@@ -111,6 +112,7 @@ class Graph:
             version: of the operator; None: the oldest that expresses the node.
             name: made unique in the current name scope; one that ends in "/" is taken as it is.
             tf_type: TensorFlow's type where it is another than op.
+            at: the line that made it; None: the user's at the moment.
 
         Raises:
             RuntimeError: the graph is finalized.
@@ -125,12 +127,12 @@ class Graph:
             measured = self._measured(inputs[0], op, attrs)
             if measured is not None:
                 return self.create_op("Identity", [measured], outputs, name=name)
-        resolved = [None if t is None else self._resolve(t) for t in inputs]
+        resolved = [t if t is None or t.graph is self else self._resolve(t) for t in inputs]
         if op in self.lifted and all(t is None or t.graph is not self for t in resolved):
             assert self.outer is not None
             return self.outer.create_op(
                 op, resolved, outputs, attrs, domain=domain, version=version, name=name,
-                tf_type=tf_type,
+                tf_type=tf_type, at=at,
             )  # fmt: skip
         if version is None:
             from graphio.schema.operators import version_for
@@ -151,7 +153,7 @@ class Graph:
         made.inputs = resolved
         made.tf_type = tf_type
         made.control_inputs = self._current_control(resolved)
-        made.source = source.user_line()
+        made.source = source.user_line() if at is None else at
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
         if self._devices:
@@ -169,8 +171,9 @@ class Graph:
         root._order += 1
         root._by_name[made.name] = made
         self.operations.append(made)
-        for tensor in {t for t in made.inputs if t is not None}:
-            tensor._consumers.append(made)
+        if made.inputs:
+            for tensor in {t for t in made.inputs if t is not None}:
+                tensor._consumers.append(made)
         root.changed()
 
     def changed(self) -> None:
@@ -329,8 +332,11 @@ class Graph:
 
     def _capture(self, made: Operation) -> None:
         """Records what comes from outside, on every graph on the way."""
+        bodies = made.bodies() if made.attrs else []
+        if self.outer is None and not bodies:
+            return
         read = [t for t in made.inputs if t is not None]
-        for body in made.bodies():
+        for body in bodies:
             self._wait_outside(made, body)
             body.outputs[:] = [body._resolve(tensor) for tensor in body.outputs]
             for tensor in body.outputs:
@@ -390,23 +396,17 @@ class Graph:
             self._names[candidate.lower()] = 1
         return candidate
 
-    @contextlib.contextmanager
-    def name_scope(self, name: str | None) -> Iterator[str]:
+    def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
         """See graphio.name_scope."""
-        if name and not (_VALID_SCOPE if self._scope else _VALID_NAME).match(name):
-            raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
-        before = self._scope
+        return _NameScope(self, name)
+
+    def _scope_of(self, name: str | None) -> str:
+        """The scope that a name opens in the current one."""
         if not name:
-            scope = ""
-        elif name.endswith("/"):
-            scope = name
-        else:
-            scope = self.unique_name(name) + "/"
-        self._scope = scope
-        try:
-            yield scope
-        finally:
-            self._scope = before
+            return ""
+        if not (_VALID_SCOPE if self._scope else _VALID_NAME).match(name):
+            raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
+        return name if name.endswith("/") else self.unique_name(name) + "/"
 
     @property
     def _scope(self) -> str:
@@ -484,6 +484,8 @@ class Graph:
         return None
 
     def _current_control(self, inputs: Sequence[Tensor | None]) -> list[Operation]:
+        if not self._control:
+            return []
         data = {t.op for t in inputs if t is not None}
         wanted: dict[Operation, None] = {}
         for group in self._control:
@@ -787,6 +789,24 @@ class Graph:
         from graphio.notebook import graph_html
 
         return graph_html(self)
+
+
+class _NameScope(contextlib.AbstractContextManager[str]):
+    """A context in which names of a graph begin with a scope's."""
+
+    __slots__ = ("_before", "_graph", "_name")
+
+    def __init__(self, graph: Graph, name: str | None) -> None:
+        self._graph, self._name = graph, name
+
+    def __enter__(self) -> str:
+        graph = self._graph
+        self._before = graph._scope
+        graph._scope = scope = graph._scope_of(self._name)
+        return scope
+
+    def __exit__(self, *details: object) -> None:
+        self._graph._scope = self._before
 
 
 def free_name(name: str, taken: Mapping[str, object]) -> str:

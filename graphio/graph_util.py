@@ -103,8 +103,9 @@ def convert_variables_to_constants(
     model = extract_sub_graph(input_graph_def, list(output_node_names))._message
     only = None if variable_names_whitelist is None else set(variable_names_whitelist)
     never = set(variable_names_blacklist or ())
+    held = set(sess.state.names())
     frozen = {
-        node.name: _value(sess, variable_of(node) or node.name)
+        node.name: _value(sess, held, variable_of(node) or node.name)
         for node in model.graph.node
         if _is(node, "Variable") and (only is None or node.name in only) and node.name not in never
     }
@@ -124,8 +125,8 @@ def _is(node: model_pb2.Node, op: str) -> bool:
     return node.domain == "graphio" and node.op == op
 
 
-def _value(sess: Any, name: str) -> np.ndarray[Any, Any]:
-    if name not in sess.state.names() or not sess.state.initialized(name):
+def _value(sess: Any, held: set[str], name: str) -> np.ndarray[Any, Any]:
+    if name not in held or not sess.state.initialized(name):
         raise errors.FailedPreconditionError(
             message=f"Attempting to use uninitialized value {name}"
         )

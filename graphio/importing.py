@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ __all__ = ["Imported", "Importer", "import_model"]
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
+Values = MutableMapping[str, Tensor]  # what can be read at a place, by name
 
 #: attributes that hold the number of an element type
 _DTYPE_KEYS = ("dtype", "to")
@@ -122,6 +124,7 @@ class Importer:
         self.loosened: set[Tensor] = set()
         #: "variable", "generator" and "function" attributes: names in the file to the graph's
         self.renamed: dict[tuple[str, str], str] = {}
+        self._types: dict[bytes, tuple[dtypes.DType, TensorShape]] = {}
 
     def graph_and_state(self, model: model_pb2.Model, graph: Graph) -> None:
         """The nodes into the root graph or a body of it, with their variables and generators."""
@@ -148,7 +151,7 @@ class Importer:
 
     # ---- nodes ----
 
-    def node(self, graph: Graph, node: model_pb2.Node, values: dict[str, Tensor]) -> None:
+    def node(self, graph: Graph, node: model_pb2.Node, values: Values) -> None:
         """One node into a graph or body; values: what can be read there, which grows."""
         if (node.domain, node.op) == ("graphio", "HostCall"):
             self.host_function(node)
@@ -176,7 +179,7 @@ class Importer:
         graph: Graph,
         node: model_pb2.Node,
         inputs: Sequence[Tensor | None],
-        values: dict[str, Tensor],
+        values: Values,
     ) -> Operation:
         attrs = {a.key: self.attribute(node, a.key, a.value, graph, values) for a in node.attr}
         made = graph.create_op(
@@ -188,8 +191,8 @@ class Importer:
             version=node.version or None,
             name=node.name,
             tf_type=node.tf_type or None,
+            at=Source(node.source.file, node.source.line, node.source.function),
         )
-        made.source = Source(node.source.file, node.source.line, node.source.function)
         self.loosen(made)
         return made
 
@@ -214,11 +217,21 @@ class Importer:
         self, node: model_pb2.Node, inputs: Sequence[Tensor | None]
     ) -> list[tuple[dtypes.DType, TensorShape]]:
         """The message's types of the outputs; without shapes where an input has another shape."""
-        types = [static_type(t) for t in node.output_type]
+        types = [self.type(t) for t in node.output_type]
+        if not self.loosened:
+            return types
         inside = any(a.value.WhichOneof("value") == "g" for a in node.attr)
-        if self.loosened and (inside or not self.loosened.isdisjoint(inputs)):
+        if inside or not self.loosened.isdisjoint(inputs):
             return [(dtype, TensorShape(None)) for dtype, _ in types]
         return types
+
+    def type(self, message: model_pb2.Type) -> tuple[dtypes.DType, TensorShape]:
+        """As static_type; nodes share types."""
+        key = message.SerializePartialToString()
+        found = self._types.get(key)
+        if found is None:
+            found = self._types[key] = static_type(message)
+        return found
 
     def loosen(self, made: Operation) -> None:
         """Notes that the outputs' shapes are not the message's."""
@@ -231,7 +244,7 @@ class Importer:
         key: str,
         value: model_pb2.AttributeValue,
         graph: Graph,
-        values: dict[str, Tensor],
+        values: Values,
     ) -> Any:
         kind = value.WhichOneof("value")
         if kind == "i":
@@ -247,7 +260,7 @@ class Importer:
                 )
             return np.array(self.arrays[value.tensor])
         if kind == "type":
-            return static_type(value.type)
+            return self.type(value.type)
         if kind == "g":
             return self.body(graph, value.g, values, f"{key} of '{node.name}'")
         if kind in ("f", "d"):
@@ -270,11 +283,9 @@ class Importer:
             return value
         return self.renamed.get((key, text), text)
 
-    def body(
-        self, outer: Graph, proto: model_pb2.Graph, around: dict[str, Tensor], who: str
-    ) -> Graph:
+    def body(self, outer: Graph, proto: model_pb2.Graph, around: Values, who: str) -> Graph:
         graph = Graph(outer=outer)
-        values = dict(around)
+        values = ChainMap({}, *(around.maps if isinstance(around, ChainMap) else [around]))
         with graph.as_body():
             for argument in proto.input:
                 dtype, shape = static_type(argument.type)

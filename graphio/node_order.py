@@ -33,6 +33,7 @@ def in_order(graph: model_pb2.Graph) -> list[model_pb2.Node]:
         nodes[node.name] = node
     done: dict[str, model_pb2.Node] = {}
     begun: set[str] = set()
+    operators_right: set[object] = set()
     for first in graph.node:
         pending = [(first, _sources(first, nodes))] if first.name not in done else []
         while pending:
@@ -40,7 +41,7 @@ def in_order(graph: model_pb2.Graph) -> list[model_pb2.Node]:
             begun.add(node.name)
             waiting = next((name for name in sources if name not in done), None)
             if waiting is None:
-                _check_operator(node)
+                _check_operator(node, operators_right)
                 done[node.name] = node
                 pending.pop()
             elif waiting in begun:
@@ -84,10 +85,27 @@ def _sources(node: model_pb2.Node, nodes: Mapping[str, model_pb2.Node]) -> Itera
         yield variable
 
 
-def _check_operator(node: model_pb2.Node) -> None:
-    """Refuses types that there are not, and nodes without what their operator needs."""
+def _check_operator(node: model_pb2.Node, right: set[object]) -> None:
+    """Refuses types that there are not, and nodes without what their operator needs.
+
+    Args:
+        right: forms of nodes that were found right, which grows.
+    """
     for inner in (n for body in subgraphs(node) for n in body.node):
-        _check_operator(inner)
+        _check_operator(inner, right)
+    form = _form(node)
+    if form not in right or "" in node.input:
+        _check_form(node)
+        right.add(form)
+
+
+def _form(node: model_pb2.Node) -> object:
+    """What nodes have in common of which an operator wants the same, absent inputs apart."""
+    kinds = [(a.key, a.value.WhichOneof("value")) for a in node.attr]
+    return node.domain, node.op, node.version, len(node.input), len(node.output_type), *kinds
+
+
+def _check_form(node: model_pb2.Node) -> None:
     if plain_nodes.is_plain(node):
         is_known = plain_nodes.known(node.op)
     else:

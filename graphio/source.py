@@ -37,13 +37,20 @@ def user_line() -> Source:
     """Where the user's program is at the moment."""
     frame = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE) and "contextlib" not in name:
-            return Source(os.path.basename(name), frame.f_lineno, frame.f_code.co_name)
+        name = _base_name(frame.f_code.co_filename)
+        if name:
+            return Source(name, frame.f_lineno, frame.f_code.co_name)
         if frame.f_back is None:
             break
         frame = frame.f_back
     return NOWHERE
+
+
+@functools.lru_cache(maxsize=4096)
+def _base_name(path: str) -> str:
+    """The name without folder of a file of the user's program; "" for one of this package's."""
+    inside = path.startswith(_PACKAGE) or "contextlib" in path
+    return "" if inside else os.path.basename(path)
 
 
 def locate(error: BaseException | None, function: str = "") -> None:

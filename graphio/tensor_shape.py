@@ -157,7 +157,12 @@ class TensorShape:
             self._dims = dims._dims
             self._symbols = dims._symbols if symbols is None else self._symbols
         elif hasattr(dims, "__iter__"):
-            self._dims = tuple(_size(place, d) for place, d in enumerate(dims))
+            self._dims = tuple(
+                [
+                    d if type(d) is int and d >= 0 else _size(place, d)
+                    for place, d in enumerate(dims)
+                ]
+            )
         else:
             self._dims = (_size(0, dims),)
 

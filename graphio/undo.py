@@ -80,17 +80,16 @@ class Table(dict[K, V]):
         super().__init__()
         self._journal = journal
 
-    def _note(self, key: K) -> None:
-        if self._journal._open:
-            self._journal.entries += (self, key, self.get(key, _ABSENT))
-
     def __setitem__(self, key: K, value: V) -> None:
-        self._note(key)
-        super().__setitem__(key, value)
+        journal = self._journal
+        if journal._open:
+            journal.entries += (self, key, self.get(key, _ABSENT))
+        dict.__setitem__(self, key, value)
 
     def __delitem__(self, key: K) -> None:
-        self._note(key)
-        super().__delitem__(key)
+        if self._journal._open:
+            self._journal.entries += (self, key, self.get(key, _ABSENT))
+        dict.__delitem__(self, key)
 
     def setdefault(self, key: K, default: Any = None) -> V:
         """As dict's."""
@@ -100,8 +99,11 @@ class Table(dict[K, V]):
 
     def pop(self, key: K, *default: Any) -> Any:
         """As dict's."""
-        self._note(key)
-        return super().pop(key, *default)
+        if key not in self and default:
+            return default[0]
+        value = self[key]
+        del self[key]
+        return value
 
     def update(self, *others: Any, **more: Any) -> None:
         """As dict's."""

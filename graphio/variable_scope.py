@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,8 @@ class _ScopeNames:
 
     def restore(self, journal: Journal, mark: int) -> None:
         """Gives the names as they were at a mark of the journal."""
-        for table in (self.opened, self.forgotten, self.free):
+        tables: tuple[Table[str, Any], ...] = (self.opened, self.forgotten, self.free)
+        for table in tables:
             journal.restore(table, mark)
 
     def _is_open(self, full: str) -> bool:
@@ -569,10 +571,24 @@ def _default(dtype: DType) -> Any:
     raise ValueError(f"An initializer for a variable of {dtype.name} is required")
 
 
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """As inspect.signature has them, which takes long: an initializer of ours has its class's."""
+    kind: type = type(function)
+    if kind.__module__ == "graphio.initializers":
+        return _parameters_of_calls(kind)
+    return inspect.signature(function).parameters
+
+
+@functools.cache
+def _parameters_of_calls(kind: Any) -> Mapping[str, inspect.Parameter]:
+    own = inspect.signature(kind.__call__).parameters
+    return {name: own[name] for name in list(own)[1:]}
+
+
 def _required(function: Callable[..., Any]) -> list[str]:
     """Names of the parameters that a call must give."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = _parameters(function).values()
     except (TypeError, ValueError):
         return []
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -582,7 +598,7 @@ def _required(function: Callable[..., Any]) -> list[str]:
 def _call(initializer: Callable[..., Any], shape: TensorShape, dtype: DType | None) -> Any:
     """Calls an initializer with what it takes of shape, dtype and partition_info."""
     try:
-        parameters = inspect.signature(initializer).parameters
+        parameters = _parameters(initializer)
     except (TypeError, ValueError):
         return initializer(shape.as_list())
     every = any(p.kind is p.VAR_KEYWORD for p in parameters.values())

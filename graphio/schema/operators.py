@@ -16,6 +16,8 @@ from graphio.schema import dtypes, errors
 from graphio.schema.model_pb2 import AttributeValue, Function, Node, Type
 
 UNLIMITED = 2**31 - 1
+#: how many answers of version_for are kept
+_KEPT = 4096
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ class Table:
         for row in data["operators"]:
             self._rows.setdefault((row.get("domain", ""), row["op"]), []).append(row)
         self._made: dict[tuple[str, str, int], Operator] = {}
+        self._versions: dict[object, int] = {}  # what version_for has found
 
     def add(self, data: Mapping[str, Any]) -> Operator:
         """Adds a row, in the place of one of the same domain, name and version."""
@@ -124,6 +127,7 @@ class Table:
         others = [r for r in self._rows.get(key, ()) if r["version"] != data["version"]]
         self._rows[key] = sorted([*others, data], key=lambda row: row["version"])
         self._made.pop((*key, data["version"]), None)
+        self._versions.clear()
         return _operator(data)
 
     def names(self, domain: str) -> list[str]:
@@ -158,13 +162,29 @@ class Table:
         inputs: int | None = None,
     ) -> int:
         """See the module's function of the same name."""
+        wanted, numbers = frozenset(attributes), frozenset(dtypes)
+        key = op, domain, numbers, wanted, inputs
+        found = self._versions.get(key)
+        if found is None:
+            if len(self._versions) >= _KEPT:
+                self._versions.clear()
+            found = self._versions[key] = self._version(op, domain, numbers, wanted, inputs)
+        return found
+
+    def _version(
+        self,
+        op: str,
+        domain: str,
+        numbers: frozenset[int],
+        wanted: frozenset[str],
+        inputs: int | None,
+    ) -> int:
         versions = self.versions(domain, op)
         if not versions:
             return 1
         oldest = self.forms.get(op, versions[-1]) if domain == "" else versions[0]
         found = (self.find(domain, op, v) for v in versions if v >= oldest)
         rows = [r for r in found if r is not None]
-        wanted, numbers = set(attributes), set(dtypes)
         shaped = [
             r
             for r in rows
