@@ -507,10 +507,11 @@ def initialized(tensor: Tensor) -> Tensor:
     So one run may initialise variables of which one's initial value depends on another's.
     """
     graph = tensor.graph
-    if not _depends_on_variable(tensor):
+    operations = _made_again(tensor)
+    if not any(operation.op == "Variable" for operation in operations):
         return tensor
     made: dict[Tensor, Tensor] = {}
-    for operation in sorted(_ancestors(tensor), key=lambda op: op.order):
+    for operation in sorted(operations, key=lambda op: op.order):
         variable = variables_of(graph).get(operation.name)
         if operation.op == "Variable" and variable is not None:
             made[operation.outputs[0]] = made[variable.value()] = variable.initialized_value()
@@ -529,22 +530,18 @@ def initialized(tensor: Tensor) -> Tensor:
     return made[tensor]
 
 
-def _ancestors(tensor: Tensor) -> set[Operation]:
+def _made_again(tensor: Tensor) -> set[Operation]:
+    """What a tensor depends on; nothing where that has bodies or effects, which are made once."""
     found: set[Operation] = set()
     pending = [tensor.op]
     while pending:
         operation = pending.pop()
+        if operation.op == "Assign" or operation.bodies():
+            return set()
         if operation not in found:
             found.add(operation)
-            pending.extend(t.op for t in (*operation.inputs, *operation.captures) if t is not None)
+            pending.extend(t.op for t in operation.inputs if t is not None)
     return found
-
-
-def _depends_on_variable(tensor: Tensor) -> bool:
-    """Through operations that can be made again: those without bodies and without effects."""
-    operations = _ancestors(tensor)
-    through_bodies = any(op.bodies() or op.op == "Assign" for op in operations)
-    return not through_bodies and any(op.op == "Variable" for op in operations)
 
 
 def _convert(
