@@ -294,6 +294,10 @@ class _Package(types.ModuleType):
     def __dir__(self) -> list[str]:
         return sorted({*vars(self), *_MODULE_OF, *_NAMESPACES})
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # of a class other than a module's, which pickles of functions that use it would refuse
+        return importlib.import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Package
 
@@ -319,7 +323,10 @@ def _load_builder() -> None:
     found = {module: importlib.import_module(module) for module in _EXPORTS}
     outside = importlib.import_module("graphio.door").outside
     globals().update(
-        {name: outside(getattr(found[module], name)) for name, module in _MODULE_OF.items()}
+        {
+            name: outside(getattr(found[module], name), __name__, name)
+            for name, module in _MODULE_OF.items()
+        }
     )
     for name in [name for name, with_builder in _NAMESPACES.items() if with_builder]:
         if name in globals():

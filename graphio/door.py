@@ -91,8 +91,9 @@ def keeping_object(method: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def outside(value: Any) -> Any:
-    """The function behind its door, one for each function; anything else is itself."""
+def outside(value: Any, module: str, name: str) -> Any:
+    """The function behind its door, one for each function; anything else is itself. It pickles by
+    the first public name that it gets."""
     if not isinstance(value, types.FunctionType) or value.__module__ in _OPEN:
         return value
     if not value.__module__.startswith("graphio."):
@@ -100,10 +101,11 @@ def outside(value: Any) -> Any:
     known = _guards.get(value)
     if known is None:
         known = (keeping if value.__module__.startswith(_MAKERS) else guarded)(value)
+        known.__module__, known.__qualname__ = module, name
     return known
 
 
 def guard(module: types.ModuleType) -> None:
     """Puts the functions of a namespace behind the door."""
     for name in getattr(module, "__all__", ()):
-        setattr(module, name, outside(getattr(module, name)))
+        setattr(module, name, outside(getattr(module, name), module.__name__, name))

@@ -111,6 +111,8 @@ class FlagValues:
     # ---- reading and setting ----
 
     def __getattr__(self, name: str) -> Any:
+        if "_flags" not in self.__dict__:  # pickle asks before it has given the attributes
+            raise AttributeError(name)
         flags: dict[str, Flag] = self.__dict__["_flags"]
         key = self._aliases.get(name, name)
         if name.startswith("__") or key not in flags:

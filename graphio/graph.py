@@ -17,6 +17,7 @@ from graphio import devices, scopes, source
 from graphio.dtypes import DType
 from graphio.operation import Operation
 from graphio.schema import errors
+from graphio.schema.pickling import Unpicklable
 from graphio.schema.verify_graph import MAX_DEPTH
 from graphio.tensor import InaccessibleTensorError, Tensor, check_shape
 from graphio.tensor_shape import TensorShape
@@ -32,7 +33,7 @@ _MEASURES = ("Shape", "Size")
 _TENSOR_NAMES = 'Tensor names must be of the form "<op_name>:<output_index>".'
 
 
-class Graph:
+class Graph(Unpicklable):
     """Operations in order of creation, with the names, collections and seed of a model.
 
     Args:
@@ -41,6 +42,10 @@ class Graph:
     Raises:
         ValueError: it lies in more bodies than a model may have around one.
     """
+
+    pickling_hint = (
+        "send graph.as_graph_def(), which tf.import_graph_def takes, or the function that builds it"
+    )
 
     def __init__(self, outer: Graph | None = None) -> None:
         self.outer = outer

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphio import source
 from graphio.dtypes import DType
+from graphio.schema.pickling import Handle
 from graphio.tensor import Tensor
 from graphio.tensor_shape import TensorShape
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from graphio.graph import Graph
 
 
-class Operation:
+class Operation(Handle):
     """A node of a graph.
 
     Attributes:

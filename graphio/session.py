@@ -25,7 +25,7 @@ from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.graph import Graph, Operation, Tensor
 from graphio.rewrite import rewrite
 from graphio.run_metadata import RunMetadata, divided, fill_times
-from graphio.schema import container, custom, errors, fused
+from graphio.schema import container, custom, errors, fused, pickling
 from graphio.schema.engine import HostFunction, NodeTime
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
@@ -97,7 +97,7 @@ def _engine(target: str, config: ConfigProto) -> tuple[Any, dict[str, Any]]:
     )
 
 
-class Session:
+class Session(pickling.Unpicklable):
     """A graph being run on a state of its own. Thread-safe: runs on one state wait for each other.
 
     Args:
@@ -114,6 +114,11 @@ class Session:
         TypeError: target, graph or config is something else.
         NotFoundError: an unknown target.
     """
+
+    pickling_hint = (
+        "send a model of tf.saved_model.save that has been loaded, or a checkpoint's path and the "
+        "function that builds the graph, and make a session in the other process"
+    )
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphio.dtypes import DType
+from graphio.schema.pickling import Handle
 from graphio.schema.verify_graph import MAX_RANK
 from graphio.tensor_shape import TensorShape
 
@@ -67,7 +68,7 @@ else:
     Operators = object
 
 
-class Tensor(Operators):
+class Tensor(Handle, Operators):
     """A value in the graph: output number value_index of an operation, or a body's input.
 
     dtype and shape are what is known while building; dimensions may be unknown.

@@ -16,6 +16,7 @@ from graphio.constants import convert_to_tensor, register_tensor_conversion_func
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
 from graphio.modes import VariableAggregation, VariableSynchronization
+from graphio.schema.pickling import Handle
 from graphio.tensor import Operators
 from graphio.tensor_shape import TensorShape
 from graphio.tensor_shape import text as shape_text
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 
-class Variable(Operators):
+class Variable(Handle, Operators):
     """State with a name, a dtype and a shape, kept by a session.
 
     Args:

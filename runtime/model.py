@@ -25,6 +25,7 @@ from graphio.schema import (
     functions,
     html,
     operators,
+    pickling,
     tensors,
     verify,
 )
@@ -65,10 +66,12 @@ def load(
         InvalidArgumentError: what lies there is no regular file.
         UnimplementedError: operators (all are named) that are not there.
     """
+    again: Any = source  # from what a pickle of the model loads it again
     if isinstance(source, (str, os.PathLike)):
         proto, arrays = container.read(source, lazy)
     else:
         proto, arrays = container.unpack(source, lazy)
+        again = functools.partial(container.pack, proto, arrays)
     if not trusted:
         verify.verify(proto)
     if not functions.all_known(proto, registry.known):
@@ -76,7 +79,9 @@ def load(
         proto = functions.inline(proto, registry.known)
     graph = GraphInfo(proto.graph, arrays)
     owner = State() if state is None else state
-    return Model(proto, graph, arrays, owner, host or {}, parallel, separate)
+    options = {"lazy": lazy, "host": host, "parallel": parallel, "separate": separate}
+    recipe = pickling.Recipe("runtime", again, options, owner, state is None)
+    return Model(proto, graph, arrays, owner, host or {}, parallel, separate, recipe)
 
 
 def _refuse_unknown(proto: pb.Model) -> None:
@@ -120,8 +125,10 @@ class Model:
         host: Mapping[str, HostFunction],
         threads: int,
         separate: bool,
+        recipe: pickling.Recipe,
     ) -> None:
         self.state = state
+        self._recipe = recipe
         self.metadata: dict[str, str] = {entry.key: entry.value for entry in proto.metadata}
         self._protos = {s.name: s for s in proto.signature}
         self.signatures: tuple[str, ...] = tuple(self._protos)
@@ -147,8 +154,12 @@ class Model:
                 self._host,
                 self._parallel,
                 self._separate,
+                self._recipe,
             )
         return self._made[name]
+
+    def __reduce__(self) -> pickling.Reduced:
+        return self._recipe.model()
 
     def __repr__(self) -> str:
         return f"<graphio.runtime.Model {list(self.signatures)}>"
@@ -200,8 +211,10 @@ class Signature:
         host: Mapping[str, HostFunction],
         threads: int,
         separate: bool,
+        recipe: pickling.Recipe,
     ) -> None:
         self.name = proto.name
+        self._recipe = recipe
         self.inputs = {b.key: _spec(b, graph) for b in proto.input}
         self.outputs = {b.key: _spec(b, graph) for b in proto.output}
         self._state = state
@@ -223,6 +236,9 @@ class Signature:
         self._fetches = list(zip(self._block.outputs, self._block.owned, strict=True))
         #: the template behind slot 0 and the inputs, which are the first ones
         self._behind = self._block.template[1 + len(self._feeds) :]
+
+    def __reduce__(self) -> pickling.Reduced:
+        return self._recipe.signature(self.name)
 
     def __call__(self, /, *nameless: NoReturn, **inputs: Any) -> dict[str, Array]:
         """Runs by names.

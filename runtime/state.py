@@ -13,7 +13,7 @@ import numpy as np
 from graphio.runtime import philox
 from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
-from graphio.schema import calls, dtypes, errors, html, rooms
+from graphio.schema import calls, dtypes, errors, html, pickling, rooms
 from graphio.schema.run_lock import RunLock
 from graphio.schema.tensors import Stored
 
@@ -107,6 +107,10 @@ class State:
 
     def _repr_html_(self) -> str:
         return html.state_table("graphio.runtime.State", self)
+
+    def __reduce__(self) -> pickling.Reduced:
+        declared = {name: (slot.number, slot.shape) for name, slot in self._slots.items()}
+        return pickling.state_recipe("runtime", self, declared)
 
     def pool(self, threads: int) -> ThreadPoolExecutor:
         """Threads for operations that run at the same time; made at its first use."""

@@ -19,12 +19,17 @@ _MOST_LAYOUTS = 1024
 
 def spec(info: Any, kind: int = 0) -> TensorSpec:
     """What a ci_info says of an input or output, or of the tensors in one that is of a kind."""
-    shape = None
-    if info.rank >= 0:
-        shape = tuple(d if d >= 0 else None for d in info.dims[0 : info.rank])
     names = ((lib.CI_KIND_OPTIONAL, "optional"), (lib.CI_KIND_SEQUENCE, "sequence"))
     kinds = tuple(name for bit, name in names if kind & bit)
-    return TensorSpec(ffi.string(info.name).decode(), numpy_dtype(info.dtype), shape, kinds)
+    name = ffi.string(info.name).decode()
+    return TensorSpec(name, numpy_dtype(info.dtype), static_shape(info), kinds)
+
+
+def static_shape(info: Any) -> tuple[int | None, ...] | None:
+    """What a ci_info says of a shape, None where it is unknown."""
+    if info.rank < 0:
+        return None
+    return tuple(d if d >= 0 else None for d in info.dims[0 : info.rank])
 
 
 def numpy_dtype(number: int) -> np.dtype[Any]:

@@ -17,7 +17,7 @@ from graphio.cinfer.feeds import closed
 from graphio.cinfer.host import Host
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
-from graphio.schema import calls, errors, files, html
+from graphio.schema import calls, errors, files, html, pickling
 from graphio.schema.engine import HostFunction
 
 ISA = {
@@ -76,7 +76,13 @@ def load(
     host_calls = Host({} if host is None else host, parallel, chosen.lock)
     customs = Operators(operators, host_calls)
     most = limits_of.checked({} if limits is None else limits)
-    return Model(Handles(source, chosen, lazy, count, ISA[isa], host_calls, customs, most))
+    handles = Handles(source, chosen, lazy, count, ISA[isa], host_calls, customs, most)
+    options = {
+        "lazy": lazy, "threads": count, "isa": isa, "host": host, "parallel": parallel,
+        "operators": [os.path.abspath(os.fspath(path)) for path in operators], "limits": most,
+    }  # fmt: skip
+    handles.recipe = pickling.Recipe("cinfer", source, options, chosen, state is None)
+    return Model(handles)
 
 
 def _count_of(threads: Any) -> int:
@@ -113,6 +119,8 @@ class Stats(NamedTuple):
 
 class Handles:
     """A model and a session of the C library, closed together. Model and Signature share it."""
+
+    recipe: pickling.Recipe
 
     def __init__(
         self,
@@ -255,6 +263,11 @@ class Model:
         found.size = ffi.sizeof("ci_stats")
         lib.ci_session_stats(session, found)
         return Stats(*(getattr(found, field) for field in Stats._fields))
+
+    def __reduce__(self) -> pickling.Reduced:
+        if self._handles.session is None:
+            raise closed()
+        return self._handles.recipe.model()
 
     def close(self) -> None:
         """Frees the C side; the model's signatures cannot be run afterwards."""

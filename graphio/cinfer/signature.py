@@ -14,7 +14,7 @@ from graphio.cinfer._native import Bound, ffi, lib
 from graphio.cinfer.arrays import Array
 from graphio.cinfer.feeds import Feed, Help, closed, writable
 from graphio.cinfer.watch import Steps, ended_at
-from graphio.schema import calls, errors
+from graphio.schema import calls, errors, pickling
 from graphio.schema.engine import NodeTime, TensorSpec
 
 if TYPE_CHECKING:
@@ -68,6 +68,11 @@ class Signature:
             spec = arrays.spec(info, kind(self._handles.model, self._number, i))
             found[spec.name] = spec
         return found
+
+    def __reduce__(self) -> pickling.Reduced:
+        if self._handles.session is None:
+            raise closed()
+        return self._handles.recipe.signature(self.name)
 
     def __call__(self, /, *nameless: NoReturn, **inputs: Any) -> dict[str, Array]:
         """Runs by names.

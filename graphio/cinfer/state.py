@@ -15,7 +15,7 @@ import numpy as np
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import Lock, ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, dtypes, errors, html, stores
+from graphio.schema import calls, dtypes, errors, html, pickling, stores
 from graphio.schema.run_lock import RunLock
 
 if TYPE_CHECKING:
@@ -57,6 +57,12 @@ class State:
 
     def _repr_html_(self) -> str:
         return html.state_table("graphio.cinfer.State", self)
+
+    def __reduce__(self) -> pickling.Reduced:
+        with self.lock:
+            infos = [self._info(i) for i in range(lib.ci_variable_count(self.handle))]
+            declared = {status.text(i.name): (int(i.dtype), arrays.static_shape(i)) for i in infos}
+            return pickling.state_recipe("cinfer", self, declared)
 
     def names(self) -> list[str]:
         """Names of all variables, sorted."""

@@ -17,6 +17,7 @@ from graphio.data.generators import Generator
 from graphio.data.stages import Stage
 from graphio.data.structure import Spec
 from graphio.graph import Tensor
+from graphio.schema.pickling import Unpicklable
 from graphio.tensor_shape import TensorShape, as_shape
 
 __all__ = ["AUTOTUNE", "Dataset", "Options"]
@@ -50,12 +51,14 @@ class _Wishes:
     """A group of options."""
 
 
-class Dataset:
+class Dataset(Unpicklable):
     """A sequence of elements, each a tensor, a tuple or a dict of tensors, nested as you like.
 
     Datasets are made by from_tensor_slices and the other sources and by transformations, which
     give a new dataset and leave the old one as it is. Elements come through an iterator.
     """
+
+    pickling_hint = "send the function that makes it, and make it in the other process"
 
     def __init__(
         self,

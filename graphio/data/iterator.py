@@ -13,6 +13,7 @@ from graphio.data.resource import Handle, by_name, resource_of
 from graphio.export import reach
 from graphio.graph import Graph, Operation, Tensor
 from graphio.ops.host import host_call, host_call_to
+from graphio.schema.pickling import Unpicklable
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"]
@@ -23,12 +24,14 @@ _ONE_SHOT = (
 )
 
 
-class Iterator:
+class Iterator(Unpicklable):
     """Goes through a dataset's elements, in each session from its beginning.
 
     Made by Dataset.make_one_shot_iterator, make_initializable_iterator, from_structure or
     from_string_handle.
     """
+
+    pickling_hint = "make it in the other process, or send the elements"
 
     def __init__(
         self, specs: Any, handle: Handle | None, text: Tensor | None, initializer: Any = None

@@ -81,6 +81,11 @@ class OpError(Exception):
         self._error_code = self.code if error_code is None else error_code
         self.node_name = getattr(node_def, "name", "")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # without the operation, which belongs to a graph of this process
+        given = (self._node_def, None, self._message, self._error_code)
+        return type(self), given, {**self.__dict__, "_op": None}
+
     @property
     def message(self) -> str:
         """The whole sentence."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from graphio import meta_graph
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.schema import model_pb2
+from graphio.schema.pickling import Unpicklable
 from graphio.train.retention import Retention
 from graphio.variables import Variable
 
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["Described"]
 
 
-class Described:
+class Described(Unpicklable):
     """What a Saver says of itself."""
+
+    pickling_hint = "send saver.to_proto(), or make a Saver beside the session that it saves"
 
     _retention: Retention
     _sharded: bool
