@@ -91,6 +91,12 @@ class Graph(Unpicklable):
             self.has_devices = False  # whether some operation wishes for one
             self._gradient_overrides: dict[str, str] = {}
 
+    def __repr__(self) -> str:
+        kind = "tf.Graph" if self.outer is None else "body of a tf.Graph"
+        variables = sum(1 for op in self.operations if op.op == "Variable")
+        ending = ", finalized" if self.root._finalized else ""
+        return f"<{kind}: {len(self.operations)} operations, {variables} of them variables{ending}>"
+
     # ---- making operations ----
 
     def create_op(

@@ -332,6 +332,16 @@ class Session(pickling.Unpicklable):
         finally:
             _leave(self)
 
+    def __repr__(self) -> str:
+        engine = self._engine.__name__.rpartition(".")[2]
+        names = self.state.names()
+        known = sum(map(self.state.initialized, names))
+        ending = ", closed" if self._closed else ""
+        return (
+            f"<tf.{type(self).__name__} in {engine} of {len(self.graph.operations)} operations, "
+            f"{known} of {len(names)} variables with a value{ending}>"
+        )
+
     def __enter__(self) -> Session:
         context = contextlib.ExitStack()
         context.enter_context(self.graph.as_default())

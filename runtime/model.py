@@ -7,7 +7,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from graphio.schema import (
     html,
     operators,
     pickling,
+    reprs,
     tensors,
     verify,
 )
@@ -162,7 +163,7 @@ class Model:
         return self._recipe.model()
 
     def __repr__(self) -> str:
-        return f"<graphio.runtime.Model {list(self.signatures)}>"
+        return reprs.model("runtime", self.signatures, self.state)
 
     def _repr_html_(self) -> str:
         rows = html.signature_rows(self.signature(name) for name in self.signatures)
@@ -240,21 +241,24 @@ class Signature:
     def __reduce__(self) -> pickling.Reduced:
         return self._recipe.signature(self.name)
 
-    def __call__(self, /, *nameless: NoReturn, **inputs: Any) -> dict[str, Array]:
+    def __repr__(self) -> str:
+        return reprs.signature("runtime", self.name, self.inputs, self.outputs)
+
+    def __call__(self, /, *alone: Any, **named: Any) -> dict[str, Array]:
         """Runs by names.
 
         Args:
-            inputs: one value a key of `inputs`; Python numbers and lists are converted.
+            alone: the value of the only input of a signature that has one.
+            named: one value a key of `inputs`; Python numbers and lists are converted.
 
         Returns:
             Fresh arrays by the keys of `outputs`; strings as object arrays of bytes.
 
         Raises:
             InvalidArgumentError: missing or unknown names (all are listed), a wrong dtype or shape.
-            TypeError: inputs without names.
+            TypeError: inputs without names, where there are several.
         """
-        if nameless:
-            raise calls.unnamed(self.name, self.inputs)
+        inputs = calls.with_name(self.name, self.inputs, alone, named) if alone else named
         if inputs.keys() != self.inputs.keys():
             raise calls.wrong_names(self.name, self.inputs, inputs)
         ready = [

@@ -13,7 +13,7 @@ import numpy as np
 from graphio.runtime import philox
 from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
-from graphio.schema import calls, dtypes, errors, html, pickling, rooms
+from graphio.schema import calls, dtypes, errors, html, pickling, reprs, rooms
 from graphio.schema.run_lock import RunLock
 from graphio.schema.tensors import Stored
 
@@ -104,6 +104,9 @@ class State:
         self._kept: dict[str, bytes | IteratorState] = {}  # blobs, and places of iterators
         self._pool: ThreadPoolExecutor | None = None
         self._pool_lock, self._pool_size = threading.Lock(), 0
+
+    def __repr__(self) -> str:
+        return reprs.state("runtime", self)
 
     def _repr_html_(self) -> str:
         return html.state_table("graphio.runtime.State", self)

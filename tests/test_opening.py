@@ -87,6 +87,19 @@ def test_inputs_without_names_are_told_their_names(engine: str, files: Path) -> 
         train([[1, 2, 3]], [[1, 0]])
 
 
+@engines.BOTH
+def test_the_only_input_of_a_signature_needs_no_name(engine: str, files: Path) -> None:
+    predict = engines.module(engine).load(files / "net.gio").signature("predict")
+    (key,) = predict.inputs
+    value = [[1, 2, 3]]
+    (one,), (other,) = predict(value).values(), predict(**{key: value}).values()
+    assert one.tolist() == other.tolist()
+    with pytest.raises(TypeError, match=f"takes one input, with or without its name: .{key}=..."):
+        predict(value, value)
+    with pytest.raises(TypeError, match="takes one input"):
+        predict(value, **{key: value})
+
+
 @pytest.mark.parametrize("threads", [0, -5, "2", 2.0, None, 1 << 31])
 def test_a_number_of_threads_that_cannot_be_is_refused(threads: Any, files: Path) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=f"threads is {threads!r}, expected"):

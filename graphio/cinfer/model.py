@@ -17,7 +17,7 @@ from graphio.cinfer.feeds import closed
 from graphio.cinfer.host import Host
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
-from graphio.schema import calls, errors, files, html, pickling
+from graphio.schema import calls, errors, files, html, pickling, reprs
 from graphio.schema.engine import HostFunction
 
 ISA = {
@@ -280,7 +280,8 @@ class Model:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<graphio.cinfer.Model {list(self.signatures)} on {self.isa}>"
+        ending = self.isa if self._handles.session is not None else "closed"
+        return reprs.model("cinfer", self.signatures, self.state, ending)
 
     def _repr_html_(self) -> str:
         rows = html.signature_rows(self.signature(name) for name in self.signatures)

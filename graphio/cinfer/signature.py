@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from graphio.cinfer._native import Bound, ffi, lib
 from graphio.cinfer.arrays import Array
 from graphio.cinfer.feeds import Feed, Help, closed, writable
 from graphio.cinfer.watch import Steps, ended_at
-from graphio.schema import calls, errors, pickling
+from graphio.schema import calls, errors, pickling, reprs
 from graphio.schema.engine import NodeTime, TensorSpec
 
 if TYPE_CHECKING:
@@ -74,21 +74,21 @@ class Signature:
             raise closed()
         return self._handles.recipe.signature(self.name)
 
-    def __call__(self, /, *nameless: NoReturn, **inputs: Any) -> dict[str, Array]:
+    def __call__(self, /, *alone: Any, **named: Any) -> dict[str, Array]:
         """Runs by names.
 
         Args:
-            inputs: one value a key of `inputs`; Python numbers and lists are converted.
+            alone: the value of the only input of a signature that has one.
+            named: one value a key of `inputs`; Python numbers and lists are converted.
 
         Returns:
             Fresh arrays by the keys of `outputs`; strings as object arrays of bytes.
 
         Raises:
             InvalidArgumentError: missing or unknown names (all are listed), a wrong dtype or shape.
-            TypeError: inputs without names.
+            TypeError: inputs without names, where there are several.
         """
-        if nameless:
-            raise calls.unnamed(self.name, self.inputs)
+        inputs = calls.with_name(self.name, self.inputs, alone, named) if alone else named
         if inputs.keys() != self.inputs.keys():
             raise calls.wrong_names(self.name, self.inputs, inputs)
         ready = []
@@ -236,7 +236,7 @@ class Signature:
         return run
 
     def __repr__(self) -> str:
-        return f"<graphio.cinfer.Signature {self.name}: {[*self.inputs]} -> {[*self.outputs]}>"
+        return reprs.signature("cinfer", self.name, self.inputs, self.outputs)
 
 
 def _too_late(error: errors.OpError) -> errors.OpError:

@@ -15,7 +15,7 @@ import numpy as np
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import Lock, ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, dtypes, errors, html, pickling, stores
+from graphio.schema import calls, dtypes, errors, html, pickling, reprs, stores
 from graphio.schema.run_lock import RunLock
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ class State:
         self.lock = RunLock(Lock())  # which runner.c knows, too
         self._rooms: weakref.WeakValueDictionary[int, _Room] = weakref.WeakValueDictionary()
         weakref.finalize(self, lib.ci_state_close, self.handle).atexit = False
+
+    def __repr__(self) -> str:
+        return reprs.state("cinfer", self)
 
     def _repr_html_(self) -> str:
         return html.state_table("graphio.cinfer.State", self)

@@ -42,6 +42,9 @@ class Iterator(Unpicklable):
         self._initializer: Operation | None = initializer
         self._functions: dict[Graph, str] = {}
 
+    def __repr__(self) -> str:
+        return f"<Iterator shapes: {self.output_shapes}, types: {self.output_types}>"
+
     @staticmethod
     @door.guarded
     def from_structure(

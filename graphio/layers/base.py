@@ -106,6 +106,11 @@ class Layer:
             with variable_scope(given) as opened:
                 self._scope = opened
 
+    def __repr__(self) -> str:
+        ending = "" if self.built else ", not built"
+        made = len(self._own_trainable) + len(self._own_others)
+        return f"<{type(self).__name__} layer {self._name!r}: {made} variables{ending}>"
+
     # ---- calling ----
 
     @door.guarded

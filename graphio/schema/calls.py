@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -131,10 +131,20 @@ def choose(name: str | None, signatures: Sequence[str]) -> str:
     return name
 
 
-def unnamed(signature: str, wanted: Iterable[str]) -> TypeError:
-    """The error of a call that gives a signature's inputs without their names."""
-    inputs = ", ".join(f"{key}=..." for key in wanted)
-    return TypeError(f"signature {signature!r} takes its inputs by name: ({inputs})")
+def with_name(
+    signature: str, wanted: Iterable[str], nameless: Sequence[Any], named: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The inputs of a call by name: a signature with one input takes it without its name, too.
+
+    Raises:
+        TypeError: there are several inputs, or several were given.
+    """
+    keys = list(wanted)
+    if len(keys) == len(nameless) == 1 and not named:
+        return {keys[0]: nameless[0]}
+    inputs = ", ".join(f"{key}=..." for key in keys)
+    what = "one input, with or without its name" if len(keys) == 1 else "its inputs by name"
+    raise TypeError(f"signature {signature!r} takes {what}: ({inputs})")
 
 
 def wrong_names(

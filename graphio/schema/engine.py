@@ -124,8 +124,8 @@ class Signature(Protocol):
     inputs: dict[str, TensorSpec]
     outputs: dict[str, TensorSpec]
 
-    def __call__(self, /, **inputs: Any) -> dict[str, Array]:
-        """Runs by names."""
+    def __call__(self, /, *alone: Any, **named: Any) -> dict[str, Array]:
+        """Runs by names; the only input of a signature that has one needs none."""
 
     def run(
         self, inputs: Sequence[Array] | Array, out: Sequence[Array] | Array | None = None

@@ -46,6 +46,9 @@ class CheckpointReader:
         self._entries = self._source.entries()
         self.where = str(filepattern) if _is_path(filepattern) else self._source.what
 
+    def __repr__(self) -> str:
+        return f"<tf.train.CheckpointReader of {self.where!r}: {len(self._entries)} variables>"
+
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Name to shape."""
         return {name: list(entry.dims) for name, entry in self._entries.items()}

@@ -104,6 +104,11 @@ class MonitoredSession:
                 self._end(call_hooks=False)
             raise
 
+    def __repr__(self) -> str:
+        inside = "closed" if self._session is None else repr(self._session)
+        hooks = ", ".join(type(hook).__name__ for hook in self._hooks) or "none"
+        return f"<tf.train.{type(self).__name__} of {inside}, hooks: {hooks}>"
+
     @property
     def graph(self) -> Graph | None:
         """The graph; None after the end."""

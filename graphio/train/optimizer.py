@@ -49,6 +49,9 @@ class Optimizer(Subclassing):
         """The optimizer's name, which its training operation bears."""
         return self._name
 
+    def __repr__(self) -> str:
+        return f"<tf.train.{type(self).__name__} {self._name!r}>"
+
     @door.keeping_object
     def minimize(
         self,

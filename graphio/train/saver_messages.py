@@ -31,6 +31,10 @@ class Described(Unpicklable):
     _variables: dict[str, Variable] | None
     _operators: Operators | None
 
+    def __repr__(self) -> str:
+        variables = "not built" if self._variables is None else f"{len(self._variables)} variables"
+        return f"<tf.train.Saver: {variables}, keeps {self._retention.max_to_keep or 'all'}>"
+
     def _built(self, what: str) -> Mapping[str, Variable]:
         """The variables. Raises RuntimeError if they were not looked for yet."""
         if self._variables is None:
