@@ -13,7 +13,13 @@ def main() -> int:
         print(f"graphio: {line}", file=sys.stderr)
         return 2
     try:
+        from graphio.command_line import streams
+
+        streams.open_closed()
         from graphio.command_line import app
+    except KeyboardInterrupt:
+        print("graphio: interrupted", file=sys.stderr)
+        return 130
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click", "tqdm"):
             raise

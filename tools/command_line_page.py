@@ -40,8 +40,12 @@ TensorFlow's SavedModels and frozen graphs), checkpoints and files of weights (`
 - `--json`, of every command but `show`, prints the facts for programs; without a terminal, text
   is plain and never cut.
 - Exit codes: 0 done; 1 the answer is no (files differ, a check failed, operators are missing); 2
-  wrong usage; 3 a file is missing, damaged or of the wrong kind; 4 a mistake of graphio's.
+  wrong usage; 3 a file is missing, damaged or of the wrong kind; 4 a mistake of graphio's; 5 the
+  standard output cannot be written (closed, a full disk); 130 interrupted by Ctrl+C. A reader that
+  ends early (`| head`) is no error.
 - An error is one message on the standard error; `graphio --debug COMMAND ...` adds the traceback.
+  With `--json` the standard output has it, too: `{"error": {"class": "NotFoundError", "message":
+  "...", "code": 3, "details": {}}}`, the exit code and what else is known.
 - What takes more than a second shows a bar on the standard error, if that is a terminal.
 
 The commands below run one after another, with a network that PyTorch exported.

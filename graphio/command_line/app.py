@@ -1,17 +1,15 @@
-"""The commands, their help, and what becomes of their errors."""
+"""The commands and their help; ending.py has what becomes of their errors."""
 
 from __future__ import annotations
 
-import os
 import sys
-import traceback
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from graphio.bars import progress_bars
-from graphio.command_line import exits
+from graphio.command_line import ending
 from graphio.command_line.commands import (
     bench,
     convert,
@@ -25,7 +23,6 @@ from graphio.command_line.commands import (
     show,
     verify,
 )
-from graphio.schema import errors
 from graphio.version import __version__
 
 __all__ = ["app", "main"]
@@ -36,9 +33,9 @@ FILE is a model (.gio), an ONNX file, a SavedModel folder or frozen graph of Ten
 checkpoint (its prefix or folder), or weights (.safetensors, .npz, .npy, .pt): told by their bytes.
 
 Exit codes: 0 done; 1 the answer is no (files differ, a check failed, operators are missing);
-2 wrong usage; 3 a file is missing, damaged or of the wrong kind; 4 a mistake of graphio's.
+2 wrong usage; 3 a file is missing, damaged or of the wrong kind; 4 a mistake of graphio's;
+5 the standard output cannot be written; 130 interrupted (Ctrl+C).
 """
-EXPECTED = (exits.Refused, errors.OpError, OSError, ValueError, KeyError, NotImplementedError)
 
 app = typer.Typer(
     name="graphio",
@@ -78,48 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, see graphio.command_line.exits.
     """
-    code = _run(sys.argv[1:] if arguments is None else list(arguments))
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _print_nowhere()
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    return ending.end_of(lambda: _called(given), given)
+
+
+def _called(given: list[str]) -> int | None:
+    """Calls the command; errors in its arguments are shown by typer, or raised for JSON."""
+    with progress_bars():
+        ends = not ending.wants_json(given)
+        code: int | None = app(given, prog_name="graphio", standalone_mode=ends)
     return code
-
-
-def _run(given: list[str]) -> int:
-    try:
-        with progress_bars():
-            app(given, prog_name="graphio")
-    except SystemExit as end:  # with which typer tells wrong usage, too
-        if isinstance(end.__context__, BrokenPipeError):  # so do typer and rich tell of this
-            _print_nowhere()
-            return exits.DONE
-        return end.code if isinstance(end.code, int) else exits.DONE
-    except KeyboardInterrupt:
-        return exits.INTERRUPTED
-    except EXPECTED as error:
-        return _failed(error, "--debug" in given)
-    except Exception as error:
-        return _fault(error, "--debug" in given)
-    return exits.DONE
-
-
-def _print_nowhere() -> None:
-    """Whoever read the output has seen enough: what is still to come is not written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _failed(error: Any, debug: bool) -> int:
-    if debug:
-        traceback.print_exception(error)
-    text = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
-    print(f"graphio: {text}", file=sys.stderr)
-    return error.code if isinstance(error, exits.Refused) else exits.FILE
-
-
-def _fault(error: Exception, debug: bool) -> int:
-    if debug:
-        traceback.print_exception(error)
-    more = "" if debug else "; `graphio --debug ...` shows where"
-    print(f"graphio: {type(error).__name__}: {error}{more}", file=sys.stderr)
-    return exits.FAULT

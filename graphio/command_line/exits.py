@@ -7,7 +7,8 @@ NO = 1  # the answer is no: files differ, a check failed, operators are missing
 USAGE = 2  # unknown options, missing arguments, values that cannot be
 FILE = 3  # a file is missing, damaged, or not what the command takes
 FAULT = 4  # a mistake of graphio's own
-INTERRUPTED = 130
+OUTPUT = 5  # the standard output cannot be written: it is closed, or its disk full
+INTERRUPTED = 130  # by Ctrl+C
 
 
 class Refused(Exception):
