@@ -442,13 +442,28 @@ def is_folder(path: str) -> bool:
     return stat.S_ISDIR(_mode(path, True))
 
 
+def size(path: str) -> int | None:
+    """The length of a regular file that is no link; None: there is none.
+
+    Raises:
+        UnavailableError: that cannot be known.
+    """
+    found = _status(path, False)
+    return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
+
+
 def _mode(path: str, follow: bool) -> int:
     """Kind and permissions, 0 if there is nothing."""
+    found = _status(path, follow)
+    return 0 if found is None else found.st_mode
+
+
+def _status(path: str, follow: bool) -> os.stat_result | None:
     with naming("look for", path):
         try:
-            return os.stat(path, follow_symlinks=follow).st_mode
+            return os.stat(path, follow_symlinks=follow)
         except (FileNotFoundError, NotADirectoryError):
-            return 0
+            return None
 
 
 def map_file(path: str, *, follow: bool = True) -> memoryview:

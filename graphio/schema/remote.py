@@ -208,6 +208,15 @@ class FsspecStore:
         except errors.NotFoundError:
             return False
 
+    def size(self, name: str) -> int | None:
+        """As Store.size; a store that does not answer is an error."""
+        try:
+            with self._naming("look for", name):
+                found = self._fs.info(self.path(name))
+        except errors.NotFoundError:
+            return None
+        return int(found["size"]) if found["type"] == "file" else None
+
     def arrived(self, name: str) -> float:
         """As Store.arrived."""
         return self.modified(name)

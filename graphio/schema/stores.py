@@ -115,6 +115,10 @@ class Store(Protocol):
         """Whether there is such a file."""
         ...
 
+    def size(self, name: str) -> int | None:
+        """A file's length; None: it is not there."""
+        ...
+
     def modified(self, name: str) -> float:
         """When a file was last written, in seconds since 1970 of the store's clock."""
         ...
@@ -220,6 +224,10 @@ class LocalStore:
     def exists(self, name: str) -> bool:
         """As Store.exists."""
         return files.exists(self.path(name))
+
+    def size(self, name: str) -> int | None:
+        """As Store.size."""
+        return files.size(self.path(name))
 
     def modified(self, name: str) -> float:
         """As Store.modified."""

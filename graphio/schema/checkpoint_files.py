@@ -1,0 +1,179 @@
+"""Which files of a folder belong to which save, and which of them an index needs.
+
+A checkpoint may have been copied by its file names, `best.index` beside `best.data-...`: its index
+names the files of the original. What it names counts; where that is missing, the file of the same
+ending under the copy's own name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from google.protobuf.message import DecodeError
+
+from graphio.schema import checkpoint_index, errors, stores
+from graphio.schema.checkpoint_pb2 import CheckpointIndex
+from graphio.schema.stores import Store
+
+__all__ = ["SaveFile", "missing", "needed", "opened", "places", "prefixes_needing", "save_file"]
+
+INDEX = ".index"
+_SAVE_FILE = re.compile(
+    r"(.+)(\.(?:data-([0-9a-f]{16})-\d+-of-\d+\.safetensors|meta-([0-9a-f]{16})))", re.ASCII
+)
+_PLAIN_GRAPH = ".meta"
+
+
+class SaveFile(NamedTuple):
+    """What the name of a data or graph file says.
+
+    Attributes:
+        prefix: the base name that it was saved or copied under.
+        token: the save's id, 16 hexadecimal digits.
+        ending: what follows the prefix.
+    """
+
+    prefix: str
+    token: str
+    ending: str
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether it is a graph file."""
+        return self.ending.startswith(_PLAIN_GRAPH)
+
+
+def save_file(name: str) -> SaveFile | None:
+    """What the name of a data or graph file with a save id says; None: it is no such name."""
+    found = _SAVE_FILE.fullmatch(name)
+    return SaveFile(found[1], found[3] or found[4], found[2]) if found else None
+
+
+def places(base: str, name: str) -> list[str]:
+    """The names under which a file may lie that the index of `base` names; the first one counts.
+
+    A graph file gets its plain name after the commit.
+    """
+    found, parts = [name], save_file(name)
+    if parts is not None and parts.is_graph:
+        found += [parts.prefix + _PLAIN_GRAPH, base + parts.ending, base + _PLAIN_GRAPH]
+    elif parts is not None:
+        found.append(base + parts.ending)
+    elif name.endswith(_PLAIN_GRAPH):
+        found.append(base + _PLAIN_GRAPH)
+    return list(dict.fromkeys(found))
+
+
+def references(index: CheckpointIndex) -> list[tuple[str, int]]:
+    """The files that an index names, each with its length."""
+    found = [(shard.file, shard.nbytes) for shard in index.shard]
+    return [*found, (index.meta_file, index.meta_nbytes)] if index.meta_file else found
+
+
+def needed_by(store: Store, base: str, index: CheckpointIndex) -> Iterator[str]:
+    """The names that must stay for the index of `base`.
+
+    A copy that has a whole file of its own does not need the original's.
+    """
+    for name, nbytes in references(index):
+        where = places(base, name)
+        own = [place for place in where if _prefix(place) == base]
+        has_own = own != where and any(store.size(place) == nbytes for place in own)
+        yield from own if has_own else where
+
+
+def _prefix(name: str) -> str:
+    parts = save_file(name)
+    return parts.prefix if parts else name.removesuffix(_PLAIN_GRAPH)
+
+
+def needed(store: Store, names: Collection[str], listing: Iterable[str] | None = None) -> set[str]:
+    """Those of some data and graph files that an index of the folder needs, copies included.
+
+    Args:
+        names: of the files.
+        listing: the names in the folder; None: it is read.
+
+    Returns:
+        All of the names if an index cannot be read now, or needs a newer reader.
+    """
+    wanted = set(names)
+    found: set[str] = set()
+    for base, index in _naming(store, wanted, listing):
+        if index is None:
+            return wanted
+        found.update(wanted.intersection(needed_by(store, base, index)))
+    return found
+
+
+def prefixes_needing(store: Store, name: str) -> list[str]:
+    """The base names of the checkpoints of the folder whose index needs a file."""
+    return [
+        base
+        for base, index in _naming(store, {name}, None)
+        if index is None or name in needed_by(store, base, index)
+    ]
+
+
+def _naming(
+    store: Store, names: Collection[str], listing: Iterable[str] | None
+) -> Iterator[tuple[str, CheckpointIndex | None]]:
+    """The indexes in which one of the names may stand; None for one that cannot be read now."""
+    if not names:
+        return
+    keys = {_key(name) for name in names}
+    for file in store.names() if listing is None else listing:
+        if not file.endswith(INDEX):
+            continue
+        base = file.removesuffix(INDEX)
+        try:
+            data = store.read(file, follow=True)
+            if any(key in data for key in keys):  # to search is faster than to parse
+                yield base, CheckpointIndex.FromString(checkpoint_index.unwrap(data))
+        except (errors.NotFoundError, errors.InvalidArgumentError, errors.DataLossError):
+            continue  # it is gone, no file, or nothing that can be restored
+        except DecodeError:
+            continue
+        except errors.OpError:
+            yield base, None
+
+
+def _key(name: str) -> bytes:
+    """What stands in each index that refers to a file."""
+    parts = save_file(name)
+    return (parts.token if parts else name).encode()
+
+
+def opened(store: Store, base: str, name: str) -> tuple[str, stores.StoredFile]:
+    """Opens a data file that the index of `base` names; also the name under which it lies.
+
+    Raises:
+        DataLossError: it is not there.
+    """
+    for place in places(base, name):
+        try:
+            return place, store.open(place)
+        except errors.NotFoundError:
+            continue
+    raise errors.DataLossError(message=_absent(store, base, [name]))
+
+
+def missing(store: Store, base: str, index: CheckpointIndex) -> str:
+    """What is to be said of data files that an index names and that are not there, or not of their
+    length; "" if all are."""
+    gone = [
+        shard.file
+        for shard in index.shard
+        if not any(store.size(place) == shard.nbytes for place in places(base, shard.file))
+    ]
+    return _absent(store, base, gone) if gone else ""
+
+
+def _absent(store: Store, base: str, names: Iterable[str]) -> str:
+    listed = ", ".join(repr(name) for name in names)
+    return (
+        f"the checkpoint {store.path(base)!r} lacks its data file {listed}: bring it back into its "
+        "folder, or restore another checkpoint"
+    )
