@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
+import c_programs
 import pytest
-from c_programs import CINFER, library
+from c_programs import CINFER
 from command_line import trained
+
+import graphio as tf
+from graphio.schema import custom, operators
 
 FLAGS_CPP = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion"]
 PROGRAM = """
@@ -53,19 +56,22 @@ int main(int argc, char** argv) {
 """
 
 
+def built(compiler: str, source: Path, program: Path) -> Path:
+    """A program without a warning; skips without the compiler."""
+    command = [c_programs.compiler(compiler), *FLAGS_CPP, "-Werror", f"-I{CINFER / 'include'}"]
+    command += ["-DCI_STATIC", str(source), str(c_programs.library()), "-lm", "-pthread"]
+    subprocess.run([*command, "-o", str(program)], check=True)
+    return program
+
+
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_a_program_in_cpp_predicts_trains_saves_and_catches_errors(
     compiler: str, tmp_path: Path
 ) -> None:
-    found = shutil.which(compiler)
-    if found is None:
-        pytest.skip(f"{compiler} is not installed")
     trained(tmp_path)
     (tmp_path / "program.cc").write_text(PROGRAM)
-    command = [found, *FLAGS_CPP, "-Werror", f"-I{CINFER / 'include'}", "-DCI_STATIC"]
-    command += [str(tmp_path / "program.cc"), str(library()), "-lm", "-pthread"]
-    subprocess.run([*command, "-o", str(tmp_path / "program")], check=True)
-    arguments = [tmp_path / "program", tmp_path / "net.gio", tmp_path / "saved"]
+    program = built(compiler, tmp_path / "program.cc", tmp_path / "program")
+    arguments = [program, tmp_path / "net.gio", tmp_path / "saved"]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     from graphio import cinfer
@@ -73,3 +79,31 @@ def test_a_program_in_cpp_predicts_trains_saves_and_catches_errors(
     expected = cinfer.load(tmp_path / "net.gio").signature("predict")
     values = expected(x=[[1, 2, 3], [-1, 0, 1]])["p"].ravel().tolist()
     assert [float(line) for line in done.stdout.split()] == pytest.approx(values, rel=1e-8)
+
+
+@pytest.fixture(scope="module")
+def called(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with an operator and a host function that the program has."""
+    path = tmp_path_factory.mktemp("called") / "called.gio"
+    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
+        own = tf.register_operator(
+            "com.example", "Own", inputs=["x: float32"], outputs=["y: float32"],
+            shape=lambda shapes: shapes, kernel=lambda x: 2 * x,
+        )  # fmt: skip
+        x = tf.placeholder(tf.float32, [None], name="x")
+        y = tf.py_func(lambda value: value, [own(x)], tf.float32)
+        y.set_shape([None])
+        tf.saved_model.save(path, session, {"run": ({"x": x}, {"y": y})})
+    del custom._registered["com.example", "Own"]
+    operators.table()._rows.pop(("com.example", "Own"), None)
+    return path
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_what_operators_and_host_functions_throw_is_the_error_of_the_run(
+    compiler: str, called: Path, tmp_path: Path
+) -> None:
+    source = c_programs.TESTS / "cpp_callbacks.cc"
+    program = built(compiler, source, tmp_path / "program")
+    done = subprocess.run([program, called], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

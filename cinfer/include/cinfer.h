@@ -100,6 +100,15 @@ CI_API const char *ci_dtype_name(int32_t dtype); /* "float32" */
 
 /* ---- hooks and limits ---- */
 
+/* Functions of the program that the library calls (ci_allocator, ci_operator, ci_host, ci_executor, ci_observer):
+ *  - They return. An exception, a longjmp or an end of the thread that leaves one is undefined behaviour: a state stays
+ *    in use, a C++ program may be terminated. cinfer.hpp catches exceptions and makes errors of them.
+ *  - A status that they return is one of ci_status or another of gRPC's codes, at most 16. Any other number becomes
+ *    CI_UNKNOWN, and the message tells the number. A sentence that they write into `error` is part of that message.
+ *  - `shape` and `run` of an operator and the `call` of a host may use other models, states and sessions in all ways.
+ *    Of the run's own they may call ci_cancel and what reads; a call that plans or runs, saves or changes the state is
+ *    CI_FAILED_PRECONDITION there, and closing that session is undefined behaviour.
+ *  - All the others, and parts that run on threads, call nothing of this library but ci_cancel. */
 typedef struct ci_allocator { /* all NULL: malloc. align is a power of two, at most 64 */
   void *user;
   void *(*alloc)(void *user, size_t bytes, size_t align);
@@ -166,7 +175,7 @@ typedef struct ci_operator { /* all of it, and what it points at, must outlive t
   void *user;
   /* The types of the outputs from those of the inputs. Called while a shape is planned, for CI_AT_RUN in the run. */
   ci_status (*shape)(void *user, ci_call *call, ci_error *error);
-  /* Called by the thread that runs the session; the same inputs must give the same bits. error is never NULL. */
+  /* Called by the thread that runs the session; the same inputs must give the same bits. In both error is not NULL. */
   ci_status (*run)(void *user, ci_call *call, ci_error *error);
 } ci_operator;
 /* What a shared library of operators exports for graphio.cinfer.load(..., operators=["its.so"]): an array, and its
@@ -385,8 +394,7 @@ typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a r
                           * of a file, uint8[n], and give a picture, uint8[height, width, 3 or 1]. */
   void *user;
   /* Called by the thread that runs the session, in the order of the nodes. It gives every output and returns CI_OK, or
-   * says in `error`, which is never NULL, what went wrong and returns its status. It may run other sessions, not those
-   * of the same state, which it does not change (CI_FAILED_PRECONDITION), and it closes neither. */
+   * says in `error`, which is never NULL, what went wrong and returns its status. */
   ci_status (*call)(void *user, ci_host_call *call, ci_error *error);
 } ci_host;
 /* Threads of the host's, for a session that shall have none of its own; run NULL: the session's. */
@@ -428,7 +436,7 @@ CI_API ci_status ci_run(ci_session *session, int signature, const ci_tensor *inp
 typedef struct ci_observer { /* who is told of a run's steps; step NULL: nobody */
   void *user;
   /* Called by the thread that runs the session: with NULL and 0 before the first step, with the name of its node, not
-   * terminated, after each one of the root graph. It calls nothing of this library. */
+   * terminated, after each one of the root graph. */
   void (*step)(void *user, const char *name, size_t length);
 } ci_observer;
 CI_API void ci_session_observe(ci_session *session, ci_observer observer); /* from the next run on */

@@ -5,16 +5,22 @@
 //   std::vector<float> image(64), scores(10);
 //   session.run("predict", {cinfer::view(image, {1, 64})}, {cinfer::view(scores, {1, 10})});
 //
-// What may be shared by threads is as cinfer.h says: a Model by all, a Session by none at the same time.
+// What may be shared by threads is as cinfer.h says: a Model by all, a Session by none at the same time. Functions of
+// ci_allocator, ci_executor and ci_observer cannot report an error: declare them noexcept.
 #ifndef CINFER_HPP
 #define CINFER_HPP
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "cinfer.h"
@@ -25,6 +31,10 @@ namespace cinfer {
 class Error : public std::runtime_error {
  public:
   explicit Error(const ci_error& error) : std::runtime_error(error.message), details_(error) {}
+  Error(ci_status status, const std::string& message) : std::runtime_error(message), details_() {
+    details_.status = status;
+    message.copy(details_.message, sizeof details_.message - 1);
+  }
   ci_status status() const noexcept { return details_.status; }
   const ci_error& details() const noexcept { return details_; }
 
@@ -38,11 +48,14 @@ inline void check(ci_status status, const ci_error& error) {
   if (status != CI_OK) throw Error(error);
 }
 
-[[noreturn]] inline void refuse(ci_status status, const std::string& message) {
-  ci_error error = {};
-  error.status = status;
-  message.copy(error.message, sizeof error.message - 1);
-  throw Error(error);
+[[noreturn]] inline void refuse(ci_status status, const std::string& message) { throw Error(status, message); }
+
+inline ci_status say(ci_error* error, ci_status status, const char* message) noexcept {
+  std::size_t length = 0;
+  while (length + 1 < sizeof error->message && message[length] != 0) length++;
+  std::char_traits<char>::copy(error->message, message, length);
+  error->message[length] = 0;
+  return status;
 }
 
 template <typename T>
@@ -155,6 +168,109 @@ class Model {
   }
   std::unique_ptr<ci_model, internal::Close> handle_;
 };
+
+// Calls a function that returns a ci_status or throws, for C, which no exception may cross: what is thrown becomes a
+// status and a message. An Error keeps its status, std::bad_alloc is CI_RESOURCE_EXHAUSTED, all else CI_UNKNOWN.
+template <typename F>
+ci_status guarded(ci_error* error, F&& call) noexcept {
+  try {
+    return call();
+  } catch (const Error& thrown) {
+    return internal::say(error, thrown.status(), thrown.what());
+  } catch (const std::bad_alloc&) {
+    return internal::say(error, CI_RESOURCE_EXHAUSTED, "no memory");
+  } catch (const std::exception& thrown) {
+    return internal::say(error, CI_UNKNOWN, thrown.what());
+  } catch (...) {
+    return internal::say(error, CI_UNKNOWN, "an exception that is no std::exception");
+  }
+}
+
+// A custom operator from two functions, which may throw: the exception's message is the error of the run. It must
+// outlive the models that are opened with it, and stays where it is:
+//
+//   cinfer::Operator twice("com.example", "Twice", same_shape, [](ci_call& call) { ...; return CI_OK; });
+//   const ci_operator* all[] = {twice.get()};
+//   ci_options options = ci_defaults();
+//   options.operators = all, options.operator_count = 1;
+class Operator {
+ public:
+  using Function = std::function<ci_status(ci_call&)>;
+  Operator(std::string domain, std::string name, Function shape, Function run)
+      : domain_(std::move(domain)), name_(std::move(name)), shape_(std::move(shape)), run_(std::move(run)) {
+    declared_.size = sizeof declared_;
+    declared_.domain = domain_.c_str();
+    declared_.name = name_.c_str();
+    declared_.since = declared_.min_inputs = declared_.max_inputs = declared_.min_outputs = declared_.max_outputs = 1;
+    declared_.user = this;
+    declared_.shape = [](void* user, ci_call* call, ci_error* error) noexcept {
+      return guarded(error, [&] { return static_cast<Operator*>(user)->shape_(*call); });
+    };
+    declared_.run = [](void* user, ci_call* call, ci_error* error) noexcept {
+      return guarded(error, [&] { return static_cast<Operator*>(user)->run_(*call); });
+    };
+  }
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+  // Versions, numbers of inputs and outputs, all 1 at first, and `stateful`: to be changed before a model is opened.
+  ci_operator& declaration() noexcept { return declared_; }
+  const ci_operator* get() const noexcept { return &declared_; }
+
+ private:
+  std::string domain_, name_;
+  Function shape_, run_;
+  ci_operator declared_ = {};
+};
+
+// In an operator's run: part(begin, end) for parts of [0, n) on the session's threads. When all have returned, what the
+// first of them threw is thrown.
+template <typename F>
+void parallel(const ci_call& call, std::int64_t n, std::int64_t grain, F&& part) {
+  struct Job {
+    std::remove_reference_t<F>& part;
+    std::mutex lock;
+    std::exception_ptr thrown;
+  } job{part, {}, nullptr};
+  const auto one = [](void* argument, std::int64_t begin, std::int64_t end) noexcept {
+    Job& its = *static_cast<Job*>(argument);
+    try {
+      its.part(begin, end);
+    } catch (...) {
+      const std::lock_guard<std::mutex> held(its.lock);
+      if (!its.thrown) its.thrown = std::current_exception();
+    }
+  };
+  call.services->parallel(&call, n, grain, one, &job);
+  if (job.thrown) std::rethrow_exception(job.thrown);
+}
+
+// The functions that HostCall nodes reach, as one, which may throw: `options.host = host.get()`. It must outlive the
+// session and stays where it is.
+class Host {
+ public:
+  using Function = std::function<void(ci_host_call&)>; // gives every output
+  explicit Host(Function call) : call_(std::move(call)) {}
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  ci_host get() noexcept {
+    ci_host host = {};
+    host.user = this;
+    host.call = [](void* user, ci_host_call* call, ci_error* error) noexcept {
+      return guarded(error, [&] {
+        static_cast<Host*>(user)->call_(*call);
+        return ci_status{CI_OK};
+      });
+    };
+    return host;
+  }
+
+ private:
+  Function call_;
+};
+inline void give(ci_host_call& call, std::int32_t output, const ci_tensor& value) {
+  ci_error error;
+  internal::check(ci_host_give(&call, output, &value, &error), error);
+}
 
 // Variables and generators by name, which several sessions may share, one run at a time.
 class State {

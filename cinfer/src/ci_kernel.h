@@ -113,6 +113,8 @@ CI_INLINE void k_wrote_one_nan(ci_kernel *k) {
 /* Errors: the message is completed to "Op 'node' (train.py:88 in f): ...". Returns `status`. */
 ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
 ci_status ci_k_no_memory(ci_kernel *k);
+/* The error of a function of the program that did not return CI_OK; `what` names the function. */
+ci_status ci_k_fail_of(ci_kernel *k, const char *what, ci_status status, ci_error *said);
 /* "float32[8,3,?]" for messages; the text is in `buffer`. */
 const char *ci_k_describe(const ci_value *v, char *buffer, size_t size);
 

@@ -1,7 +1,7 @@
 /* custom.c - operators of the program's own, as rows of the table. */
 #include "custom.h"
 
-enum { CUSTOM_MOST = 1 << 16, CUSTOM_NAME = 200 };
+enum { CUSTOM_MOST = 1 << 16 };
 
 static bool custom_is_name(const char *text) {
   const size_t length = text == NULL ? 0 : strlen(text);

@@ -3,6 +3,8 @@
 #define CI_CUSTOM_H
 #include "model.h"
 
+enum { CUSTOM_NAME = 200 }; /* bytes of a domain or name, at most */
+
 typedef struct ci_custom {
   ci_op op; /* first: what a node's kernel points at */
   const ci_operator *host;

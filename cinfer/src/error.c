@@ -19,6 +19,9 @@ const char *ci_status_name(ci_status status) {
     case CI_INTERNAL: return "INTERNAL";
     case CI_UNAVAILABLE: return "UNAVAILABLE";
     case CI_DATA_LOSS: return "DATA_LOSS";
+    case 7: return "PERMISSION_DENIED"; /* the library has no use for these, functions of the program may */
+    case 10: return "ABORTED";
+    case 16: return "UNAUTHENTICATED";
     default: return "UNKNOWN";
   }
 }

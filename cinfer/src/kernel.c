@@ -8,6 +8,7 @@
 
 enum {
   KERNEL_SMALL = 1 << 16, /* bytes of private memory that every session has */
+  KERNEL_LAST_CODE = 16, /* of gRPC's, which the program's functions may return */
   KERNEL_POOLED = 1 << 11 /* while planning, so much of it comes with the plan's own memory */
 };
 
@@ -25,6 +26,16 @@ ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
 }
 
 ci_status ci_k_no_memory(ci_kernel *k) { return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "no memory"); }
+
+ci_status ci_k_fail_of(ci_kernel *k, const char *what, ci_status status, ci_error *said) {
+  said->message[sizeof said->message - 1] = '\0'; /* the program may have filled it */
+  const bool silent = said->message[0] == '\0';
+  if (status < CI_OK || status > KERNEL_LAST_CODE) {
+    return ci_k_fail(k, CI_UNKNOWN, "%s returned %d, which is no status of cinfer.h%s%s", what, (int)status,
+                     silent ? "" : ": ", said->message);
+  }
+  return silent ? ci_k_fail(k, status, "%s failed", what) : ci_k_fail(k, status, "%s", said->message);
+}
 
 ci_status ci_k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
                             int64_t *dims) {

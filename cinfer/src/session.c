@@ -443,13 +443,14 @@ ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, in
 /* outputs NULL: nobody asks for them. */
 static ci_status session_reserve(ci_session *session, int signature, const ci_tensor *inputs, ci_tensor *outputs,
                                  ci_error *error) {
-  CI_TRY(ci_state_idle(session->state, error));
+  CI_TRY(ci_state_enter(session->state, error)); /* the shape of a custom operator may call the library */
   ci_float_mode mode;
   ci_plan *plan;
   ci_float_enter(&mode);
   ci_status status = ci_session_plan(session, signature, inputs, &plan, error);
   if (status == CI_OK && outputs == NULL) plan->reserved = true;
   ci_float_leave(&mode);
+  ci_state_leave(session->state);
   if (status == CI_OK && outputs != NULL) ci_output_foresee(plan, outputs);
   return status;
 }

@@ -28,8 +28,10 @@ struct ci_state {
 
 ci_status ci_state_idle(const ci_state *state, ci_error *error) {
   if (!state->busy) return CI_OK;
-  return ci_fail(error, CI_FAILED_PRECONDITION,
-                 "a run is using the state: the functions that it calls can neither run on that state nor change it");
+  return ci_fail(
+      error, CI_FAILED_PRECONDITION,
+      "a run is using the state: the functions that it calls can neither run on that state nor change it, and "
+      "one that leaves the run by an exception or longjmp keeps the state in use");
 }
 
 ci_status ci_state_enter(ci_state *state, ci_error *error) {

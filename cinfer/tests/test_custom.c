@@ -19,7 +19,12 @@ typedef enum own_way {
   WRONG_KIND,
   WAITS,
   VARIES,
-  GREEDY
+  GREEDY,
+  NUMBERED,
+  ABORTS,
+  ENDLESS,
+  ASKS_AT_RUN,
+  CALLS_BACK
 } own_way;
 
 typedef struct own { /* how the operators behave */
@@ -27,6 +32,8 @@ typedef struct own { /* how the operators behave */
   int shapes, runs;
   size_t scratch; /* GREEDY: so much */
   long fail_at, calls; /* of the allocator */
+  ci_session *session; /* CALLS_BACK: what it runs and plans, and what these calls return */
+  ci_status ran, planned;
 } own;
 
 static void *own_alloc(void *user, size_t bytes, size_t align) {
@@ -39,6 +46,16 @@ static void own_release(void *user, void *memory, size_t bytes) {
   (void)user;
   (void)bytes;
   free(memory);
+}
+
+static void own_calls_back(own *o, int64_t size) {
+  float x[8] = {0};
+  int64_t n = 2;
+  const ci_tensor inputs[2] = {{x, sizeof x, CI_FLOAT, 1, {size}}, {&n, sizeof n, CI_INT64, 0, {0}}};
+  ci_tensor outputs[3] = {{0}};
+  o->way = GOOD; /* a call that got so far would not call back for ever */
+  o->ran = ci_run(o->session, 0, inputs, 2, outputs, 3, NULL);
+  o->planned = ci_reserve(o->session, 0, inputs, 2, NULL);
 }
 
 static ci_status scale_shape(void *user, ci_call *call, ci_error *error) {
@@ -56,6 +73,7 @@ static ci_status scale_shape(void *user, ci_call *call, ci_error *error) {
   if (o->way == BAD_RANK) call->outputs[0].rank = 17;
   if (o->way == BAD_TYPE) call->outputs[0].dtype = CI_STRING;
   if (o->way == WAITS) return CI_AT_RUN;
+  if (o->way == CALLS_BACK) own_calls_back(o, 8);
   return CI_OK;
 }
 
@@ -95,6 +113,11 @@ static ci_status scale_run(void *user, ci_call *call, ci_error *error) {
   if (o->way == FAILS) return snprintf(error->message, sizeof error->message, "over"), CI_OUT_OF_RANGE;
   if (o->way == FAILS_SILENTLY) return CI_UNAVAILABLE;
   if (o->way == NO_STATUS) return -7;
+  if (o->way == NUMBERED) return snprintf(error->message, sizeof error->message, "mine"), 77;
+  if (o->way == ABORTS) return 10;
+  if (o->way == ENDLESS) return memset(error->message, 'x', sizeof error->message), CI_INTERNAL;
+  if (o->way == ASKS_AT_RUN) return CI_AT_RUN;
+  if (o->way == CALLS_BACK) own_calls_back(o, 4);
   if (o->way == WRONG_KIND) return call->services->get_int(call, "by", 0, &wrong);
   CHECK(call->services->get_float(call, "by", 1.0, &by) == CI_OK);
   scale_job job = {call->inputs[0].data, call->outputs[0].data, (float)by};
@@ -201,13 +224,18 @@ static void test_failures(void) {
     own_way way;
     ci_status status;
     const char *words;
-  } rows[] = {{FAILS, CI_OUT_OF_RANGE, "Scale 'scaled' (make.py:3 in build): over"},
-              {FAILS_SILENTLY, CI_UNAVAILABLE, "run of operator com.example.Scale failed"},
-              {NO_STATUS, CI_UNKNOWN, "run of operator com.example.Scale failed"},
-              {WRONG_KIND, CI_INVALID_ARGUMENT, "attribute by is no integer"},
-              {BAD_RANK, CI_INVALID_ARGUMENT, "says float32 of rank 17 for output 0"},
-              {BAD_TYPE, CI_INVALID_ARGUMENT, "says string of rank 1 for output 0"},
-              {WAITS, CI_UNKNOWN, "shape of operator com.example.Scale failed"}};
+  } rows[] = {
+      {FAILS, CI_OUT_OF_RANGE, "Scale 'scaled' (make.py:3 in build): over"},
+      {FAILS_SILENTLY, CI_UNAVAILABLE, "run of operator com.example.Scale failed"},
+      {NO_STATUS, CI_UNKNOWN, "run of operator com.example.Scale returned -7, which is no status"},
+      {NUMBERED, CI_UNKNOWN, "run of operator com.example.Scale returned 77, which is no status of cinfer.h: mine"},
+      {ABORTS, 10, "run of operator com.example.Scale failed"},
+      {ENDLESS, CI_INTERNAL, "make.py:3 in build): xxxxxxxx"},
+      {ASKS_AT_RUN, CI_UNKNOWN, "run of operator com.example.Scale returned -1"},
+      {WRONG_KIND, CI_INVALID_ARGUMENT, "attribute by is no integer"},
+      {BAD_RANK, CI_INVALID_ARGUMENT, "says float32 of rank 17 for output 0"},
+      {BAD_TYPE, CI_INVALID_ARGUMENT, "says string of rank 1 for output 0"},
+      {WAITS, CI_UNKNOWN, "returned CI_AT_RUN, but the numbers of all its inputs are known"}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     own o = {.way = rows[i].way};
     opened c;
@@ -221,6 +249,33 @@ static void test_failures(void) {
     CHECK(opened_run(&c, rows[i].way == WAITS ? 5 : 4, 2, &error) == CI_OK);
     opened_close(&c);
   }
+}
+
+/* A plan that is being made and a run that goes on are not begun a second time by what they call. */
+static void test_a_function_may_not_use_the_session_that_calls_it(void) {
+  own o = {.way = GOOD};
+  opened c;
+  ci_error error;
+  opened_fill(&c, &o);
+  CHECK(opened_start(&c, &error) == CI_OK);
+  o.session = c.session;
+  CHECK(opened_run(&c, 4, 2, &error) == CI_OK);
+  o.way = CALLS_BACK; /* from run: the shape is planned */
+  CHECK(opened_run(&c, 4, 2, &error) == CI_OK);
+  CHECK(o.ran == CI_FAILED_PRECONDITION && o.planned == CI_FAILED_PRECONDITION);
+  const ci_tensor inputs[2] = {{c.x, sizeof c.x, CI_FLOAT, 1, {7}}, {&c.n, sizeof c.n, CI_INT64, 0, {0}}};
+  for (int with_outputs = 0; with_outputs < 2; with_outputs++) {
+    ci_model *model = c.model;
+    ci_session *before = c.session;
+    CHECK(ci_session_open(model, NULL, NULL, &c.session, &error) == CI_OK); /* one that has no plan to fit */
+    ci_session_close(before);
+    o = (own){.way = CALLS_BACK, .session = c.session};
+    CHECK((with_outputs ? ci_foresee(c.session, 0, inputs, 2, c.outputs, 3, &error)
+                        : ci_reserve(c.session, 0, inputs, 2, &error)) == CI_OK);
+    CHECK(o.ran == CI_FAILED_PRECONDITION && o.planned == CI_FAILED_PRECONDITION);
+  }
+  CHECK(opened_run(&c, 4, 2, &error) == CI_OK);
+  opened_close(&c);
 }
 
 static void test_scratch_has_a_limit(void) {
@@ -387,6 +442,7 @@ static void test_an_operator_may_have_no_outputs(void) {
 int main(void) {
   test_results();
   test_failures();
+  test_a_function_may_not_use_the_session_that_calls_it();
   test_scratch_has_a_limit();
   test_types_may_depend_on_shapes();
   test_declarations_are_checked();

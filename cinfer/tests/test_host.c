@@ -93,7 +93,7 @@ static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
   CHECK(call->outputs[0].rank == 1 && call->outputs[0].dims[0] == -1 && call->outputs[2].dtype == CI_STRING);
   h->f_calls++;
   if (h->way == FAILS) return snprintf(error->message, sizeof error->message, "over"), CI_OUT_OF_RANGE;
-  if (h->way == FAILS_SILENTLY) return -5;
+  if (h->way == FAILS_SILENTLY) return CI_UNAVAILABLE;
   if (h->way == NO_STATUS) return 42;
   if (h->way == RUNS) host_meddle(h, error);
   return host_f(h, call, error);
@@ -155,8 +155,8 @@ static void test_failures(void) {
     ci_status status;
     const char *words;
   } rows[] = {{FAILS, CI_OUT_OF_RANGE, "HostCall 'call' (make.py:3 in build): over"},
-              {FAILS_SILENTLY, CI_UNKNOWN, "the host function f failed"},
-              {NO_STATUS, CI_UNKNOWN, "the host function f failed"},
+              {FAILS_SILENTLY, CI_UNAVAILABLE, "the host function f failed"},
+              {NO_STATUS, CI_UNKNOWN, "the host function f returned 42, which is no status of cinfer.h"},
               {GIVES_LESS, CI_INVALID_ARGUMENT, "f returned without its output 2"},
               {GIVES_TWICE, CI_INVALID_ARGUMENT, "output 0 of f is given twice"},
               {WRONG_TYPE, CI_INVALID_ARGUMENT, "output 1 of f is int32[], expected float32[]"},

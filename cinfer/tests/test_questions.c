@@ -192,6 +192,7 @@ static void test_statuses_have_the_names_of_tensorflow(void) {
       {CI_INTERNAL, "INTERNAL"},
       {CI_UNAVAILABLE, "UNAVAILABLE"},
       {CI_DATA_LOSS, "DATA_LOSS"},
+      {(ci_status)10, "ABORTED"},
       {(ci_status)99, "UNKNOWN"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

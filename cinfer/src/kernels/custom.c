@@ -1,12 +1,14 @@
 /* custom.c - nodes whose operators the program around the library has. */
 #include "../custom.h"
 
+#include <stdio.h>
+
 #include "../session.h"
 
 typedef struct custom_plan { /* the step's private memory; the tensors follow it */
   ci_call call;
   ci_tensor *inputs, *outputs;
-  bool told; /* an attribute that could not be read has said so */
+  ci_status told; /* of an attribute that could not be read, which has said so */
 } custom_plan;
 
 static const ci_operator *custom_host(const ci_kernel *k) {
@@ -17,7 +19,7 @@ static const ci_operator *custom_host(const ci_kernel *k) {
 
 static ci_status custom_told(const ci_call *call, ci_status status) {
   custom_plan *plan = ((ci_kernel *)call->kernel)->private_memory;
-  plan->told = plan->told || status != CI_OK;
+  if (plan->told == CI_OK) plan->told = status;
   return status;
 }
 
@@ -116,13 +118,13 @@ static void custom_inputs(const ci_kernel *k, custom_plan *plan) {
   }
 }
 
-static ci_status custom_failed(ci_kernel *k, const char *what, ci_status status, const ci_error *said) {
+static ci_status custom_failed(ci_kernel *k, const char *function, ci_status status, ci_error *said) {
   const custom_plan *plan = k->private_memory;
-  if (status < CI_OK || status > CI_DATA_LOSS) status = CI_UNKNOWN;
-  if (plan->told) return status;
-  if (said->message[0] != '\0') return ci_k_fail(k, status, "%s", said->message);
   const ci_operator *host = custom_host(k);
-  return ci_k_fail(k, status, "%s of operator %s.%s failed", what, host->domain, host->name);
+  char what[2 * CUSTOM_NAME + 32];
+  if (plan->told != CI_OK) return plan->told;
+  (void)snprintf(what, sizeof what, "%s of operator %s.%s", function, host->domain, host->name);
+  return ci_k_fail_of(k, what, status, said);
 }
 
 static ci_status custom_output(ci_kernel *k, int o, const ci_tensor *said) {
@@ -148,6 +150,11 @@ ci_status ci_prepare_custom(ci_kernel *k) {
   for (int i = 0; i < k->n_in; i++) known = known && (k->in[i] == NULL || ci_k_known(k, i));
   const ci_status status = host->shape(host->user, &plan->call, &said);
   if (status == CI_AT_RUN && !known) return CI_PENDING;
+  if (status == CI_AT_RUN) {
+    return ci_k_fail(k, CI_UNKNOWN,
+                     "shape of operator %s.%s returned CI_AT_RUN, but the numbers of all its inputs are known",
+                     host->domain, host->name);
+  }
   if (status != CI_OK) return custom_failed(k, "shape", status, &said);
   for (int o = 0; o < k->n_out; o++) CI_TRY(custom_output(k, o, &plan->outputs[o]));
   k->scratch_bytes = plan->call.scratch_bytes;
@@ -158,7 +165,7 @@ ci_status ci_run_custom(ci_kernel *k) {
   const ci_operator *host = custom_host(k);
   custom_plan *plan = k->private_memory;
   ci_error said = {.status = CI_OK};
-  plan->told = false;
+  plan->told = CI_OK;
   custom_inputs(k, plan);
   for (int o = 0; o < k->n_out; o++) custom_view(k->out[o], &plan->outputs[o]);
   plan->call.scratch = k->scratch_bytes == 0 ? NULL : k->scratch;

@@ -190,10 +190,10 @@ static ci_status host_inputs(ci_kernel *k, ci_tensor *inputs) {
   return CI_OK;
 }
 
-static ci_status host_failed(ci_kernel *k, const host_plan *plan, ci_status status, const ci_error *said) {
-  if (status < CI_OK || status > CI_DATA_LOSS) status = CI_UNKNOWN;
-  if (said->message[0] == '\0') return ci_k_fail(k, status, "the host function %.200s failed", plan->function);
-  return ci_k_fail(k, status, "%s", said->message);
+static ci_status host_failed(ci_kernel *k, const host_plan *plan, ci_status status, ci_error *said) {
+  char what[240];
+  (void)snprintf(what, sizeof what, "the host function %.200s", plan->function);
+  return ci_k_fail_of(k, what, status, said);
 }
 
 static ci_host_call host_call_of(ci_kernel *k) {
