@@ -62,7 +62,8 @@ def build_model(
         inline: True keeps all constants in the message, whatever their size.
 
     Raises:
-        InvalidArgumentError: a signature feeds one tensor twice; a name or metadata that C programs
+        InvalidArgumentError: a signature feeds one tensor twice, or has one that may not be fed or
+            fetched; a name or metadata that C programs
             are given has a zero byte.
     """
     writer = _Writer(inline_below=1 << 62) if inline else _Writer()
@@ -71,6 +72,7 @@ def build_model(
     for operation in kept:
         writer.node(model.graph.node.add(), operation)
     for spec in sorted(signatures, key=lambda s: s.name):
+        _check_marks(graph, spec)
         _check_feeds(spec)
         writer.signature(model.signature.add(), spec)
     used = writer.written
@@ -88,6 +90,19 @@ def build_model(
     if problems := verify.text_problems(model):
         raise errors.InvalidArgumentError(message=f"a file cannot have this: {'; '.join(problems)}")
     return model, writer.arrays
+
+
+def _check_marks(graph: Graph, spec: SignatureSpec) -> None:
+    """Refuses what Graph.prevent_feeding and prevent_fetching have marked."""
+    feeds = [t.name for _, t in spec.inputs if t.graph is graph and not graph.is_feedable(t)]
+    results: list[Tensor | Operation] = [*(t for _, t in spec.outputs), *spec.targets]
+    fetches = [r.name for r in results if r.graph is graph and not graph.is_fetchable(r)]
+    problems = [f"input {name} may not be fed" for name in feeds]
+    problems += [f"{name} may not be fetched" for name in fetches]
+    if problems:
+        raise errors.InvalidArgumentError(
+            message=f"signature {spec.name!r}: {'; '.join(problems)}: it was marked so"
+        )
 
 
 def _check_feeds(spec: SignatureSpec) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import operator
 import re
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -88,6 +89,7 @@ class Graph(Unpicklable):
             self.building = threading.RLock()  # held by a call that builds: others wait for it
             self._seeds_given = 0
             self._finalized = False
+            self.sessions: weakref.WeakSet[Any] = weakref.WeakSet()  # those that run it
             self.has_devices = False  # whether some operation wishes for one
             self._gradient_overrides: dict[str, str] = {}
 
@@ -642,13 +644,34 @@ class Graph(Unpicklable):
         operation = element if isinstance(element, Operation) else element.op
         return element.graph is self and operation not in self._unfetchable
 
-    def prevent_feeding(self, tensor: Tensor) -> None:
-        """Makes the tensor one that may not be fed."""
-        self._unfeedable.add(tensor)
+    def prevent_feeding(self, tensor: Any) -> None:
+        """Makes the tensor one that may not be fed, and no input of a signature.
 
-    def prevent_fetching(self, op: Operation) -> None:
-        """Makes the operation and its outputs ones that may not be fetched."""
-        self._unfetchable.add(op)
+        Raises:
+            KeyError, TypeError, ValueError: it is not a tensor of this graph or the name of one.
+        """
+        found = self.as_graph_element(tensor, allow_operation=False)
+        assert isinstance(found, Tensor)
+        self._unfeedable.add(found)
+        self._forget_plans()
+
+    def prevent_fetching(self, op: Any) -> None:
+        """Makes the operation and its outputs ones that may not be fetched, nor given by a
+        signature.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is not an operation of this graph or the name of
+                one.
+        """
+        found = self.as_graph_element(op, allow_tensor=False)
+        assert isinstance(found, Operation)
+        self._unfetchable.add(found)
+        self._forget_plans()
+
+    def _forget_plans(self) -> None:
+        """Has the sessions check fetches and feeds again, which they do once a plan."""
+        for session in list(self.root.sessions):
+            session.forget_plans()
 
     @property
     def building_function(self) -> bool:

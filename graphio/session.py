@@ -149,6 +149,7 @@ class Session(pickling.Unpicklable):
         #: cinfer runs what it is given; the Python runtime joins steps of its own
         self._rewrites = self._engine.__name__ == "graphio.cinfer"
         _sessions.add(self)
+        self.graph.sessions.add(self)
         self._closed = False
         self._plans: dict[Any, _Plan] = {}
         self._host = host_functions(self, self.graph)
@@ -313,6 +314,10 @@ class Session(pickling.Unpicklable):
             if session._engine is chosen:
                 session.state = chosen.new_state()
                 session.close()
+
+    def forget_plans(self) -> None:
+        """Has each run look at its fetches and feeds anew, for which others may hold now."""
+        self._plans.clear()
 
     def close(self) -> None:
         """Ends the session; runs raise RuntimeError from now on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,52 @@ def test_feeding_and_fetching_can_be_prevented(graph: tf.Graph) -> None:
             session.run(a, {a: 3.0})
         with pytest.raises(ValueError, match="marked as not fetchable"):
             session.run(b)
+
+
+@pytest.mark.parametrize("target", ["", "cinfer"])
+def test_what_ran_before_is_prevented_from_now_on(graph: tf.Graph, target: str) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    y, z = tf.add(x, 1.0, name="y"), tf.multiply(x, 2.0, name="z")
+    with tf.Session(target) as session:
+        call = session.make_callable(y, [x])
+        assert (call(1.0), session.run(y, {x: 1.0}), session.run(z, {x: 1.0})) == (2, 2, 2)
+        graph.prevent_fetching("z")
+        for fetch in (z, z.op, [z], "z:0"):
+            with pytest.raises(ValueError, match="marked as not fetchable"):
+                session.run(fetch, {x: 1.0})
+        assert call(1.0) == 2
+        graph.prevent_feeding("x:0")
+        for run in (
+            lambda: call(1.0),
+            lambda: session.run(y, {x: 1.0}),
+            lambda: y.eval({"x:0": 1}),
+        ):
+            with pytest.raises(ValueError, match="x:0 may not be fed"):
+                run()
+
+
+def test_no_signature_feeds_or_gives_what_is_prevented(graph: tf.Graph, tmp_path: Path) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = tf.add(x, 1.0, name="y")
+    graph.prevent_feeding(x)
+    graph.prevent_fetching(y.op)
+    with tf.Session() as session:
+        for save in (
+            lambda: tf.saved_model.save(tmp_path / "m.gio", session, {"p": ({"x": x}, {"y": y})}),
+            lambda: tf.saved_model.simple_save(session, str(tmp_path / "m"), {"x": x}, {"y": y}),
+            lambda: tf.onnx.export(None, session, {"x": x}, {"y": y}),
+        ):
+            with pytest.raises(
+                ValueError, match="input x:0 may not be fed; y:0 may not be fetched"
+            ):
+                save()
+
+
+def test_only_tensors_and_operations_of_the_graph_are_prevented(graph: tf.Graph) -> None:
+    with pytest.raises(KeyError, match="nope"):
+        graph.prevent_feeding("nope:0")
+    with pytest.raises(TypeError, match="int"):
+        graph.prevent_fetching(3)
 
 
 def test_slots_bear_the_scope_that_they_are_made_in_once_more() -> None:
