@@ -33,6 +33,11 @@ from graphio.ops.check import Assert, check_numerics
 from graphio.ops.check import verify_tensor_all_finite as assert_all_finite
 from graphio.ops.math import is_finite, is_inf, is_nan
 from graphio.ops.order import is_non_decreasing, is_strictly_increasing
+from graphio.tracebacks import (
+    disable_traceback_filtering,
+    enable_traceback_filtering,
+    is_traceback_filtering_enabled,
+)
 
 __all__ = [
     "Assert",
@@ -58,10 +63,13 @@ __all__ = [
     "assert_shapes",
     "assert_type",
     "check_numerics",
+    "disable_traceback_filtering",
+    "enable_traceback_filtering",
     "is_finite",
     "is_inf",
     "is_nan",
     "is_non_decreasing",
     "is_numeric_tensor",
     "is_strictly_increasing",
+    "is_traceback_filtering_enabled",
 ]

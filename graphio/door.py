@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from graphio import scopes, source
+from graphio import scopes, source, tracebacks
 
 __all__ = ["guard", "guarded", "keeping", "keeping_object", "outside"]
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 #: modules whose functions make nothing
 _OPEN = (
     "graphio.scopes", "graphio.session", "graphio.logging", "graphio.nest", "graphio.test",
-    "graphio.train.checkpoint_state",
+    "graphio.tracebacks", "graphio.train.checkpoint_state",
 )  # fmt: skip
 #: modules whose functions make variables
 _MAKERS = (
@@ -48,6 +48,7 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
                 if not isinstance(error, Exception):
                     raise
                 said = source.refusal(error, function, arguments, options)
+                tracebacks.shorten(error)
                 if said is error:
                     raise
                 raise said from error
@@ -66,8 +67,12 @@ def keeping(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
         graph = scopes.get_default_graph()
-        with graph.root.building, graph.unchanged_on_error():
-            return inner(*arguments, **options)
+        try:
+            with graph.root.building, graph.unchanged_on_error():
+                return inner(*arguments, **options)
+        except Exception as error:
+            tracebacks.shorten(error)
+            raise
 
     _guards[function] = _guards[call] = call
     return call
@@ -83,9 +88,10 @@ def keeping_object(method: Callable[P, R]) -> Callable[P, R]:
         before = {k: copy.copy(v) if isinstance(v, (dict, list)) else v for k, v in kept.items()}
         try:
             return inner(*arguments, **options)
-        except BaseException:
+        except BaseException as error:
             kept.clear()
             kept.update(before)
+            tracebacks.shorten(error)
             raise
 
     return call

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from graphio import source
+from graphio import source, tracebacks
 from graphio.composite import Composite
 from graphio.tensor import Tensor
 
@@ -84,10 +84,14 @@ def in_graph_of_inputs(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
         other = _other_graph((*arguments, *options.values()))
-        if other is None:
-            return function(*arguments, **options)
-        with other.as_default():
-            return function(*arguments, **options)
+        try:
+            if other is None:
+                return function(*arguments, **options)
+            with other.as_default():
+                return function(*arguments, **options)
+        except Exception as error:
+            tracebacks.shorten(error)
+            raise
 
     return call
 

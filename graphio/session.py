@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from graphio import dtypes, fetching, placement, scopes
+from graphio import dtypes, fetching, placement, scopes, tracebacks
 from graphio.config import ConfigProto, RunOptions
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
@@ -197,13 +197,17 @@ class Session(pickling.Unpicklable):
             OpError: another failure of an operation, whose `op` names it.
         """
         feeds = {} if feed_dict is None else feed_dict
-        if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
-        if options is not None or run_metadata is not None or self._timeout or self._visitors:
-            return self._observed(fetches, feeds, options, run_metadata)
-        key = (fetches if type(fetches) is Tensor else fetching.key_of(fetches), tuple(feeds))
-        plan = self._plans.get(key) or self._plan(fetches, feeds, key)
-        return plan.run(feeds)
+        try:
+            if self._closed:
+                raise RuntimeError("Attempted to use a closed Session.")
+            if options is not None or run_metadata is not None or self._timeout or self._visitors:
+                return self._observed(fetches, feeds, options, run_metadata)
+            key = (fetches if type(fetches) is Tensor else fetching.key_of(fetches), tuple(feeds))
+            plan = self._plans.get(key) or self._plan(fetches, feeds, key)
+            return plan.run(feeds)
+        except Exception as error:
+            tracebacks.shorten(error)
+            raise
 
     def _plan(
         self, fetches: Any, feeds: Mapping[Any, Any], key: Any, separate: bool = False

@@ -1,0 +1,92 @@
+"""Short tracebacks: an error of a public function shows the program's lines, not those of graphio.
+
+The whole traceback is shown after `tf.debugging.disable_traceback_filtering()`, or where the
+environment variable GRAPHIO_FULL_TRACEBACKS is set.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from types import TracebackType
+
+__all__ = [
+    "disable_traceback_filtering",
+    "enable_traceback_filtering",
+    "is_traceback_filtering_enabled",
+    "shorten",
+]
+
+#: whose frames are left out: this package's, and those of contexts that it is in
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_CONTEXTS = contextlib.__file__
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.short = not os.environ.get("GRAPHIO_FULL_TRACEBACKS")
+
+
+_thread = _Thread()
+
+
+def enable_traceback_filtering() -> None:
+    """Leaves graphio's own frames out of the tracebacks of errors in this thread: the default,
+    unless the environment variable GRAPHIO_FULL_TRACEBACKS is set."""
+    _thread.short = True
+
+
+def disable_traceback_filtering() -> None:
+    """Keeps all frames in the tracebacks of errors in this thread."""
+    _thread.short = False
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """Whether tracebacks of this thread's errors are short."""
+    return _thread.short
+
+
+def shorten(error: BaseException) -> None:
+    """Leaves graphio's frames out of an error's traceback, behind the frame that calls this, and
+    out of those of the errors that led to it, of which the last frame stays."""
+    if not _thread.short or error.__traceback__ is None:
+        return
+    first = error.__traceback__
+    _link(first, [at for at in _entries(first.tb_next) if not _is_ours(at)])
+    for earlier in _earlier(error):
+        entries = list(_entries(earlier.__traceback__))
+        kept = [at for at in entries if not _is_ours(at)] or entries[-1:]
+        if kept:
+            _link(kept[0], kept[1:])
+            earlier.__traceback__ = kept[0]
+
+
+def _entries(at: TracebackType | None) -> Iterator[TracebackType]:
+    while at is not None:
+        yield at
+        at = at.tb_next
+
+
+def _is_ours(at: TracebackType) -> bool:
+    return at.tb_frame.f_code.co_filename.startswith((_PACKAGE, _CONTEXTS))
+
+
+def _link(first: TracebackType, following: list[TracebackType]) -> None:
+    for at in following:
+        first.tb_next = at
+        first = at
+    first.tb_next = None
+
+
+def _earlier(error: BaseException) -> Iterator[BaseException]:
+    """The causes and contexts of an error, each once."""
+    seen = {id(error)}
+    pending = [error.__cause__, error.__context__]
+    while pending:
+        found = pending.pop()
+        if found is not None and id(found) not in seen:
+            seen.add(id(found))
+            pending += [found.__cause__, found.__context__]
+            yield found
