@@ -91,7 +91,7 @@ def test_a_lazy_reader_finds_damage_at_first_touch(packed: bytes) -> None:
 def test_versions_and_flags(packed: bytes) -> None:
     container.unpack(with_header(packed, minor=9))
     for change in ({"major": 2}, {"flags": 2}, {"flags": 3}, {"major": 0}):
-        with pytest.raises(errors.UnimplementedError, match="needs a newer graphio"):
+        with pytest.raises(errors.UnimplementedError, match="written by a newer graphio"):
             container.unpack(with_header(packed, **change))
     with pytest.raises(errors.DataLossError, match="reserved"):
         container.unpack(with_header(packed, reserved=1))

@@ -143,7 +143,7 @@ def test_an_index_of_a_newer_version_is_refused_as_that(tmp_path: Path) -> None:
     fields[1] += 1
     head = checkpoint_index._FIELDS.pack(*fields)
     path.write_bytes(head + struct.pack("<I", crc32c(head)) + data[checkpoint_index.HEADER :])
-    with pytest.raises(errors.UnimplementedError, match="needs a newer graphio"):
+    with pytest.raises(errors.UnimplementedError, match="written by a newer graphio"):
         read_checkpoint(tmp_path / "m")
 
 

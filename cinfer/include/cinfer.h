@@ -316,9 +316,10 @@ typedef struct ci_save_options {
   int64_t step; /* -1 (default): none */
   uint64_t shard_bytes; /* how large a data file may become; 0 (default): there is one */
   int32_t max_to_keep; /* older ones that the folder's file `checkpoint` lists are deleted, after this one is on the
-                          disk; 0 (default): none. What ci_restore_latest went on from counts as listed if it has this
-                          one's name but for the number behind the last '-': a kill may have kept it from the list. That
-                          a deletion fails is no error: then the checkpoint is left */
+                          disk, but for those beside which a file P.keep or P.best lies; 0 (default): none. What
+                          ci_restore_latest went on from counts as listed if it has this one's name but for the number
+                          behind the last '-': a kill may have kept it from the list. That a deletion fails is no error:
+                          then the checkpoint is left */
   int32_t write_state; /* 1 (default): this one becomes the newest in the file `checkpoint`. 0: the file stays as it is
                           and nothing is deleted */
 } ci_save_options;
@@ -364,11 +365,12 @@ typedef struct ci_restored { /* the caller sets size, the library the rest */
 /* options and restored may be NULL. */
 CI_API ci_status ci_restore_with(ci_state *state, const char *prefix, const ci_restore_options *options,
                                  ci_restored *restored, ci_error *error);
-/* The newest checkpoint of a folder: the one that its file `checkpoint` names, else the valid one with the latest time.
- * CI_OK with an empty name when the folder has none or does not exist, so that a program initialises and goes on;
- * checkpoints of which none is whole are CI_DATA_LOSS, a path that is no folder or a loop of symbolic links
- * CI_INVALID_ARGUMENT, an index that cannot be read now CI_UNAVAILABLE: it may be the newest. Another process may save
- * and delete there meanwhile. */
+/* The newest checkpoint of a folder: the one that its file `checkpoint` names, else the valid one of the highest step,
+ * then of the latest time; one without a step comes before all that have one. CI_OK with an empty name when the folder
+ * has none or does not exist, so that a program initialises and goes on; checkpoints of which none is whole are
+ * CI_DATA_LOSS, a path that is no folder or a loop of symbolic links CI_INVALID_ARGUMENT, an index that cannot be read
+ * now CI_UNAVAILABLE and one of a newer format CI_UNIMPLEMENTED: it may be the newest. Another process may save and
+ * delete there meanwhile. */
 CI_API ci_status ci_restore_latest(ci_state *state, const char *folder, const ci_restore_options *options,
                                    ci_restored *restored, ci_error *error);
 

@@ -97,6 +97,8 @@ CI_LOCAL void ci_index_encode(const ci_index *index, ci_out *out);
 /* Everything that the bytes alone can tell is checked; `name` is for messages. Free the index also after a failure. */
 CI_LOCAL ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name,
                                    ci_index *index, ci_error *error);
+/* Whether a file begins as an index does. */
+CI_LOCAL bool ci_index_begins(const ci_bytes *bytes);
 /* Reads and decodes the index `name` of a folder; `bytes` must outlive the index. Free both also after a failure. */
 CI_LOCAL ci_status ci_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index,
                                  ci_error *error);
@@ -137,13 +139,15 @@ CI_LOCAL void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints 
 CI_LOCAL bool ci_checkpoint_exists(const ci_folder *folder, ci_span base);
 /* The file with `base` as the newest one. */
 CI_LOCAL void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *out);
-/* The base name of the newest checkpoint of the folder. CI_NOT_FOUND: there is none. CI_DATA_LOSS: none is whole. */
+/* The base name of the newest checkpoint of the folder: that of the file, else the valid one of the highest step, then
+ * of the latest time, of which an index has the seconds and its file the rest. CI_NOT_FOUND: there is none.
+ * CI_DATA_LOSS: none is whole. CI_UNIMPLEMENTED, CI_UNAVAILABLE: one that cannot be read may be the newest. */
 CI_LOCAL ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error);
 
 /* ---- checkpoint_keep.c ---- */
 
-/* Makes room for `base` as the newest: of the others in this folder most - 1 stay, the oldest expire. Expired are only
- * checkpoints that are there; false: out of memory. Whoever was killed after a commit has not come to list it: if the
+/* Makes room for `base` as the newest: of the others in this folder most - 1 stay, the oldest expire but for those that
+ * a file P.keep or P.best protects (schema/README.md). Expired are only checkpoints that are there; false: out of memory. Whoever was killed after a commit has not come to list it: if the
  * run goes on from that checkpoint, `origin` brings it in. */
 CI_LOCAL bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base,
                                     const ci_origin *origin, size_t most);

@@ -8,6 +8,10 @@
 
 static const uint8_t index_magic[CI_CHECKPOINT_MAGIC_BYTES] = {0x89, 'G', 'I', 'X', 0x0d, 0x0a, 0x1a, 0x0a};
 
+bool ci_index_begins(const ci_bytes *bytes) {
+  return bytes->length >= sizeof index_magic && memcmp(bytes->data, index_magic, sizeof index_magic) == 0;
+}
+
 void ci_index_free(ci_index *index) {
   CI_LIST_FREE(index->allocator, &index->shards);
   CI_LIST_FREE(index->allocator, &index->variables);
@@ -125,6 +129,13 @@ static ci_status index_damaged(const index_reader *r, const char *what) {
   return ci_fail(r->error, CI_DATA_LOSS, "the checkpoint index '%s' is damaged: %s", r->name, what);
 }
 
+static ci_status index_too_new(const index_reader *r, unsigned major, unsigned minor, unsigned flags) {
+  return ci_fail(r->error, CI_UNIMPLEMENTED,
+                 "the checkpoint index '%s' was written by a newer graphio, in format version %u.%u with flags 0x%x; "
+                 "this cinfer reads version %d.%d without flags: it is not damaged, a newer one is needed",
+                 r->name, major, minor, flags, CI_CHECKPOINT_MAJOR, CI_CHECKPOINT_MINOR);
+}
+
 static ci_status index_no_memory(const index_reader *r) {
   return ci_fail(r->error, CI_RESOURCE_EXHAUSTED, "out of memory while reading the checkpoint index '%s'", r->name);
 }
@@ -134,13 +145,9 @@ static ci_status index_open(const index_reader *r, const ci_bytes *bytes, ci_spa
   if (bytes->length < CI_ENVELOPE_BYTES) return index_damaged(r, "it is shorter than its header");
   if (memcmp(b, index_magic, sizeof index_magic) != 0) return index_damaged(r, "it does not begin as one");
   if (ci_crc32c(0, b, 28) != ci_load_u32(b + 28)) return index_damaged(r, "the header's checksum does not match");
-  const unsigned major = ci_load_u32(b + 8) & 0xffff, index_flags = ci_load_u32(b + 12);
-  if (major != CI_CHECKPOINT_MAJOR || index_flags != 0)
-    return ci_fail(
-        r->error, CI_UNIMPLEMENTED,
-        "the checkpoint index '%s' has format version %u and flags 0x%x; this cinfer reads version %d without "
-        "flags: a newer one is needed",
-        r->name, major, index_flags, CI_CHECKPOINT_MAJOR);
+  const unsigned version = ci_load_u32(b + 8), flags = ci_load_u32(b + 12);
+  if ((version & 0xffff) != CI_CHECKPOINT_MAJOR || flags != 0)
+    return index_too_new(r, version & 0xffff, version >> 16, flags);
   if (ci_load_u64(b + 16) != bytes->length - CI_ENVELOPE_BYTES)
     return index_damaged(r, "its length is not the one in its header");
   *payload = (ci_span){(const char *)b + CI_ENVELOPE_BYTES, bytes->length - CI_ENVELOPE_BYTES};
@@ -291,7 +298,7 @@ static ci_status index_get_message(index_reader *r, ci_span message) {
   if (index->meta_file.length && !ci_file_safe_name(index->meta_file.data, index->meta_file.length))
     return index_damaged(r, "its graph file is no plain file");
   if (min_reader > CI_CHECKPOINT_MINOR)
-    return ci_fail(r->error, CI_UNIMPLEMENTED, "the checkpoint index '%s' needs a newer reader", r->name);
+    return index_too_new(r, CI_CHECKPOINT_MAJOR, min_reader < UINT16_MAX ? (unsigned)min_reader : UINT16_MAX, 0);
   index->step = has_step && step <= INT64_MAX ? (int64_t)step : -1;
   return CI_OK;
 }
@@ -345,8 +352,12 @@ ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, 
   ci_span payload = {NULL, 0};
   *index = (ci_index){.allocator = allocator, .step = -1};
   ci_status status = index_open(&r, bytes, &payload);
+  const bool intact = status == CI_OK;
   if (status == CI_OK) status = index_get_message(&r, payload);
   if (status == CI_OK) status = index_check(&r);
+  /* What a later minor version has added is no damage: the checksums are right. */
+  const unsigned minor = intact ? ci_load_u32(bytes->data + 8) >> 16 : 0;
+  if (status == CI_DATA_LOSS && minor > CI_CHECKPOINT_MINOR) status = index_too_new(&r, CI_CHECKPOINT_MAJOR, minor, 0);
   CI_LIST_FREE(allocator, &r.header_crcs);
   return status;
 }

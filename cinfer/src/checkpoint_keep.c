@@ -25,6 +25,17 @@ static bool keep_is_older(const ci_folder *folder, ci_span path) {
          ci_folder_times(folder, index, &other, &committed) && committed <= listed;
 }
 
+/* Whether somebody protects it from being deleted: files of these names say so, as Python writes them. */
+static bool keep_is_protected(const ci_folder *folder, ci_span path) {
+  static const char *const marks[] = {".keep", ".best"};
+  char name[CI_NAME_BYTES + 8];
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    snprintf(name, sizeof name, "%.*s%s", (int)path.length, path.data, marks[i]);
+    if (ci_folder_has(folder, name)) return true;
+  }
+  return false;
+}
+
 typedef struct keep_place { /* a path of the list and where it stands there */
   ci_span path;
   size_t at;
@@ -85,7 +96,7 @@ static void keep_drop_expired(const ci_folder *folder, ci_checkpoints *list, con
   for (size_t i = 0; i < list->expired.count; i++) {
     const ci_span path = list->expired.at[i];
     if (!keep_same(path, base) && !keep_has(table, path) && ci_checkpoint_exists(folder, path) &&
-        keep_is_older(folder, path))
+        keep_is_older(folder, path) && !keep_is_protected(folder, path))
       list->expired.at[left++] = path;
   }
   list->expired.count = left;
@@ -157,8 +168,10 @@ static bool keep_shorten(const ci_folder *folder, ci_checkpoints *list, const ch
     if (keep_same(path, base)) continue;
     if (others >= most && ci_file_safe_name(path.data, path.length)) {
       others--;
-      if (!keep_expire(folder->allocator, list, path)) return false;
-      continue;
+      if (!keep_is_protected(folder, path)) {
+        if (!keep_expire(folder->allocator, list, path)) return false;
+        continue;
+      }
     }
     keep_move(list, i, left++);
   }

@@ -187,15 +187,39 @@ typedef struct list_search {
   int64_t time, step;
   bool found;
   ci_status damage;  /* of the last index that is none */
-  ci_status failure; /* one that cannot be read now may be the newest */
+  ci_status suspect; /* of the last file that is called like an index and does not begin as one */
+  bool has_data;     /* whether a file is called like a data file */
+  ci_status failure; /* one that cannot be read, now or by this library, may be the newest */
   ci_error *error;
 } list_search;
 
+static int64_t list_modified(const ci_folder *folder, const char *base) {
+  char index[CI_NAME_BYTES + 8];
+  int64_t modified, arrived;
+  snprintf(index, sizeof index, "%s.index", base);
+  return ci_folder_times(folder, index, &modified, &arrived) ? modified : INT64_MIN;
+}
+
+/* The time of an index has seconds: among those of one second that of the file decides. */
 static bool list_is_newer(const list_search *search, const ci_index *index, const char *base) {
   if (!search->found) return true;
-  if (index->time != search->time) return index->time > search->time;
   if (index->step != search->step) return index->step > search->step;
-  return strcmp(base, search->base) > 0;
+  if (index->time != search->time) return index->time > search->time;
+  const int64_t one = list_modified(search->folder, base), other = list_modified(search->folder, search->base);
+  return one != other ? one > other : strcmp(base, search->base) > 0;
+}
+
+static void list_note_status(list_search *search, ci_status status, const ci_bytes *bytes) {
+  switch (status) {
+    case CI_UNAVAILABLE:
+    case CI_RESOURCE_EXHAUSTED:
+    case CI_UNIMPLEMENTED: search->failure = status; break;
+    case CI_DATA_LOSS:
+      if (ci_index_begins(bytes)) search->damage = status;
+      else search->suspect = status;
+      break;
+    default: break;
+  }
 }
 
 static void list_consider(list_search *search, const char *name, size_t length) {
@@ -204,9 +228,8 @@ static void list_consider(list_search *search, const char *name, size_t length) 
   ci_index index;
   char base[CI_NAME_BYTES];
   snprintf(base, sizeof base, "%.*s", (int)length, name);
-  ci_status status = ci_index_read(search->folder, name, &bytes, &index, search->error);
-  if (status == CI_UNAVAILABLE || status == CI_RESOURCE_EXHAUSTED) search->failure = status;
-  else if (status == CI_DATA_LOSS || status == CI_UNIMPLEMENTED) search->damage = status;
+  const ci_status status = ci_index_read(search->folder, name, &bytes, &index, search->error);
+  list_note_status(search, status, &bytes);
   if (status == CI_OK && list_is_newer(search, &index, base)) {
     memcpy(search->base, base, sizeof base);
     search->time = index.time;
@@ -218,11 +241,13 @@ static void list_consider(list_search *search, const char *name, size_t length) 
 }
 
 static bool list_visit(void *argument, const char *name) {
+  list_search *search = argument;
   const size_t length = strlen(name), end = sizeof ".index" - 1;
+  if (strstr(name, ".data-")) search->has_data = true;
   if (length > end && length < CI_NAME_BYTES && strcmp(name + length - end, ".index") == 0 &&
       !ci_checkpoint_is_temporary(name) && ci_file_safe_name(name, length))
-    list_consider(argument, name, length - end);
-  return ((const list_search *)argument)->failure == CI_OK;
+    list_consider(search, name, length - end);
+  return search->failure == CI_OK;
 }
 
 /* What the file names; "" if it names nothing that can be in the folder. Only no memory is an error: the file is a
@@ -252,7 +277,7 @@ static ci_status list_named(const ci_folder *folder, char base[CI_NAME_BYTES], b
 }
 
 ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error) {
-  list_search search = {.folder = folder, .damage = CI_OK, .failure = CI_OK, .error = error};
+  list_search search = {.folder = folder, .error = error};
   bool named;
   CI_TRY(list_named(folder, base, &named, error));
   if (named) return CI_OK;
@@ -260,6 +285,8 @@ ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES
   if (search.failure != CI_OK) return search.failure;
   if (search.found) memcpy(base, search.base, sizeof search.base);
   if (search.found) return CI_OK;
-  if (search.damage != CI_OK) return search.damage; /* what is wrong with it is in error */
+  /* What is wrong with it is in error. Without data files a file is somebody else's that is called like an index. */
+  if (search.damage != CI_OK) return search.damage;
+  if (search.has_data && search.suspect != CI_OK) return search.suspect;
   return ci_fail(error, CI_NOT_FOUND, "there is no checkpoint in '%s'", folder->path);
 }

@@ -38,13 +38,13 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *p
   if (ci_crc32c(0, at, 60) != ci_load_u32(at + 60)) {
     return container_damaged(error, "the header's checksum does not match");
   }
-  unsigned major = ci_load_u32(at + 8) & 0xffff, flags = ci_load_u32(at + 12);
-  if (major != CONTAINER_MAJOR || (flags & ~(unsigned)CONTAINER_PANELS) != 0) {
+  unsigned version = ci_load_u32(at + 8), flags = ci_load_u32(at + 12);
+  if ((version & 0xffff) != CONTAINER_MAJOR || (flags & ~(unsigned)CONTAINER_PANELS) != 0) {
     return ci_fail(
         error, CI_UNIMPLEMENTED,
-        "the model file has format version %u and flags 0x%x; this cinfer reads version %d with no flag but 0x%x: a "
-        "newer one is needed",
-        major, flags, CONTAINER_MAJOR, CONTAINER_PANELS);
+        "the model file was written by a newer graphio, in format version %u.%u with flags 0x%x; this cinfer reads "
+        "version %d with no flag but 0x%x: it is not damaged, a newer one is needed",
+        version & 0xffff, version >> 16, flags, CONTAINER_MAJOR, CONTAINER_PANELS);
   }
   *panels = flags != 0;
   if (!container_zero(at + 44, 16)) return container_damaged(error, "reserved bytes are not zero");

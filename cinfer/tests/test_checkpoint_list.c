@@ -21,6 +21,27 @@ static void test_max_to_keep(void) {
   remove_all();
 }
 
+/* Files P.keep and P.best lie beside what Python keeps. */
+static void test_what_is_protected_stays(void) {
+  ci_state *state = full_state();
+  char name[16];
+  for (int i = 1; i <= 3; i++) {
+    snprintf(name, sizeof name, "m-%d", i);
+    CHECK(save_as(state, name, i, 0, 3) == CI_OK);
+  }
+  write_text("m-1.keep", "");
+  write_text("m-2.best", "");
+  CHECK(save_as(state, "m-4", 4, 0, 1) == CI_OK);
+  CHECK(has_file("m-1.index") && has_file("m-2.index") && !find_file("m-3"));
+  CHECK(file_holds("checkpoint", "paths: \"m-1\"\nall_model_checkpoint_paths: \"m-2\"\nall"));
+  unlink(in_folder("m-2.best"));
+  CHECK(save_as(state, "m-5", 5, 0, 1) == CI_OK && has_file("m-1.index") && !find_file("m-2") && !find_file("m-4"));
+  write_text("checkpoint", "model_checkpoint_path: \"m-5\"\n# to be deleted: \"m-1\"\n");
+  CHECK(save_as(state, "m-5", 6, 0, 1) == CI_OK && has_file("m-1.index"));
+  ci_state_close(state);
+  remove_all();
+}
+
 static void test_lines_of_others_stay(void) {
   static const char before[] =
       "model_checkpoint_path: \"old\"\n"
@@ -319,6 +340,7 @@ static void test_no_memory_for_the_list(void) {
 int main(void) {
   CHECK(mkdtemp(folder) != NULL);
   test_max_to_keep();
+  test_what_is_protected_stays();
   test_lines_of_others_stay();
   test_an_unreadable_list_is_replaced();
   test_what_is_to_be_deleted_is_written_down();

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from google.protobuf.message import DecodeError
 
-from graphio.schema import dtypes, errors, stores, tensors
+from graphio.schema import dtypes, errors, stores, tensors, versions
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.crc32c import crc32c
 
@@ -19,6 +19,7 @@ MAGIC = b"\x89GIX\r\n\x1a\n"
 MAJOR, MINOR = 1, 0
 HEADER = 32
 _FIELDS = struct.Struct("<8sHHIQI")  # bytes 0 to 27; their CRC follows
+_READ = f"{MAJOR}.{MINOR} without flags"  # what this reader knows
 
 _UNSAFE = re.compile(r'^\.|[\x00-\x1f\x7f/\\"]' + ("|[<>:|?*]" if os.name == "nt" else ""))
 
@@ -38,14 +39,11 @@ def unwrap(data: bytes) -> bytes:
     """
     if len(data) < HEADER or data[:8] != MAGIC:
         raise damaged("it does not start as one")
-    _, major, _, flags, length, crc = _FIELDS.unpack_from(data)
+    _, major, minor, flags, length, crc = _FIELDS.unpack_from(data)
     if crc32c(data[: _FIELDS.size]) != int.from_bytes(data[_FIELDS.size : HEADER], "little"):
         raise damaged("the header's checksum does not match")
     if major != MAJOR or flags:
-        raise errors.UnimplementedError(
-            message=f"checkpoint version {major} with flags {flags:#x} needs a newer graphio; "
-            f"this one reads version {MAJOR}"
-        )
+        raise versions.too_new("the checkpoint", f"{major}.{minor} with flags {flags:#x}", _READ)
     payload = data[HEADER:]
     if len(payload) != length:
         raise damaged(f"{len(payload)} bytes follow its header, expected {length}")
@@ -73,22 +71,40 @@ def read_index_of(store: stores.Store, base: str) -> CheckpointIndex:
     except errors.NotFoundError:
         raise errors.NotFoundError(message=f"there is no checkpoint {store.path(base)!r}") from None
     try:
-        index = CheckpointIndex.FromString(unwrap(data))
-        check(index)
-    except DecodeError:
-        raise damaged(f"{store.path(name)} holds no CheckpointIndex message") from None
+        return parsed(data)
     except errors.OpError as error:
         raise type(error)(message=f"{name}: {error.message}") from None
-    return index
+
+
+def parsed(data: bytes) -> CheckpointIndex:
+    """The verified index that the bytes of a file hold; errors as read_index.
+
+    What does not fit together in a file of a later minor version, whose checksums are right, is
+    what that version has added: no damage.
+    """
+    payload = unwrap(data)
+    minor = _FIELDS.unpack_from(data)[2]
+    try:
+        index = CheckpointIndex.FromString(payload)
+        check(index)
+        return index
+    except (DecodeError, errors.DataLossError) as error:
+        if minor > MINOR:
+            raise versions.too_new("the checkpoint", f"{MAJOR}.{minor}", _READ) from None
+        if isinstance(error, DecodeError):
+            raise damaged("it holds no CheckpointIndex message") from None
+        raise
 
 
 def check(index: CheckpointIndex) -> None:
-    """Refuses an index that is not consistent in itself. Raises DataLossError."""
+    """Refuses an index that is not consistent in itself.
+
+    Raises:
+        DataLossError: it is not.
+        UnimplementedError: it needs a newer reader.
+    """
     if index.min_reader > MINOR:
-        raise errors.UnimplementedError(
-            message=f"the checkpoint needs a reader of version {MAJOR}.{index.min_reader}; "
-            f"this one is {MAJOR}.{MINOR}"
-        )
+        raise versions.too_new("the checkpoint", f"{MAJOR}.{index.min_reader}", _READ)
     names = [shard.file for shard in index.shard]
     for name in (*names, *([index.meta_file] if index.meta_file else ())):
         if not is_safe_name(name):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio.schema import calls, dtypes, errors, files, tensors
+from graphio.schema import calls, dtypes, errors, files, tensors, versions
 from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Model, Tensor
 from graphio.schema.panels import LARGEST, PANEL_WIDTH, Panels, order
@@ -162,13 +162,24 @@ def unpack(data: Any, lazy: bool = False) -> tuple[Model, Sequence[Array]]:
     if crc32c(graph) != header.crc:
         raise _damaged("the graph section's checksum does not match")
     _expect_zero(view, HEADER + header.length, header.start)
+    try:
+        model, stored = _parsed(graph, view, header)
+    except errors.DataLossError:
+        if header.minor > MINOR:  # the checksums are right: it is what that version has added
+            raise _too_new(f"{MAJOR}.{header.minor}") from None
+        raise
+    return model, tensors.StoredList(stored) if lazy else [item.array() for item in stored]
+
+
+def _parsed(
+    graph: memoryview, view: memoryview, header: _Header
+) -> tuple[Model, list[tensors.Stored]]:
     model = Model()
     try:
         model.ParseFromString(bytes(graph))
     except DecodeError:
         raise _damaged("the graph section is no Model message") from None
-    stored = _stored(model, view, header)
-    return model, tensors.StoredList(stored) if lazy else [item.array() for item in stored]
+    return model, _stored(model, view, header)
 
 
 def check_beginning(data: Any, what: str) -> None:
@@ -185,9 +196,10 @@ def check_beginning(data: Any, what: str) -> None:
 
 
 class _Header(NamedTuple):
-    """What the fields of the header say: the flags, the length of the graph section, where the data
-    section starts and how long it is, the checksum of the graph section."""
+    """What the fields of the header say: the minor version, the flags, the length of the graph
+    section, where the data section starts and how long it is, the checksum of the graph section."""
 
+    minor: int
     flags: int
     length: int
     start: int
@@ -199,20 +211,17 @@ def _header(view: memoryview) -> _Header:
     if len(view) < HEADER:
         raise _damaged(f"it has {len(view)} bytes, a model file has at least {HEADER}")
     fields = view[: _FIELDS.size]
-    _, major, _, flags, length, start, size, crc, reserved = _FIELDS.unpack(fields)
+    _, major, minor, flags, length, start, size, crc, reserved = _FIELDS.unpack(fields)
     (header_crc,) = struct.unpack("<I", view[_FIELDS.size : HEADER])
     if crc32c(fields) != header_crc:
         raise _damaged("the header's checksum does not match")
     if major != MAJOR or flags & ~IN_PANELS:
-        raise errors.UnimplementedError(
-            message=f"format version {major} with flags {flags:#x} needs a newer graphio; this one "
-            f"reads version {MAJOR} with no flag but {IN_PANELS:#x}"
-        )
+        raise _too_new(f"{major}.{minor} with flags {flags:#x}")
     if any(reserved):
         raise _damaged("reserved bytes of the header are not zero")
     if start % ALIGN or start != _round_up(HEADER + length) or start + size != len(view):
         raise _damaged(f"sections of {length} and {size} bytes make no file of {len(view)} bytes")
-    return _Header(flags, length, start, size, crc)
+    return _Header(minor, flags, length, start, size, crc)
 
 
 def _stored(model: Model, view: memoryview, header: _Header) -> list[tensors.Stored]:
@@ -256,6 +265,12 @@ def _panels(i: int, tensor: Tensor) -> Panels | None:
 def _expect_zero(view: memoryview, begin: int, end: int) -> None:
     if any(view[begin:end]):
         raise _damaged(f"padding at byte {begin} is not zero")
+
+
+def _too_new(version: str) -> errors.UnimplementedError:
+    return versions.too_new(
+        "the model file", version, f"{MAJOR}.{MINOR} with no flag but {IN_PANELS:#x}"
+    )
 
 
 def _damaged(what: str) -> errors.DataLossError:

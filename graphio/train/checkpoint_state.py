@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Sequence
 
 from graphio.schema import errors, files, stores
-from graphio.schema.checkpoint_index import read_index_of
 from graphio.train import checkpoint_text
 from graphio.train.checkpoint_text import CheckpointState
+from graphio.train.folder_indexes import indexes, newest_of
 
 __all__ = [
     "CheckpointState",
@@ -193,7 +193,9 @@ def latest_checkpoint(
 
     A file `checkpoint` that is missing, cannot be read, or names what is not there, does not count:
     then the newest valid checkpoint of the folder is found, with a warning; without one where the
-    file is missing beside one checkpoint only, as it is while the first one is being saved.
+    file is missing beside one checkpoint only, as it is while the first one is being saved. The
+    newest is the one of the highest step, then the latest time; one without a step comes before all
+    that have one.
 
     Args:
         checkpoint_dir: the folder, or a URL of an object store.
@@ -203,6 +205,9 @@ def latest_checkpoint(
     Raises:
         UnavailableError: the folder or an index in it cannot be read now: that is no reason to
             go on from an older one, or from nothing.
+        UnimplementedError: the file names no checkpoint, and a newer graphio wrote one of those in
+            the folder: it may be the newest.
+        DataLossError: there are checkpoints, and all are damaged.
     """
     folder, name = os.fspath(checkpoint_dir), latest_filename or STATE_FILE
     before: tuple[CheckpointState | None, str] | None = None
@@ -212,20 +217,19 @@ def latest_checkpoint(
             return state.model_checkpoint_path
         if complaint and now != before:
             warnings.warn(complaint, stacklevel=2)
-        found, wrong = indexes(folder) if indexes_count(folder, latest_filename) else ([], {})
+        found, damaged = indexes(folder) if indexes_count(folder, latest_filename) else ([], {})
         # Another process may have saved and deleted in between: then the file says so by now.
         if now == before or (state is None and not found and not _is_there(folder, name)):
             break
         before = now
     there = state is not None or bool(complaint)
+    newest = newest_of(folder, found, damaged)
     # A checkpoint alone, without the file: that is also what a first save looks like.
-    if state is not None or (found and (there or len(found) + len(wrong) > 1)):
+    if state is not None or (newest and (there or len(found) + len(damaged) > 1)):
         what = "names no checkpoint that exists" if there else "is missing"
-        then = (
-            f"going on from {found[-1]!r}, the newest one found" if found else "there is no other"
-        )
+        then = f"going on from {newest!r}, the newest one found" if newest else "there is no other"
         warnings.warn(f"the file '{name}' of {folder!r} {what}; {then}", stacklevel=2)
-    return found[-1] if found else None
+    return newest
 
 
 def indexes_count(
@@ -241,31 +245,3 @@ def _is_there(folder: str, name: str) -> bool:
     if stores.is_remote(folder):
         return stores.of_folder(folder).exists(name)
     return files.exists(stores.join(folder, name), follow=False)
-
-
-def indexes(folder: str) -> tuple[list[str], dict[str, str]]:
-    """The prefixes of a folder whose index is valid, oldest first; what is wrong with the others.
-
-    A folder that is not there has none.
-    """
-    if not stores.is_remote(folder) and not files.is_folder(stores.plain(folder) or os.curdir):
-        return [], {}
-    store = stores.of_folder(folder)
-    found: list[tuple[int, int, str]] = []
-    wrong: dict[str, str] = {}
-    for name in store.names():
-        base, extension = os.path.splitext(name)
-        if extension != ".index":
-            continue
-        try:
-            index = read_index_of(store, base)
-        except errors.NotFoundError:
-            continue
-        except errors.OpError as error:
-            # One that cannot be read now may be the newest; what is no file, or damaged, is not.
-            if isinstance(error, errors.UnavailableError) and (store.shared or error.errno):
-                raise
-            wrong[store.path(base)] = error.message
-            continue
-        found.append((index.time, index.step, store.path(base)))
-    return [prefix for _, _, prefix in sorted(found)], wrong

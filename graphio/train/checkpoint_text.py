@@ -96,7 +96,8 @@ def parsed(data: bytes) -> CheckpointState:
     """What the file's bytes say; a file of another writer has no checksum.
 
     Raises:
-        ValueError: the checksum is wrong, or a line is none of the file's.
+        ValueError: the checksum is wrong, or a line is none of the file's: where the checksum is
+            right, a newer graphio wrote it.
     """
     match = _SEAL.fullmatch(data)
     if match is not None and crc32c(match[1]) != int(match[2], 16):
@@ -108,14 +109,15 @@ def parsed(data: bytes) -> CheckpointState:
         if line.lstrip().startswith("#"):
             state.expired += map(_unquoted, _EXPIRED.findall(line))
         else:
-            _take(state, line)
+            _take(state, line, sealed=match is not None)
     return state
 
 
-def _take(state: CheckpointState, line: str) -> None:
+def _take(state: CheckpointState, line: str, sealed: bool) -> None:
     match = _LINE.fullmatch(line)
     if match is None:
-        raise ValueError(f"cannot read the line {line!r}")
+        newer = ", which a newer graphio wrote: upgrade graphio" if sealed else ""
+        raise ValueError(f"cannot read the line {line!r}{newer}")
     key, double, single, number = match.groups()
     value: Any = float(number) if number is not None else _unquoted(double or single or "")
     if key in _KINDS and not isinstance(value, _KINDS[key]):

@@ -60,14 +60,11 @@ def verify(prefix: Where, *, all: bool = False) -> Verified:
     Raises:
         NotFoundError: there is no checkpoint.
         DataLossError: something is damaged; the message lists all of it.
+        UnimplementedError: nothing is, but a newer graphio wrote what cannot be checked; the
+            message lists all of it.
     """
     checks = _check_all(prefix) if all else [_check(resolved(prefix))]
-    wrong = [f"  {text}" for check in checks for text in check.wrong]
-    if wrong:
-        damaged = sum(bool(check.wrong) for check in checks)
-        raise errors.DataLossError(
-            message=f"{damaged} of {len(checks)} checkpoints damaged:\n" + "\n".join(wrong)
-        )
+    _refuse(checks)
     return Verified(
         tuple(check.prefix for check in checks),
         sum(check.files for check in checks),
@@ -77,13 +74,31 @@ def verify(prefix: Where, *, all: bool = False) -> Verified:
     )
 
 
+def _refuse(checks: Sequence[_Check]) -> None:
+    """Raises what verify raises, if a checkpoint is damaged, or newer than this reader."""
+    wrong = [f"  {text}" for check in checks for text in check.wrong]
+    newer = [f"  {check.newer}" for check in checks if check.newer]
+    told = f"{len(newer)} of {len(checks)} checkpoints not checked:\n" + "\n".join(newer)
+    if wrong:
+        damaged = sum(bool(check.wrong) for check in checks)
+        text = f"{damaged} of {len(checks)} checkpoints damaged:\n" + "\n".join(wrong)
+        raise errors.DataLossError(message=f"{text}\n{told}" if newer else text)
+    if newer:
+        raise errors.UnimplementedError(message=told)
+
+
 class _Check:
-    """The check of one checkpoint: what was looked at, and what is wrong."""
+    """The check of one checkpoint: what was looked at, and what is wrong.
+
+    Attributes:
+        newer: why it cannot be checked, if a newer graphio wrote it; else "".
+    """
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self.files = self.variables = self.resources = self.bytes = 0
         self.wrong: list[str] = []
+        self.newer = ""
 
     def says(self, error: Exception) -> None:
         """Notes what is wrong."""
@@ -122,6 +137,9 @@ def _check(prefix: str) -> _Check:
         index = read_index_of(store, base)
     except errors.NotFoundError:
         return _check_foreign(check)
+    except errors.UnimplementedError as error:
+        check.newer = f"{check.prefix}: {error}"
+        return check
     except errors.OpError as error:
         from graphio.train.interop import formats
 

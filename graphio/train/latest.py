@@ -12,10 +12,10 @@ from graphio.schema.checkpoint_index import read_index
 from graphio.train.checkpoint_state import (
     checkpoint_exists,
     get_checkpoint_state,
-    indexes,
     indexes_count,
     latest_checkpoint,
 )
+from graphio.train.folder_indexes import indexes, none_is_whole
 
 if TYPE_CHECKING:
     from graphio.train.saver import Saver
@@ -51,6 +51,7 @@ def restore_latest(
 
     Raises:
         DataLossError: the newest is damaged; with fall_back: all are; or no index is valid.
+        UnimplementedError: a newer graphio wrote the newest, or may have.
         ValueError, OpError: see Saver.restore.
     """
     from graphio.train import restoring
@@ -59,7 +60,7 @@ def restore_latest(
     while True:
         found = _newest_but(damaged, checkpoint_dir, latest_filename)
         if found is None:
-            if indexes_count(checkpoint_dir, latest_filename):
+            if damaged and indexes_count(checkpoint_dir, latest_filename):
                 damaged.update(indexes(os.fspath(checkpoint_dir))[1])
             break
         save_id = _save_id(found)
@@ -115,12 +116,9 @@ def beside(prefix: str) -> str | None:
 def _tell(damaged: dict[str, str], found: str | None, folder: str | os.PathLike[str]) -> None:
     if not damaged:
         return
-    what = "; ".join(f"{prefix!r}: {error}" for prefix, error in damaged.items())
     if found is None:
-        raise errors.DataLossError(
-            message=f"no checkpoint of {os.fspath(folder)!r} can be restored: {what}. To begin "
-            "anew, take another folder or move these away"
-        )
+        raise none_is_whole(folder, damaged)
+    what = "; ".join(f"{prefix!r}: {error}" for prefix, error in damaged.items())
     warnings.warn(
         f"going on from {found!r}, because what is newer is damaged: {what}", stacklevel=3
     )
