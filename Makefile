@@ -18,7 +18,7 @@ WORKERS ?= auto
 
 .PHONY: help demo browser test acceptance lint format operators analyze bits attacks failures sanitizers \
         coverage coverage-c coverage-python bench bench-peers ratchet-times proofs fuzz fuzz-deep docs \
-        wheels-check sbom venv clean
+        wheels-check sbom readme targets venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -43,6 +43,8 @@ help:
 	@echo 'make docs   the documentation as a site, build/site/html'
 	@echo 'make wheels-check  dist/: source archive and wheel, tried in an empty environment of each Python'
 	@echo 'make sbom   the same, and dist/*.cdx.json: all that an installation consists of'
+	@echo 'make readme  everything that README.md says, in order, in a fresh clone with an empty home'
+	@echo 'make targets  the quick targets of this file, each alone in a fresh clone'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -142,6 +144,14 @@ wheels-check: .venv/release.stamp
 
 sbom: .venv/release.stamp
 	$(BIN)/python tools/wheels_check.py --sbom $(NEED)
+
+# README="--without 'make test'" leaves out some steps.
+readme:
+	$(PYTHON) tools/readme_walk.py $(README)
+
+# TARGETS="docs demo" names some; by default all that are quick.
+targets:
+	$(PYTHON) tools/make_targets.py $(TARGETS)
 
 proofs: $(PROOFS:%=proof-%)
 	$(BIN)/python tools/proofs_page.py

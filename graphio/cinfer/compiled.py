@@ -49,9 +49,9 @@ def load_installed() -> None:
 
 def fingerprint(root: Path) -> str:
     """The SHA-256 of the names and bytes of the C sources, or "" where there are none."""
-    files = sorted({path for pattern in SOURCES for path in root.glob(pattern) if path.is_file()})
-    if not files:
+    if not (root / "cinfer" / "include" / "cinfer.h").is_file():
         return ""
+    files = sorted({path for pattern in SOURCES for path in root.glob(pattern) if path.is_file()})
     total = hashlib.sha256()
     for path in files:
         data = path.read_bytes()
