@@ -1,3 +1,5 @@
 import os
+import shutil
 
-os.symlink(f"{os.environ['GRAPHIO_ROOT']}/examples", "examples")
+os.makedirs("examples/finetune", exist_ok=True)
+shutil.copy(f"{os.environ['GRAPHIO_ROOT']}/examples/finetune/digits.onnx", "examples/finetune")
