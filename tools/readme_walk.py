@@ -74,6 +74,14 @@ def c_file(following: list[Step]) -> str:
     return "app.c"
 
 
+def program_of(command: str) -> str:
+    """The program that a command compiles, or ""."""
+    if not re.match(r"(cc|gcc|clang)\s(?!.*\s-(c|shared)\s)", command):
+        return ""
+    named = re.search(r"\s-o\s+(\S+)", command)
+    return named[1] if named else "a.out"
+
+
 class Walk:
     """A newcomer who goes through a page's steps."""
 
@@ -92,17 +100,12 @@ class Walk:
             (self.someone.folder / "example.py").write_text(self.program)
             return self._run("python3 example.py", (0,))
         good = next((codes for name, codes in ANSWERS.items() if step.code.startswith(name)), (0,))
-        before = self._unnamed()
         done, output = self._run(step.code, good)
-        if done and self._unnamed() != before:
-            done, more = self._run("./a.out", (0,))
+        program = f"./{program_of(step.code)}"
+        if done and program != "./" and not any(program in later.code for later in following):
+            done, more = self._run(program, (0,))
             output += more
         return done, output
-
-    def _unnamed(self) -> float:
-        """When a compiler last wrote a program without a name."""
-        program = self.someone.folder / "a.out"
-        return program.stat().st_mtime if program.exists() else 0.0
 
     def _run(self, command: str, good: tuple[int, ...]) -> tuple[bool, str]:
         done = self.someone.run(command)
