@@ -107,7 +107,8 @@ def test_impossible_lengths_are_refused(packed: bytes, field: str, value: int) -
 @pytest.mark.parametrize(
     "data, text",
     [
-        (b"", "^f: the model file is damaged"),
+        (b"", "f' is empty: its writer"),
+        (b"\x89GIO", "^f: the model file is damaged"),
         (b"x" * 64, "f' is no model file"),
         (b"\x89GIX\r\n\x1a\n" + bytes(64), "f' is the index of a checkpoint"),
     ],

@@ -247,7 +247,7 @@ def test_saved_model_folders_of_tensorflow_are_read(tmp_path: Path) -> None:
         ("m.h5", b"\x89HDF\r\n\x1a\n....", "HDF5"),
         ("m.gguf", b"GGUF....", "GGUF"),
         ("m.txt", b"hello world", "none of .safetensors"),
-        ("empty", b"", "none of .safetensors"),
+        ("empty", b"", "it is empty: its writer"),
     ],
 )
 def test_other_files_are_refused_with_what_to_do(

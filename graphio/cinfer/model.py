@@ -218,11 +218,13 @@ def _told(error: errors.OpError, source: Any) -> errors.OpError:
     damaged = isinstance(error, errors.DataLossError)
     if not isinstance(source, (str, os.PathLike)):
         if damaged:
-            container.check_beginning(ffi.buffer(source), "source")
+            container.check_beginning(ffi.buffer(source))
         return error
     where = os.fsdecode(source)
     if damaged:
-        container.check_beginning(files.map_file(where), repr(where))
+        container.check_beginning(files.map_file(where), where)
+    if isinstance(error, errors.InvalidArgumentError):
+        error = container.told_of_folder(error, where)
     if where in error.message:
         return error
     return type(error)(message=f"{os.path.basename(where)}: {error.message}")

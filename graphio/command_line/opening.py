@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from graphio.command_line.exits import Refused
-from graphio.schema import errors, stores
+from graphio.schema import errors, files, foreign, stores
 
 __all__ = [
     "CHECKPOINT",
@@ -29,6 +29,8 @@ MODELS = (MODEL, ONNX, TENSORFLOW)
 
 _MODEL_MAGIC = b"\x89GIO\r\n\x1a\n"
 _INDEX_MAGIC = b"\x89GIX\r\n\x1a\n"
+#: kinds that the ending of the name tells
+_MESSAGES = {".onnx": ONNX, ".pb": TENSORFLOW, ".pbtxt": TENSORFLOW}
 _WEIGHTS = (".safetensors", ".npz", ".npy", ".pt", ".pth", ".bin", ".index.json")
 
 
@@ -57,16 +59,14 @@ def kind_of(path: str) -> str:
 
 def _by_name(path: str) -> str:
     suffix = Path(path).suffix.lower()
-    if os.path.getsize(path) == 0:
-        raise Refused(f"'{path}' is empty")
+    if os.path.getsize(path) and (path.endswith(_WEIGHTS) or suffix == ".meta"):
+        return WEIGHTS
+    if os.path.getsize(path) and suffix in _MESSAGES:
+        return _MESSAGES[suffix]
+    if kind := foreign.kind_of(files.map_file(path)) or foreign.kind_of_name(path):
+        raise Refused(f"'{path}' is {kind}")
     if suffix == ".gio":
         raise Refused(f"'{path}' is no model file: it does not begin as one")
-    if suffix == ".onnx":
-        return ONNX
-    if suffix in (".pb", ".pbtxt"):
-        return TENSORFLOW
-    if path.endswith(_WEIGHTS) or suffix == ".meta":
-        return WEIGHTS
     raise Refused(
         f"'{path}' is neither a model nor a checkpoint of graphio's, and its name ends in none of "
         f".onnx, .pb, .pbtxt, {', '.join(_WEIGHTS)}"

@@ -13,7 +13,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes, errors, foreign
 from graphio.schema.verify_graph import MAX_RANK
 
 __all__ = ["Source", "read"]
@@ -169,9 +169,9 @@ def _parse(data: bytes, name: str) -> onnx.ModelProto:
     try:
         model.ParseFromString(data)
     except (DecodeError, RecursionError) as error:
-        raise errors.DataLossError(message=f"{name} is no ONNX model: {error}") from None
+        raise _no_model(data, name, str(error)) from None
     if not model.HasField("graph"):
-        raise errors.DataLossError(message=f"{name} is no ONNX model: it has no graph")
+        raise _no_model(data, name, "it has no graph")
     try:
         zeros = any(b"\0" in text.encode() for text in _texts(model))
     except (AttributeError, UnicodeError):  # protobuf gives such texts as bytes or surrogates
@@ -181,6 +181,12 @@ def _parse(data: bytes, name: str) -> onnx.ModelProto:
     if zeros:
         raise errors.DataLossError(message=f"{name} is no ONNX model: a name has a zero byte")
     return model
+
+
+def _no_model(data: bytes, name: str, why: str) -> errors.OpError:
+    kind = foreign.kind_of(data)
+    text = f": {why}" if kind is None else f", but {kind}"
+    return errors.DataLossError(message=f"{name} is no ONNX model{text}")
 
 
 def _texts(model: onnx.ModelProto) -> Iterator[str]:

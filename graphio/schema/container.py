@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio.schema import calls, dtypes, errors, files, tensors, versions
+from graphio.schema import calls, dtypes, errors, files, foreign, tensors, versions
 from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Model, Tensor
 from graphio.schema.panels import LARGEST, PANEL_WIDTH, Panels, order
@@ -144,19 +144,34 @@ def read(path: str | os.PathLike[str], lazy: bool = False) -> tuple[Model, Seque
         UnimplementedError: the file needs a newer reader.
     """
     where = os.fspath(path)
-    data = files.map_file(where)
-    check_beginning(data, repr(where))
+    data = _mapped(where)
+    check_beginning(data, where)
     try:
         return unpack(data, lazy)
     except errors.OpError as error:
         raise type(error)(message=f"{os.path.basename(where)}: {error.message}") from None
 
 
+def _mapped(path: str) -> memoryview:
+    try:
+        return files.map_file(path)
+    except errors.InvalidArgumentError as error:
+        raise told_of_folder(error, path) from None
+
+
+def told_of_folder(error: errors.OpError, path: str) -> errors.OpError:
+    """The error of an open, which says what to do with a folder."""
+    if not os.path.isdir(path):
+        return error
+    text = "is a folder: tf.saved_model.load opens those of saved models, others have files in them"
+    return type(error)(message=f"{path!r} is no regular file: it {text}")
+
+
 def unpack(data: Any, lazy: bool = False) -> tuple[Model, Sequence[Array]]:
     """As read, from a bytes-like object, which the arrays keep alive."""
     calls.check_source(data)
     view = memoryview(data)
-    check_beginning(view, "source")
+    check_beginning(view)
     header = _header(view)
     graph = view[HEADER : HEADER + header.length]
     if crc32c(graph) != header.crc:
@@ -182,17 +197,26 @@ def _parsed(
     return model, _stored(model, view, header)
 
 
-def check_beginning(data: Any, what: str) -> None:
+def check_beginning(data: Any, path: str | None = None) -> None:
     """Refuses another kind of file; a model file that is cut short may still begin as one.
 
+    Args:
+        data: its bytes.
+        path: of the file; None: the bytes are the source.
+
     Raises:
-        DataLossError: names `what`, and says what it is.
+        DataLossError: says what it is.
     """
     head = bytes(data[: len(MAGIC)])
-    if MAGIC.startswith(head):
+    if head and MAGIC.startswith(head):
         return
-    kind = next((text for begins, text in _OTHERS if begins.match(head)), _UNKNOWN)
-    raise errors.DataLossError(message=f"{what} is {kind}")
+    kind = (
+        foreign.kind_of_name(path or "")  # of messages that may begin as ONNX's do
+        or next((text for begins, text in _OTHERS if begins.match(head)), None)
+        or foreign.kind_of(data)
+        or _UNKNOWN
+    )
+    raise errors.DataLossError(message=f"{'source' if path is None else repr(path)} is {kind}")
 
 
 class _Header(NamedTuple):

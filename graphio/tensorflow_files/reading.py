@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError, Message
 
-from graphio.schema import files
+from graphio.schema import files, foreign
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.train.interop.reading import damaged, map_bytes
 
@@ -85,9 +85,10 @@ def _binary(data: bytes, into: M, what: str) -> M:
     try:
         into.ParseFromString(data)
     except (DecodeError, RecursionError) as error:
-        raise damaged(
-            what, f"it is no {into.DESCRIPTOR.name} of TensorFlow, or is cut off ({error})"
-        ) from None
+        kind = foreign.kind_of(data)
+        why = f", or is cut off ({error})" if kind is None else f", but {kind}"
+        text = f"it is no {into.DESCRIPTOR.name} of TensorFlow{why}"
+        raise damaged(what, text) from None
     return into
 
 

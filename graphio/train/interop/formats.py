@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from graphio.schema import errors, stores
+from graphio.schema import errors, foreign, stores
 from graphio.train.interop import huggingface, table
 from graphio.train.interop.npz import MAGIC as NPY
 from graphio.train.interop.npz import NpySource, NpzSource
@@ -22,8 +22,6 @@ REFUSED = (
         "it is a bare pickle, as torch.save wrote before version 1.6 and as pickle.dump writes; a "
         "pickle is a program. In torch: torch.save(torch.load(old, weights_only=True), new)",
     ),
-    (b"\x89HDF", "it is an HDF5 file; save the weights as .npz or .safetensors instead"),
-    (b"GGUF", "it is a GGUF file; take the .safetensors files that it was made of"),
     (b"\x89GIO", "it is a model of graphio's, not a checkpoint; open it with graphio.runtime.load"),
     (b"\x89GIX", "it is the index of a checkpoint; give the path without '.index'"),
 )
@@ -70,8 +68,10 @@ def _open_file(path: str) -> Source:
     start = bytes(data[:9])
     if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         archive = ZipFile(data, f"zip file {path!r}")
-        torch = any(name.endswith("/data.pkl") for name in archive.members)
-        return TorchSource(path, archive) if torch else NpzSource(path, archive)
+        if any(name.endswith("/data.pkl") for name in archive.members):
+            return TorchSource(path, archive)
+        if not archive.members or any(name.endswith(".npy") for name in archive.members):
+            return NpzSource(path, archive)
     if start[:6] == NPY:
         return NpySource(path, data)
     if start[8:] == b"{":
@@ -84,8 +84,10 @@ def _open_file(path: str) -> Source:
         if not path.endswith(".index"):
             text = "it is a TensorFlow checkpoint of version 1; TensorFlow 1 saves it as version 2"
         raise refused(f"file {path!r}", text)
+    if kind := foreign.kind_of(data):
+        raise refused(f"file {path!r}", f"it is {kind}")
     raise refused(
         f"file {path!r}",
         "it is none of .safetensors, .npz, .npy, a file of torch.save's or a checkpoint (of which "
-        f"the prefix is given); it {f'starts with {start!r}' if start else 'is empty'}",
+        f"the prefix is given); it starts with {start!r}",
     )
