@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging as python_logging
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -319,3 +320,52 @@ def test_a_hook_saves_by_one_saver(tmp_path: Path) -> None:
         tf.train.CheckpointSaverHook(
             str(tmp_path), save_steps=1, saver=object(), scaffold=tf.train.Scaffold()
         )
+
+
+def graphs(folder: Path) -> list[list[str]]:
+    """Names of the nodes of each graph in a folder's event files."""
+    graph_pb2 = pytest.importorskip("tensorboard.compat.proto.graph_pb2")
+    train_files = sorted(folder.glob("events.out.tfevents.*"))
+    events = [e for file in train_files for e in tf.train.summary_iterator(str(file))]
+    found = [e.graph_def for e in events if e.graph_def]
+    return [[node.name for node in graph_pb2.GraphDef.FromString(g).node] for g in found]
+
+
+@pytest.mark.parametrize("folders", [("", ""), ("", "summaries"), (None, "summaries")])
+def test_a_training_writes_its_graph_for_tensorboard_once(
+    folders: tuple[str | None, str], tmp_path: Path
+) -> None:
+    checkpoints, summaries = (None if f is None else tmp_path / f for f in folders)
+    assert summaries is not None
+    tf.train.get_or_create_global_step()
+    w = tf.get_variable("weights", [2])
+    for _ in range(2):
+        with tf.train.MonitoredTrainingSession(
+            checkpoint_dir=None if checkpoints is None else str(checkpoints),
+            summary_dir=str(summaries),
+        ) as session:
+            session.run(w)
+    for folder in {checkpoints, summaries} - {None}:
+        assert folder is not None
+        (names,) = graphs(folder)
+        assert {"weights", "global_step"} <= set(names)
+
+
+def test_another_graph_in_the_same_folder_is_written_too(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        with tf.Graph().as_default():
+            tf.train.get_or_create_global_step()
+            tf.get_variable(name, [])
+            with tf.train.MonitoredTrainingSession(checkpoint_dir=None, summary_dir=str(tmp_path)):
+                pass
+    assert ["first" in names for names in graphs(tmp_path)] == [True, False]
+
+
+def test_a_training_without_tensorboard_saves_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorboard.compat.proto", None)
+    step = tf.train.get_or_create_global_step()
+    with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path)) as session:
+        session.run(step)
+    assert tf.train.latest_checkpoint(str(tmp_path)) and not [*tmp_path.glob("events*")]

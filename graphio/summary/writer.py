@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+import weakref
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -56,6 +57,7 @@ class FileWriter:
         self._writer: Any = None
         self._closed = False
         self._tags: set[str] = set()
+        self._shown: weakref.WeakSet[Graph] = weakref.WeakSet()  # what add_graph has added
         self._open()
         if graph is not None:
             self.add_graph(graph)
@@ -102,8 +104,13 @@ class FileWriter:
             raise TypeError(
                 f"The passed graph must be an instance of `Graph`, but it is {type(graph).__name__}"
             )
+        self._shown.add(graph)
         content = graph_def_of(graph).SerializeToString()
         self._add(self._protos.Event(graph_def=content), global_step)
+
+    def has_graph(self, graph: Graph) -> bool:
+        """Whether add_graph has added the graph."""
+        return graph in self._shown
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
         """Adds the times of a run, which TensorBoard shows in the graph.
@@ -183,6 +190,20 @@ class FileWriterCache:
         if folder not in cls._writers:
             cls._writers[folder] = FileWriter(logdir)
         return cls._writers[folder]
+
+    @classmethod
+    def show_graph(cls, logdir: str, graph: Graph) -> None:
+        """Adds a graph to a folder's event file, once; not where the folder is of an object store,
+        or tensorboard is not installed."""
+        if stores.is_remote(logdir):
+            return
+        try:
+            writer = cls.get(logdir)
+        except ImportError:
+            return
+        if not writer.has_graph(graph):
+            writer.add_graph(graph)
+            writer.flush()
 
     @classmethod
     def clear(cls) -> None:

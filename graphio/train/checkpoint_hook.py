@@ -9,6 +9,7 @@ from typing import Any
 
 from graphio import logging, scopes
 from graphio.schema import stores
+from graphio.summary.writer import FileWriterCache
 from graphio.train.hooks import SecondOrStepTimer, step_tensor
 from graphio.train.saver import Saver
 from graphio.train.session_run_hook import (
@@ -38,7 +39,8 @@ class CheckpointSaverListener:
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Saves checkpoints at the first step, every so often, and at the end.
+    """Saves checkpoints at the first step, every so often, and at the end; writes the graph for
+    TensorBoard, once, where that is installed and the folder is of this machine.
 
     With an asynchronous Saver the steps in between wait for a copy only; the end waits until all
     is written, and so does each save if there are listeners.
@@ -83,6 +85,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.begin()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
+        FileWriterCache.show_graph(stores.split(self._path)[0], session.graph)
         self._save(session, int(session.run(self._step)))
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:

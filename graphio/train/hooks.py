@@ -245,7 +245,7 @@ class FinalOpsHook(SessionRunHook):
 
 
 class SummarySaverHook(SessionRunHook):
-    """Writes summaries every so often.
+    """Writes summaries every so often, and the graph into the event file of output_dir, once.
 
     Args:
         save_steps: every so many global steps.
@@ -278,6 +278,10 @@ class SummarySaverHook(SessionRunHook):
     def begin(self) -> None:
         self._step = step_tensor("SummarySaverHook")
         self._next: int | None = None
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        if self._folder is not None and self._writer is None:
+            FileWriterCache.show_graph(self._folder, session.graph)
 
     def _operations(self) -> list[Any]:
         found = self._op if self._scaffold is None else self._scaffold.summary_op
