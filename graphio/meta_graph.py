@@ -19,7 +19,7 @@ from graphio.graph_def import GraphDef, ModelView, graph_def_of
 from graphio.importing import Imported, import_model
 from graphio.node_def import View, message_of
 from graphio.node_order import reads, variable_of
-from graphio.schema import container, errors, model_pb2, stores, tensors
+from graphio.schema import checkpoint_files, container, errors, model_pb2, stores, tensors
 from graphio.schema.functions import all_graphs
 from graphio.signature_def import KeyedMap, SignatureDef
 from graphio.version import __version__
@@ -451,6 +451,7 @@ def read_message(path: str | os.PathLike[str], *, follow: bool = True) -> model_
     """
     where = os.fspath(path)
     store, name = stores.of(where)
+    name = checkpoint_files.graph_name(store, name)
     if not store.exists(name):
         raise OSError(f"File {where} does not exist.")
     data = store.read(name, follow=follow)

@@ -15,7 +15,7 @@ import second_reader
 from crash_states import Contents, Operation, Recorder, Replica, states
 from schema_samples import same, state
 
-from graphio.schema import checkpoint, checkpoint_writer, errors, files, restore, stores
+from graphio.schema import checkpoint, checkpoint_cleaner, errors, files, restore, stores
 from graphio.schema.checkpoint import read_checkpoint, read_index, write_checkpoint
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
 from graphio.schema.model_pb2 import IteratorState
@@ -210,7 +210,7 @@ def test_garbage_of_other_prefixes_goes_when_it_is_an_hour_old(
         os.utime(tmp_path / name, (1, 1))
     write(tmp_path / "m")
     assert set(garbage) < set(names(tmp_path))
-    monkeypatch.setattr(checkpoint_writer, "ABANDONED_AGE", -60.0)
+    monkeypatch.setattr(checkpoint_cleaner, "ABANDONED_AGE", -60.0)
     write(tmp_path / "m")
     assert not set(garbage) & set(names(tmp_path))
     assert {"whole.meta", "exported.meta"} < set(names(tmp_path))

@@ -42,11 +42,12 @@ COMPILER = {"CC": CLANG, "CFLAGS": FLAGS}
 # Files by their names without ending; a header counts with its group.
 GROUPS = {
     "loader": "wire container parse verify texts model names functions letters file posix mapping "
-    "in_file crc32c types error memory custom ci_common families atomics file_none file_windows",
+    "in_file crc32c types error memory custom ci_common families atomics file_lock file_none file_windows",
     "planner": "needs compile layout pack plans plan refit rows shape ops kernel ci_kernel",
     "run": "run session state variables threads output out sequence resources",
-    "checkpoints": "checkpoint checkpoint_clean checkpoint_fit checkpoint_index checkpoint_keep "
-    "checkpoint_list checkpoint_meta checkpoint_restore checkpoint_save checkpoint_shards",
+    "checkpoints": "checkpoint checkpoint_clean checkpoint_files checkpoint_fit checkpoint_index "
+    "checkpoint_keep checkpoint_list checkpoint_meta checkpoint_needs checkpoint_record "
+    "checkpoint_restore checkpoint_save checkpoint_shards",
     "numbers": "cpu float_mode half scalar_math scalar_parts scalar_round scalar_series "
     "scalar_trig soft_fma philox isa isa_* vec vec_*",
     "kernels": "kernels/*",

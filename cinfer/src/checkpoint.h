@@ -3,7 +3,9 @@
  * Nothing of a checkpoint is valid unless a valid index refers to it. checkpoint_index.c turns an index into bytes and
  * back, checkpoint_meta.c makes the graph file, checkpoint_save.c writes all files in crash-safe order,
  * checkpoint_restore.c reads and checks everything first. checkpoint_list.c reads the text file `checkpoint` and
- * finds the newest; checkpoint_keep.c says which are too old, checkpoint_clean.c deletes.
+ * finds the newest; checkpoint_keep.c says which are too old, checkpoint_clean.c deletes. checkpoint_record.c is the
+ * file that a save commits with, checkpoint_files.c knows the names of all files, checkpoint_needs.c which of them are
+ * needed.
  */
 #ifndef CI_CHECKPOINT_H
 #define CI_CHECKPOINT_H
@@ -17,9 +19,11 @@ enum {
   CI_ENVELOPE_BYTES = 32, /* magic, version, flags, length and checksum of the payload, checksum of these 28 bytes */
   CI_CHECKPOINT_MAJOR = 1,
   CI_CHECKPOINT_MINOR = 0, /* also the newest min_reader that this reader satisfies */
-  CI_NAME_BYTES = 256      /* of a file, with its zero */
+  CI_NAME_BYTES = 256,     /* of a file, with its zero */
+  CI_TEMPORARY_BYTES = CI_NAME_BYTES + 32
 };
 #define CI_CHECKPOINT_LIST "checkpoint"
+#define CI_NAME_ARG(span) (int)(span).length, (span).data /* for "%.*s": all of a name, not what a message shows */
 #define CI_INDEX_MOST_BYTES (UINT64_C(1) << 31) /* it is one protobuf message */
 
 typedef struct ci_saved { /* one variable in the index */
@@ -152,22 +156,77 @@ CI_LOCAL ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_N
 CI_LOCAL bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base,
                                     const ci_origin *origin, size_t most);
 
-/* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole. What any index of the
- * folder names stays, be it one that somebody has renamed ---- */
+/* ---- checkpoint_files.c ---- */
 
-/* Whether a file is there and an index of the folder names it. */
-CI_LOCAL bool ci_checkpoint_needs(const ci_folder *folder, const char *name);
-/* Removes the data files of a prefix, and the graph files beside P.meta, except those of one save; keep NULL: all. */
-CI_LOCAL void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint64_t *keep);
-/* Removes what crashes have left of prefixes other than `base` that have no index, when all of it has lain there for
- * more than `age` before the index of `base`: younger files may belong to a save under way. */
-CI_LOCAL void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age);
-/* Removes temporaries of the run of `base` last written before `time`, and others `age` older than that: they may be in
- * use. */
-CI_LOCAL void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, int64_t time, int64_t age);
+/* The length of the prefix in the name of a data or graph file with a save id, else 0. */
+CI_LOCAL size_t ci_checkpoint_prefix(const char *name, uint64_t *id);
 CI_LOCAL bool ci_checkpoint_is_temporary(const char *name);
+/* The name that a temporary file is to get, and the id in its present one. */
+CI_LOCAL const char *ci_checkpoint_final(const char *temporary, uint64_t *id);
+/* Whether a name has an ending, and something before it: so much. */
+CI_LOCAL bool ci_checkpoint_ends(const char *name, const char *ending, size_t *length);
 /* What the checkpoints of one run share: the length of the name without the step, "-<digits>". */
 CI_LOCAL size_t ci_checkpoint_run_length(const char *base);
+
+typedef struct ci_places { /* names under which a file may lie; the first that is there counts */
+  char names[4][CI_NAME_BYTES];
+  size_t count;
+} ci_places;
+
+/* Of a file that the index of `base` names. A graph file gets its plain name after the commit. */
+CI_LOCAL void ci_checkpoint_places(const char *base, ci_span named, ci_places *places);
+
+/* ---- checkpoint_needs.c ---- */
+
+typedef struct ci_needed { /* the files that the indexes of a folder need */
+  ci_pool pool;
+  const char *without;    /* the base name of an index that does not count; NULL: all do */
+  CI_LIST(char *) names;  /* sorted */
+  bool all;               /* an index cannot be read now: it may need everything */
+} ci_needed;
+
+CI_LOCAL void ci_needed_read(const ci_folder *folder, const char *without, ci_needed *needs);
+CI_LOCAL bool ci_needed_has(const ci_needed *needs, const char *name);
+CI_LOCAL void ci_needed_free(ci_needed *needs);
+
+/* ---- checkpoint_record.c ---- */
+
+typedef struct ci_record { /* what a save will commit with */
+  ci_writer writer;
+  const ci_folder *folder;
+  char name[CI_TEMPORARY_BYTES];
+  int lock;
+  bool locks; /* were seen to keep others out in this folder */
+} ci_record;
+
+CI_LOCAL void ci_record_name(char name[CI_TEMPORARY_BYTES], uint64_t save_id, ci_span base);
+/* The record must stay where it is; commit or cancel it. */
+CI_LOCAL ci_status ci_record_begin(const ci_folder *folder, uint64_t save_id, ci_span base, ci_record *record,
+                                   ci_error *error);
+/* Writes it, on the disk, and puts it in the place of the index `name`. */
+CI_LOCAL ci_status ci_record_commit(ci_record *record, const void *data, size_t bytes, const char *name,
+                                    ci_error *error);
+/* Ends the save; false: it may commit yet, because its record cannot be removed. */
+CI_LOCAL bool ci_record_cancel(ci_record *record);
+CI_LOCAL void ci_record_release(ci_record *record);
+
+/* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole. What any index of the
+ * folder needs stays, be it one that somebody has renamed or copied ---- */
+
+/* Removes the files of all saves to a prefix but one that are over: their record is gone, or nobody holds its lock, or
+ * where locks do not work they are `age` older than the index. */
+CI_LOCAL void ci_checkpoint_collect(const ci_folder *folder, const char *base, uint64_t keep, bool locks, int64_t age);
+/* Removes what crashes have left of prefixes other than `base`, when all of it has lain there for more than `age`
+ * before the index of `base`: younger files may belong to a save or to a copy under way. */
+CI_LOCAL void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age);
+/* Removes temporaries of the run of `base` last written before `time`, and others `age` older than that: they may be in
+ * use. Those of a save under way stay. */
+CI_LOCAL void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, int64_t time, int64_t age);
+/* Gives the graph file of the present checkpoint its plain name. Whoever commits later removes that file before it
+ * names its own, so that this fails then: what the present index names always lies under one of its two names. */
+CI_LOCAL void ci_checkpoint_name_graph(const ci_folder *folder, const char *base);
+/* Does the same for checkpoints of other prefixes that a crash has kept from it. */
+CI_LOCAL void ci_checkpoint_name_left(const ci_folder *folder, const char *base);
 /* The index first, so that a crash leaves garbage and no half. */
 CI_LOCAL void ci_checkpoint_delete(const ci_folder *folder, const char *base);
 

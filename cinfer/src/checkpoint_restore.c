@@ -177,15 +177,30 @@ static ci_status restore_contents(restore_job *job, ci_reader *reader, size_t s,
   return end == reader->size ? CI_OK : restore_damaged(job, s, "bytes follow its last tensor", error);
 }
 
+/* Opens a file under the first of its names that is there; `name` is for messages. CI_NOT_FOUND: under none. */
+static ci_status restore_open(const restore_job *job, ci_span file, ci_places *places, const char **name,
+                              ci_reader *reader, ci_error *error) {
+  ci_status status = CI_NOT_FOUND;
+  ci_checkpoint_places(job->base, file, places);
+  for (size_t i = 0; i < places->count && status == CI_NOT_FOUND; i++) {
+    *name = places->names[i];
+    status = ci_reader_open(job->folder, *name, restore_limit(job), reader, error);
+  }
+  return status;
+}
+
 static ci_status restore_shard(restore_job *job, size_t s, const ci_saved *const *rows, size_t n, ci_error *error) {
   const ci_saved_shard *shard = &job->index.shards.at[s];
-  char name[CI_NAME_BYTES];
+  ci_places places;
+  const char *name;
   ci_reader reader;
-  memcpy(name, shard->file.data, shard->file.length);
-  name[shard->file.length] = 0;
-  ci_status status = ci_reader_open(job->folder, name, restore_limit(job), &reader, error);
+  ci_status status = restore_open(job, shard->file, &places, &name, &reader, error);
   job->stale = status == CI_NOT_FOUND;
-  if (job->stale) return ci_fail(error, CI_DATA_LOSS, "the checkpoint '%s' lacks its shard '%s'", job->name, name);
+  if (job->stale)
+    return ci_fail(error, CI_DATA_LOSS,
+                   "the checkpoint '%s' lacks its shard '%.*s': bring it back into its folder, or restore another "
+                   "checkpoint",
+                   job->name, CI_SPAN_ARG(shard->file));
   CI_TRY(status);
   if (job->verify == CI_VERIFY_LAZY)
     job->mapping = ci_mapping_open(job->allocator, &reader, (const char *)job->where.data);
@@ -283,28 +298,34 @@ static ci_status restore_change(restore_job *job, ci_error *error) {
 
 /* ---- files ---- */
 
-/* The graph file is not used here; if it is there it must be the one that was saved. A save renames it to the plain
- * name after its commit. */
-static ci_status restore_check_meta(restore_job *job, ci_error *error) {
-  char name[CI_NAME_BYTES];
+/* Whether the file `name` is there, and is the graph file that was saved. */
+static ci_status restore_compare_meta(const restore_job *job, const char *name, bool *same, ci_error *error) {
   ci_bytes meta = {0};
-  const ci_span file = job->index.meta_file;
-  if (file.length == 0) return CI_OK;
-  memcpy(name, file.data, file.length);
-  name[file.length] = 0;
-  ci_status status = ci_folder_read(job->folder, name, restore_limit(job), &meta, error);
-  if (status == CI_NOT_FOUND) {
-    snprintf(name, sizeof name, "%s.meta", job->base);
-    status = ci_folder_read(job->folder, name, restore_limit(job), &meta, error);
-  }
-  if (status == CI_NOT_FOUND) return CI_OK;
-  CI_TRY(status);
-  const bool same =
-      meta.length == job->index.meta_nbytes && ci_crc32c(0, meta.data, meta.length) == job->index.meta_crc32c;
+  CI_TRY(ci_folder_read(job->folder, name, restore_limit(job), &meta, error));
+  *same = meta.length == job->index.meta_nbytes && ci_crc32c(0, meta.data, meta.length) == job->index.meta_crc32c;
   ci_file_unmap(job->allocator, &meta);
-  job->stale = !same;
-  return same ? CI_OK
-              : ci_fail(error, CI_DATA_LOSS, "the graph file '%s' is damaged: it is not the one that was saved", name);
+  return CI_OK;
+}
+
+/* The graph file is not used here; if it is there it must be the one that was saved. Under names that other saves use
+ * as well that of this save is looked for. */
+static ci_status restore_check_meta(restore_job *job, ci_error *error) {
+  ci_places places;
+  char wrong[CI_NAME_BYTES] = "";
+  uint64_t id;
+  bool same = false;
+  if (job->index.meta_file.length == 0) return CI_OK;
+  ci_checkpoint_places(job->base, job->index.meta_file, &places);
+  for (size_t i = 0; i < places.count; i++) {
+    const ci_status status = restore_compare_meta(job, places.names[i], &same, error);
+    if (status == CI_NOT_FOUND) continue;
+    if (status != CI_OK || same) return status;
+    if (!wrong[0]) memcpy(wrong, places.names[i], sizeof wrong);
+    if (ci_checkpoint_prefix(places.names[i], &id)) break; /* that name is of one save alone */
+  }
+  job->stale = wrong[0] != 0;
+  if (!wrong[0]) return CI_OK;
+  return ci_fail(error, CI_DATA_LOSS, "the graph file '%s' is damaged: it is not the one that was saved", wrong);
 }
 
 static void restore_unload(restore_job *job) {

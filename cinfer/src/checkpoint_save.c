@@ -24,12 +24,12 @@ typedef struct save_job {
   ci_checkpoints list; /* what the file `checkpoint` says before */
   ci_out list_text;    /* and after */
   char index_file[CI_NAME_BYTES];
-  char meta[CI_NAME_BYTES], plain_meta[CI_NAME_BYTES]; /* as written, and after the commit */
+  char meta[CI_NAME_BYTES]; /* as written */
   const void *meta_data;
   size_t meta_bytes;
-  bool meta_shared; /* the index that the new one replaces refers to the same bytes */
   size_t written; /* shards under their final names that no index refers to yet */
-  bool meta_written;
+  bool meta_written, committing;
+  ci_record record;
 } save_job;
 
 static ci_status save_no_memory(ci_error *error) {
@@ -95,33 +95,16 @@ static ci_status save_names(save_job *job, ci_error *error) {
              i, job->data.files.count);
     CI_TRY(save_name(job, job->data.files.at[i].name, suffix, error));
   }
-  CI_TRY(save_name(job, job->plain_meta, ".meta", error));
   return save_name(job, job->index_file, ".index", error);
 }
 
-/* Whether a graph file may be written as P.meta before the commit. Not if the present index, or one that was renamed,
- * refers to other bytes of that name, and not if that index cannot be read. */
-static bool save_meta_is_free(save_job *job) {
-  ci_bytes bytes = {0};
-  ci_index old;
-  ci_status status = ci_index_read(&job->folder, job->index_file, &bytes, &old, NULL);
-  const ci_span file = old.meta_file;
-  const bool had = status == CI_OK && file.length > 0, others = ci_checkpoint_needs(&job->folder, job->plain_meta);
-  const bool same = had && old.meta_nbytes == job->index.meta_nbytes && old.meta_crc32c == job->index.meta_crc32c;
-  const bool plain = had && ci_span_order(file, save_text(job->plain_meta)) == 0;
-  const bool known = status == CI_OK || status == CI_NOT_FOUND;
-  job->meta_shared = same && (plain || !others);
-  ci_index_free(&old);
-  ci_file_unmap(job->allocator, &bytes);
-  return job->meta_shared || (known && !had && !others);
-}
-
+/* Under a name that no other save uses. */
 static ci_status save_meta_name(save_job *job, ci_error *error) {
-  char suffix[32] = ".meta";
+  char suffix[32];
   if (!job->meta_data) return CI_OK;
   job->index.meta_nbytes = job->meta_bytes;
   job->index.meta_crc32c = ci_crc32c(0, job->meta_data, job->meta_bytes);
-  if (!save_meta_is_free(job)) snprintf(suffix, sizeof suffix, ".meta-%016llx", (unsigned long long)job->index.save_id);
+  snprintf(suffix, sizeof suffix, ".meta-%016llx", (unsigned long long)job->index.save_id);
   CI_TRY(save_name(job, job->meta, suffix, error));
   job->index.meta_file = (ci_span){job->meta, strlen(job->meta)};
   return CI_OK;
@@ -260,7 +243,7 @@ static ci_status save_describe(save_job *job, ci_error *error) {
 }
 
 /* A rename that failed may have happened all the same (NFS, when the answer was lost): the index itself says. Where it
- * cannot be read nothing that it may name is removed. */
+ * cannot be read it is not known, and nothing that it may name is removed. */
 static bool save_has_happened(save_job *job, bool *known) {
   ci_bytes bytes = {0};
   ci_index index;
@@ -272,21 +255,14 @@ static bool save_has_happened(save_job *job, bool *known) {
   return ours;
 }
 
-static void save_keep_written(save_job *job) {
-  job->written = 0;
-  job->meta_written = false;
-}
-
 static ci_status save_index(save_job *job, ci_error *error) {
   ci_out bytes = {.allocator = job->allocator};
   ci_index_encode(&job->index, &bytes);
-  ci_span span = {(const char *)bytes.data, bytes.length};
-  ci_status status =
-      bytes.failed ? save_no_memory(error) : save_file(job, job->index_file, save_span_body, &span, error);
+  job->committing = true;
+  const ci_status status = bytes.failed
+                               ? save_no_memory(error)
+                               : ci_record_commit(&job->record, bytes.data, bytes.length, job->index_file, error);
   ci_out_free(&bytes);
-  bool known = true;
-  if (status == CI_OK || save_has_happened(job, &known)) return CI_OK;
-  if (!known) save_keep_written(job);
   return status;
 }
 
@@ -342,32 +318,54 @@ static ci_status save_shards(save_job *job, ci_error *error) {
   return save_describe(job, error);
 }
 
-static ci_status save_commit(save_job *job, ci_error *error) {
+static ci_status save_write(save_job *job, ci_error *error) {
   ci_span meta = {job->meta_data, job->meta_bytes};
+  CI_TRY(ci_record_begin(&job->folder, job->index.save_id, save_text(job->base), &job->record, error));
   CI_TRY(save_shards(job, error));
   if (job->meta_data) {
     CI_TRY(save_file(job, job->meta, save_span_body, &meta, error));
     job->meta_written = true;
   }
   CI_TRY(ci_folder_sync(&job->folder, error));
-  CI_TRY(save_index(job, error));
-  save_keep_written(job);
-  return ci_folder_sync(&job->folder, error);
+  return save_index(job, error);
 }
 
-static void save_abandon(const save_job *job) {
+/* After a failure: removes what was written, unless the save has committed all the same; returns whether it has. */
+static bool save_abandon(save_job *job) {
+  bool known = true, happened = false;
+  const bool ended = ci_record_cancel(&job->record);
+  if (job->committing) happened = save_has_happened(job, &known);
+  if (happened || !ended || !known) return happened;
   for (size_t i = 0; i < job->written; i++) (void)ci_folder_unlink(&job->folder, job->data.files.at[i].name);
-  if (job->meta_written && !job->meta_shared) (void)ci_folder_unlink(&job->folder, job->meta);
+  if (job->meta_written) (void)ci_folder_unlink(&job->folder, job->meta);
+  return false;
+}
+
+/* What was committed is on the disk and whole, or another save has replaced it. */
+static ci_status save_confirm(save_job *job, ci_error *error) {
+  bool known = true;
+  CI_TRY(ci_folder_sync(&job->folder, error));
+  for (size_t i = 0; i < job->written; i++)
+    if (!ci_folder_has(&job->folder, job->data.files.at[i].name) && save_has_happened(job, &known))
+      return ci_fail(error, CI_UNAVAILABLE, "somebody has removed the file '%s' of this save: save again",
+                     job->data.files.at[i].name);
+  return CI_OK;
+}
+
+static ci_status save_commit(save_job *job, ci_error *error) {
+  const ci_status status = save_write(job, error);
+  if (status != CI_OK && !save_abandon(job)) return status;
+  return save_confirm(job, error);
 }
 
 /* The save has succeeded: what fails here is left for the next one. */
 static void save_settle(const save_job *job) {
-  if (job->meta_data && strcmp(job->meta, job->plain_meta) != 0 && !ci_checkpoint_needs(&job->folder, job->plain_meta))
-    (void)ci_folder_rename(&job->folder, job->meta, job->plain_meta, NULL);
-  ci_checkpoint_collect(&job->folder, job->base, &job->index.save_id);
-  ci_checkpoint_remove_temporaries(&job->folder, job->base, ci_state_opened(job->state),
-                                   SAVE_ABANDONED_SECONDS * CI_SECOND);
-  ci_checkpoint_remove_abandoned(&job->folder, job->base, SAVE_ABANDONED_SECONDS * CI_SECOND);
+  const int64_t age = SAVE_ABANDONED_SECONDS * CI_SECOND;
+  ci_checkpoint_collect(&job->folder, job->base, job->index.save_id, job->record.locks, age);
+  ci_checkpoint_remove_temporaries(&job->folder, job->base, ci_state_opened(job->state), age);
+  ci_checkpoint_remove_abandoned(&job->folder, job->base, age);
+  ci_checkpoint_name_graph(&job->folder, job->base);
+  ci_checkpoint_name_left(&job->folder, job->base);
 }
 
 static ci_status save_all(save_job *job, ci_error *error) {
@@ -377,12 +375,8 @@ static ci_status save_all(save_job *job, ci_error *error) {
   CI_TRY(save_meta_name(job, error));
   CI_TRY(ci_shards_headers(&job->data, job->index.save_id, error));
   CI_TRY(save_list_text(job, error));
-  ci_status status = save_commit(job, error);
-  if (status != CI_OK) {
-    save_abandon(job);
-    return status;
-  }
-  status = save_list(job, error);
+  CI_TRY(save_commit(job, error));
+  ci_status status = save_list(job, error);
   save_settle(job);
   if (status == CI_OK) save_delete_expired(job); /* what the list on the disk names stays */
   return status;

@@ -296,11 +296,18 @@ static int file_sync(int handle) {
   return failed;
 }
 
+/* What the fsync of a folder says on file systems that have no such thing (CIFS, vboxsf, DrvFs). */
+static bool file_lacks_sync(int reason) {
+#if EOPNOTSUPP != ENOTSUP
+  if (reason == EOPNOTSUPP) return true;
+#endif
+  return reason == EINVAL || reason == ENOTSUP || reason == ENOSYS;
+}
+
 ci_status ci_folder_sync(const ci_folder *folder, ci_error *error) {
-  /* EINVAL: a file system that has no such thing. XFS that has shut itself down after an error says yes to the fsync of
-   * a folder, and no to fstat. */
+  /* XFS that has shut itself down after an error says yes to the fsync of a folder, and no to fstat. */
   struct stat about;
-  bool failed = (file_sync(folder->handle) && errno != EINVAL) || fstat(folder->handle, &about);
+  bool failed = (file_sync(folder->handle) && !file_lacks_sync(errno)) || fstat(folder->handle, &about);
   return failed ? file_fail(error, "sync the folder", folder->path) : CI_OK;
 }
 
@@ -407,6 +414,8 @@ void ci_writer_abandon(ci_writer *writer) {
   writer->handle = -1;
   (void)ci_folder_unlink(writer->folder, writer->name);
 }
+
+#include "file_lock.h"
 
 bool ci_file_random(void *bytes, size_t count) {
 #ifdef __wasi__

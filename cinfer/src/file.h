@@ -85,6 +85,16 @@ ci_status ci_writer_finish(ci_writer *writer, ci_error *error);
 /* Closes and removes the file; harmless after finish. */
 void ci_writer_abandon(ci_writer *writer);
 
+/* ---- locks: whether the process that writes a file is still there; where the system has none, nobody holds one ----
+ */
+
+/* Locks the file of a writer until ci_lock_release, or until the process ends; -1: it cannot. *works: others were seen
+ * to be kept out. */
+int ci_writer_lock(const ci_writer *writer, bool *works);
+void ci_lock_release(int lock);
+/* ci_folder_unlink of a file that nobody has locked; CI_ALREADY_EXISTS: somebody has. */
+ci_status ci_folder_unlink_unlocked(const ci_folder *folder, const char *name);
+
 /* Random bytes of the operating system. */
 bool ci_file_random(void *bytes, size_t count);
 /* Times are nanoseconds since 1970, UTC. */

@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import checkpoint_index, errors, meter, shard_reader, stores, tensors
+from graphio.schema import (
+    checkpoint_files,
+    checkpoint_index,
+    errors,
+    meter,
+    shard_reader,
+    stores,
+    tensors,
+)
 from graphio.schema.checkpoint_index import read_index, read_index_of
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.checkpoint_writer import Resource, delete, write_checkpoint
@@ -46,7 +54,7 @@ class Checkpoint:
     def __init__(self, store: stores.Store, base: str, index: CheckpointIndex) -> None:
         self.prefix, self.index = store.path(base), index
         self._store, self._base = store, base
-        self._files = _Files(store, index)
+        self._files = _Files(store, base, index)
         rows = {v.name: v for v in index.variable}
         self._variables = _Variables(rows, self._files, self.prefix)
         self.variables: Mapping[str, Array] = self._variables
@@ -102,11 +110,14 @@ class Checkpoint:
         """
         if not self.index.meta_file:
             raise errors.NotFoundError(message=f"checkpoint {self.prefix!r} has no graph file")
-        try:
-            data = self._store.read(self.index.meta_file)
-        except errors.NotFoundError:  # renamed after the commit
-            data = self._store.read(self._base + ".meta")
-        if (len(data), crc32c(data)) != (self.index.meta_nbytes, self.index.meta_crc32c):
+        found = checkpoint_files.read_graph(self._store, self._base, self.index)
+        if found is None:
+            raise errors.NotFoundError(
+                message=f"the graph file of {self.prefix!r} is gone: {self.index.meta_file!r} and "
+                f"'{self._base}.meta' are not there"
+            )
+        data, same = found
+        if not same:
             if self.replaced():
                 raise errors.NotFoundError(
                     message=f"another save to {self.prefix!r} has replaced the graph file"
@@ -151,9 +162,10 @@ class _Files:
         rows: of each file the variables in the order of their bytes.
     """
 
-    def __init__(self, store: stores.Store, index: CheckpointIndex) -> None:
-        self._store, self._index = store, index
+    def __init__(self, store: stores.Store, base: str, index: CheckpointIndex) -> None:
+        self._store, self._base, self._index = store, base, index
         self.rows = checkpoint_index.by_shard(index)
+        self._names = [shard.file for shard in index.shard]
         self._held: dict[int, stores.StoredFile] = {}
         for number in range(len(index.shard)):
             with self.file(number) as file:
@@ -183,16 +195,13 @@ class _Files:
         """Where a variable lies; None: not on this machine."""
         if not isinstance(self._store, stores.LocalStore):
             return None
-        path = self._store.path(self._index.shard[row.shard].file)
+        path = self._store.path(self._names[row.shard])
         return tensors.Place(path, row.offset, checkpoint)
 
     def _open(self, number: int) -> stores.StoredFile:
         """A data file whose length and header are right; DataLossError if it is not there."""
         shard, rows = self._index.shard[number], self.rows[number]
-        try:
-            file = self._store.open(shard.file)
-        except errors.NotFoundError as error:
-            raise errors.DataLossError(message=f"a data file is missing: {error}") from None
+        self._names[number], file = checkpoint_files.opened(self._store, self._base, shard.file)
         if file.size != shard.nbytes:
             raise errors.DataLossError(
                 message=f"{shard.file} has {file.size} bytes, its index says {shard.nbytes}"

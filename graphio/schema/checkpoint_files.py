@@ -15,9 +15,19 @@ from google.protobuf.message import DecodeError
 
 from graphio.schema import checkpoint_index, errors, stores
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
+from graphio.schema.crc32c import crc32c
 from graphio.schema.stores import Store
 
-__all__ = ["SaveFile", "missing", "needed", "opened", "places", "prefixes_needing", "save_file"]
+__all__ = [
+    "SaveFile",
+    "graph_name",
+    "missing",
+    "needed",
+    "opened",
+    "places",
+    "prefixes_needing",
+    "save_file",
+]
 
 INDEX = ".index"
 _SAVE_FILE = re.compile(
@@ -51,6 +61,12 @@ def save_file(name: str) -> SaveFile | None:
     return SaveFile(found[1], found[3] or found[4], found[2]) if found else None
 
 
+def is_graph_of(name: str, base: str) -> bool:
+    """Whether a file is the graph file of a save to `base`, under the name that has its id."""
+    parts = save_file(name)
+    return parts is not None and parts.prefix == base and parts.is_graph
+
+
 def places(base: str, name: str) -> list[str]:
     """The names under which a file may lie that the index of `base` names; the first one counts.
 
@@ -70,6 +86,12 @@ def references(index: CheckpointIndex) -> list[tuple[str, int]]:
     """The files that an index names, each with its length."""
     found = [(shard.file, shard.nbytes) for shard in index.shard]
     return [*found, (index.meta_file, index.meta_nbytes)] if index.meta_file else found
+
+
+def of_its_save(index: CheckpointIndex) -> list[str]:
+    """The files that an index names and that have its save's id in their names."""
+    named = ((name, save_file(name)) for name, _ in references(index))
+    return [name for name, parts in named if parts and parts.token == f"{index.save_id:016x}"]
 
 
 def needed_by(store: Store, base: str, index: CheckpointIndex) -> Iterator[str]:
@@ -160,6 +182,36 @@ def opened(store: Store, base: str, name: str) -> tuple[str, stores.StoredFile]:
     raise errors.DataLossError(message=_absent(store, base, [name]))
 
 
+def read_graph(store: Store, base: str, index: CheckpointIndex) -> tuple[bytes, bool] | None:
+    """The graph file that the index of `base` names, and whether it is the one that was saved.
+
+    None: there is none. Where other saves use the same name, that of this save is looked for.
+    """
+    found: bytes | None = None
+    for place in places(base, index.meta_file):
+        try:
+            data = store.read(place)
+        except errors.NotFoundError:
+            continue
+        if (len(data), crc32c(data)) == (index.meta_nbytes, index.meta_crc32c):
+            return data, True
+        found = data if found is None else found
+        if save_file(place) is not None:
+            break  # that name is of this save alone: the file is damaged
+    return None if found is None else (found, False)
+
+
+def graph_name(store: Store, plain: str) -> str:
+    """Where the graph file `P.meta` of a checkpoint lies: until it gets that name, under the one
+    that its index knows."""
+    base = plain.removesuffix(_PLAIN_GRAPH)
+    try:
+        named = checkpoint_index.read_index_of(store, base).meta_file if base != plain else ""
+    except errors.OpError:
+        return plain
+    return named if is_graph_of(named, base) and store.exists(named) else plain
+
+
 def missing(store: Store, base: str, index: CheckpointIndex) -> str:
     """What is to be said of data files that an index names and that are not there, or not of their
     length; "" if all are."""
@@ -172,8 +224,8 @@ def missing(store: Store, base: str, index: CheckpointIndex) -> str:
 
 
 def _absent(store: Store, base: str, names: Iterable[str]) -> str:
-    listed = ", ".join(repr(name) for name in names)
+    paths = ", ".join(f"no file {store.path(name)!r}" for name in names)
     return (
-        f"the checkpoint {store.path(base)!r} lacks its data file {listed}: bring it back into its "
-        "folder, or restore another checkpoint"
+        f"there is {paths}, which the checkpoint {base!r} needs: bring it back into its folder, or "
+        "restore another checkpoint"
     )

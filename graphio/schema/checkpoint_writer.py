@@ -6,19 +6,28 @@ that an index refers to are ever overwritten. Format and order: schema/README.md
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
-import re
 import secrets
-import threading
 import time as clock
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from graphio.schema import checkpoint_index, dtypes, errors, files, meter, shards, stores, tensors
+from graphio.schema import (
+    checkpoint_cleaner,
+    checkpoint_files,
+    checkpoint_index,
+    dtypes,
+    errors,
+    files,
+    meter,
+    shards,
+    stores,
+    tensors,
+)
+from graphio.schema.checkpoint_cleaner import delete
 from graphio.schema.checkpoint_index import MINOR, is_safe_name, read_index_of
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointResource, CheckpointVariable
 from graphio.schema.crc32c import crc32c
@@ -33,13 +42,6 @@ Array = np.ndarray[Any, Any]
 Resource = tuple[int, int] | IteratorState | bytes
 
 PRODUCER = "graphio 0.1.0"
-#: seconds after which a file that no index refers to is taken for a crashed save's in a shared
-#: store: a save to it must not take longer
-GARBAGE_AGE = 24 * 3600.0
-#: likewise for other prefixes of a folder of this machine
-ABANDONED_AGE = 3600.0
-_TENSORFLOW = r"\.data-\d{5}-of-\d{5}"
-_OWN = r"\.(data-[0-9a-f]{16}-\d+-of-\d+\.safetensors|meta-[0-9a-f]{16})"
 
 
 def write_checkpoint(
@@ -59,7 +61,9 @@ def write_checkpoint(
     """Writes a checkpoint; when this returns it is on the disk.
 
     A crash at any moment, or an error, leaves an earlier checkpoint of the same prefix as it was.
-    What earlier crashes have left of this prefix, or under temporary names, is removed.
+    What earlier crashes have left of this prefix, or under temporary names, is removed. Other
+    threads, processes and machines may save to the same prefix meanwhile: what is there in the end
+    is one of the checkpoints that were saved, whole, and none older than one that was acknowledged.
 
     Args:
         prefix: of its files' names, a path or a URL ("s3://bucket/run/model"); a folder of this
@@ -98,52 +102,20 @@ def write_checkpoint(
         min_reader=MINOR,
         resource=[_resource(name, state) for name, state in _by_name(resources or {})],
     )
-    with contextlib.nullcontext() if store.shared else _turn(store.path(base)):
-        writer = _Writer(store, base, index)
-        try:
-            writer.write_shards(variables, shard_bytes, slots or {}, parts)
-            if meta is not None:
-                writer.write_meta(meta)
-            store.barrier()  # before the index: it must not outlive its shards
-            writer.commit()
-        except BaseException:
-            writer.abandon()
-            raise
-        writer.settle()
-
-
-class _Busy:
-    """The prefixes that threads of this process are saving to."""
-
-    def __init__(self) -> None:
-        self.forget()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.forget)
-
-    def forget(self) -> None:
-        """A child has none of the threads."""
-        self.prefixes: set[str] = set()
-        self.changed = threading.Condition()
-
-
-_BUSY = _Busy()
-
-
-@contextlib.contextmanager
-def _turn(prefix: str) -> Iterator[None]:
-    """Saves to one prefix come one after the other: each removes what it does not know."""
-    folder, base = stores.split(prefix)
-    name = stores.join(stores.real(folder), base)
-    with _BUSY.changed:
-        while name in _BUSY.prefixes:
-            _BUSY.changed.wait()
-        _BUSY.prefixes.add(name)
+    writer = _Writer(store, base, index)
     try:
-        yield
-    finally:
-        with _BUSY.changed:
-            _BUSY.prefixes.discard(name)
-            _BUSY.changed.notify_all()
+        writer.begin()
+        writer.write_shards(variables, shard_bytes, slots or {}, parts)
+        if meta is not None:
+            writer.write_meta(meta)
+        store.barrier()  # before the index: it must not outlive its shards
+        writer.commit()
+    except BaseException as error:
+        committed = writer.abandon()
+        if not committed or not isinstance(error, errors.UnavailableError):
+            raise
+    writer.confirm()
+    writer.settle()
 
 
 def _resource(name: str, state: Resource) -> CheckpointResource:
@@ -166,21 +138,28 @@ class _Writer:
         self.store, self.base, self.index = store, base, index
         self.token = f"{index.save_id:016x}"
         self.written: list[str] = []
+        self.replaced: list[str] = []
         self.meta = b""
-        self.new, self.present = self._present()
+        self.record: stores.Record | None = None
+        self.committing = False
 
-    def _present(self) -> tuple[bool, CheckpointIndex | None]:
-        """Whether there is no index of this prefix yet, and the one there is if it is whole."""
+    def begin(self) -> None:
+        """Makes the record that the save will commit with: from now on its files are safe."""
+        self.record = self.store.record(self.base + ".index", self.token)
+        if self.store.shared:
+            self.replaced = self._present()
+
+    def _present(self) -> list[str]:
+        """The files of the index that there is, if it is whole."""
         try:
-            return False, read_index_of(self.store, self.base)
-        except errors.NotFoundError:
-            return True, None
-        except (errors.DataLossError, errors.UnimplementedError):
-            return False, None
+            index = read_index_of(self.store, self.base)
+        except (errors.NotFoundError, errors.DataLossError, errors.UnimplementedError):
+            return []
+        return [name for name, _ in checkpoint_files.references(index)]
 
     def file(self, name: str, parts: Iterable[stores.Buffer]) -> None:
         """Writes one file under its final name."""
-        self.store.put(name, parts)
+        self.store.put(name, parts, self.token)
         self.written.append(name)
 
     def write_shards(
@@ -247,42 +226,16 @@ class _Writer:
         return rows
 
     def write_meta(self, data: bytes) -> None:
-        """Writes the graph file; beside the one that the present index refers to, if it differs.
-
-        In a shared store always beside it: another writer may be about to refer to that name.
-        """
+        """Writes the graph file, under a name that no other save uses."""
         self.meta = data
         self.index.meta_nbytes = len(data)
         self.index.meta_crc32c = crc32c(data)
-        self.index.meta_file = plain = self.base + ".meta"
-        present = self.present if self.present is not None and self.present.meta_file else None
-        same = present is None or (present.meta_nbytes, present.meta_crc32c) == (
-            self.index.meta_nbytes,
-            self.index.meta_crc32c,
-        )
-        if self.store.shared or not same:
-            self.index.meta_file += "-" + self.token
+        self.index.meta_file = f"{self.base}.meta-{self.token}"
         self.file(self.index.meta_file, [data])
-        if present is not None and self.index.meta_file == plain:
-            self.written.remove(plain)  # the present index refers to these bytes
 
     def commit(self) -> None:
         """Writes the index. From then on what was written is referred to."""
-        self._check()
-        data = checkpoint_index.wrap(self.index.SerializeToString(deterministic=True))
-        written = list(self.written)
-        if self.store.shared:  # what failed may arrive yet: then its files must be there
-            self.written.clear()
-        try:
-            self.store.commit(self.base + ".index", data, new=self.new)
-        except errors.AlreadyExistsError:
-            self.written = written
-            raise
-        self.written.clear()
-        self.store.barrier()
-
-    def _check(self) -> None:
-        """What is committed can be read: no reader refuses it, and nobody has removed its files."""
+        assert self.record is not None
         try:
             checkpoint_index.check(self.index)
             for row in self.index.variable:
@@ -292,118 +245,63 @@ class _Writer:
                 message=f"{self.store.path(self.base)!r} cannot be saved, no reader would take it: "
                 f"{error.message}"
             ) from None
-        if self.store.shared:  # nobody removes there what may belong to a save under way
+        data = checkpoint_index.wrap(self.index.SerializeToString(deterministic=True))
+        self.committing = True
+        self.record.put(data)
+
+    def abandon(self) -> bool:
+        """After a failure: removes what was written, unless the save has committed all the same.
+
+        A rename that failed may have happened (NFS, when the answer was lost).
+
+        Returns:
+            Whether it has committed.
+        """
+        if self.record is None:
+            return False
+        ended, committed = self.record.cancel(), False
+        if self.committing:
+            try:
+                committed = self._is_present()
+            except errors.OpError:
+                return False  # what may be referred to stays
+        if ended and not committed:
+            for name in self.written:
+                try:
+                    self.store.remove(name)
+                except OSError:
+                    continue
+        return committed
+
+    def _is_present(self) -> bool:
+        """Whether the index that there is is that of this save."""
+        try:
+            return read_index_of(self.store, self.base).save_id == self.index.save_id
+        except (errors.NotFoundError, errors.DataLossError, errors.UnimplementedError):
+            return False
+
+    def confirm(self) -> None:
+        """What was committed is durable and whole, or another save has replaced it."""
+        self.store.barrier()
+        if self.store.shared:
             return
-        gone = [name for name in self.written if not self.store.exists(name)]
-        if gone:
+        lost = checkpoint_files.missing(self.store, self.base, self.index)
+        if lost and self._is_present():
             raise errors.UnavailableError(
-                message=f"{self.store.path(gone[0])!r} is gone before it was committed: another "
-                "process saves to the same prefix. Give each its own"
+                message=f"somebody has removed files of this save: {lost}. Save again"
             )
 
-    def abandon(self) -> None:
-        """Removes what was written and is not referred to."""
-        for name in self.written:
-            try:
-                self.store.remove(name)
-            except OSError:
-                continue
-
     def settle(self) -> None:
-        """After the commit: the graph file gets its plain name, garbage goes."""
-        plain = self.base + ".meta"
+        """After the commit: what it has replaced goes, the graph file gets its plain name."""
+        assert self.record is not None
         try:
-            if self.index.meta_file not in ("", plain):
-                if self.store.shared:
-                    self.store.put(plain, [self.meta])  # for people; the index refers to the other
-                else:
-                    self.store.rename(self.index.meta_file, plain)
-            for name in self._garbage():
-                self.store.remove(name)
-            self.store.tidy(self.base)
-            _remove_abandoned(self.store, self.base)
+            checkpoint_cleaner.clean(
+                self.store, self.base, self.token, self.record.locks, self.replaced
+            )
+            if not self.store.shared:
+                checkpoint_cleaner.name_graph(self.store, self.base)
+                checkpoint_cleaner.name_left(self.store, self.base)
+            elif self.index.meta_file:
+                self.store.put(self.base + ".meta", [self.meta])  # for people
         except (OSError, errors.NotFoundError):
             return  # the checkpoint stands; the next save tidies up again
-
-    def _garbage(self) -> list[str]:
-        """Files of this prefix that no index refers to, nor a save that may be under way."""
-        keep = _referred(self.index)
-        left = [name for name in _own_files(self.store, self.base) if name not in keep]
-        if not self.store.shared:
-            return left
-        replaced = _referred(self.present) if self.present is not None else set()
-        limit = self.store.modified(self.base + ".index") - GARBAGE_AGE
-        return [n for n in left if n in replaced or self.store.modified(n) < limit]
-
-
-def _referred(index: CheckpointIndex) -> set[str]:
-    """The files that an index names."""
-    return {index.meta_file, *(shard.file for shard in index.shard)}
-
-
-def _own_files(store: Store, base: str) -> list[str]:
-    """Names of data and graph files with a save id that belong to a prefix, whole or not."""
-    return _files_of(store, base, _OWN)
-
-
-def _files_of(store: Store, base: str, endings: str) -> list[str]:
-    pattern = re.compile(f"{re.escape(base)}(?:{endings})", re.ASCII)
-    return [name for name in store.names() if pattern.fullmatch(name)]
-
-
-def _remove_abandoned(store: Store, base: str) -> None:
-    """Removes what saves and deletions that crashed left of other prefixes.
-
-    The age is that of the name, not of the bytes: a folder may be copied into this one.
-    """
-    age = GARBAGE_AGE if store.shared else ABANDONED_AGE
-    limit = store.arrived(base + ".index") - age
-    names = set(store.names())
-    saves: dict[str, list[str]] = {}
-    for name in sorted(names):
-        if match := re.fullmatch("(.+)" + _OWN, name, re.ASCII):
-            saves.setdefault(match[1], []).append(name)
-    for prefix, found in saves.items():
-        if prefix + ".index" in names:
-            left = _unreferred(store, prefix, found)
-        else:
-            left = [*([prefix + ".meta"] if prefix + ".meta" in names else []), *found]
-        if left and max(map(store.arrived, left)) < limit:
-            _remove_in_order(store, left)
-
-
-def _unreferred(store: Store, prefix: str, found: Sequence[str]) -> list[str]:
-    """Of the files of a prefix those that its index does not name."""
-    if len(set(re.findall(r"\.(?:data|meta)-([0-9a-f]{16})", " ".join(found)))) < 2:
-        return []  # all of one save: the index need not be read
-    try:
-        keep = _referred(read_index_of(store, prefix))
-    except errors.OpError:
-        return []  # whose they are cannot be known
-    return [name for name in found if name not in keep]
-
-
-def _remove_in_order(store: Store, names: Sequence[str]) -> None:
-    """Removes a graph file before data files: without these nothing tells that it is ours."""
-    for number, name in enumerate(names):
-        store.remove(name)
-        if number == 0:
-            store.barrier()
-
-
-def delete(
-    prefix: str | os.PathLike[str], layer: FileLayer = SYSTEM, *, meta_suffix: str = "meta"
-) -> None:
-    """Removes a checkpoint, ours or a TensorFlow V2 one: the index first, so that a crash leaves
-    garbage and no half.
-
-    Args:
-        meta_suffix: of a graph file that goes besides `prefix`.meta.
-    """
-    store, base = stores.of(prefix, layer)
-    if not store.remove(base + ".index"):
-        return
-    store.barrier()
-    graphs = dict.fromkeys((f"{base}.meta", f"{base}.{meta_suffix}"))
-    for name in [*graphs, *_files_of(store, base, f"{_OWN}|{_TENSORFLOW}")]:
-        store.remove(name)

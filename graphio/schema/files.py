@@ -26,6 +26,8 @@ JOINED = 1 << 19  # bytes up to which small parts are put together
 BLOCK = 1 << 21  # bytes of a file that is to be mapped, written at once: a large page
 START = 1 << 23  # bytes that begin their way to the disk together
 PAGE = 1 << 16  # a multiple of what the system writes at once
+#: what the fsync of a folder says on file systems that have no such thing (CIFS, vboxsf, DrvFs)
+NO_FOLDER_SYNC = frozenset((errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS))
 _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
 
@@ -47,7 +49,7 @@ def _close(handle: int) -> None:
         os.close(handle)
 
 
-def _let_go(handle: int) -> None:
+def let_go(handle: int) -> None:
     """Closes a file that was only read: what goes wrong has no meaning."""
     with contextlib.suppress(OSError):
         os.close(handle)
@@ -101,7 +103,11 @@ class FileLayer:
             return
         handle = os.open(path, os.O_RDONLY)
         try:
-            os.fsync(handle)
+            try:
+                os.fsync(handle)
+            except OSError as error:
+                if error.errno not in NO_FOLDER_SYNC:
+                    raise
             # XFS that has shut itself down after an error says yes to the fsync of a folder, and
             # no to this.
             os.fstat(handle)
@@ -213,7 +219,7 @@ def write_new(layer: FileLayer, path: str, parts: Iterable[Any], temporary: str)
     system may have dropped the pages and call them clean.
     """
     with naming("write", path):
-        handle = _create(layer, path, temporary)
+        handle = create(layer, path, temporary)
         try:
             try:
                 _write_parts(layer, handle, parts)
@@ -227,8 +233,8 @@ def write_new(layer: FileLayer, path: str, parts: Iterable[Any], temporary: str)
             raise
 
 
-def _create(layer: FileLayer, path: str, temporary: str) -> int:
-    """Opens the temporary file of a path; says what is wrong with the folder of both."""
+def create(layer: FileLayer, path: str, temporary: str) -> int:
+    """Makes the temporary file of a path; says what is wrong with the folder of both."""
     try:
         return layer.create(temporary)
     except FileNotFoundError as error:
@@ -283,9 +289,19 @@ def final_name(name: str) -> str:
     return name[len("tmp-") + 16 + 1 :]
 
 
+def token_of(name: str) -> str:
+    """The token in a temporary base name."""
+    return name[len("tmp-") :][:16]
+
+
+def temporary_base(name: str, token: str) -> str:
+    """The temporary base name of a file; `token` is 16 hexadecimal digits."""
+    return f"tmp-{token}-{name}"
+
+
 def temporary_name(path: str, token: str) -> str:
-    """Where a file is written before it gets its name; `token` is 16 hexadecimal digits."""
-    return os.path.join(folder_of(path), f"tmp-{token}-{os.path.basename(path)}")
+    """Where a file is written before it gets its name; `token` as in temporary_base."""
+    return os.path.join(folder_of(path), temporary_base(os.path.basename(path), token))
 
 
 def replace(path: str, parts: Iterable[Any], layer: FileLayer = SYSTEM) -> None:
@@ -342,7 +358,7 @@ class OpenFile:
         try:
             with naming("read", path):
                 handle = os.open(path, flags)
-                self._closes = weakref.finalize(self, _let_go, handle)
+                self._closes = weakref.finalize(self, let_go, handle)
                 status = os.fstat(handle)
         except errors.UnavailableError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):

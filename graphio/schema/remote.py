@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from graphio.schema import errors, files, installation, stores
@@ -75,7 +75,7 @@ class FsspecStore:
     def make(self) -> None:
         """As Store.make: there are no folders."""
 
-    def put(self, name: str, parts: Iterable[stores.Buffer]) -> None:
+    def put(self, name: str, parts: Iterable[stores.Buffer], token: str | None = None) -> None:
         """As Store.put: one request, or a multipart upload that is aborted on failure."""
         with self._naming("write", name):
             pending = bytearray()
@@ -102,11 +102,23 @@ class FsspecStore:
                     _discard(stream)
                 raise
 
+    def record(self, name: str, token: str) -> _Record:
+        """As Store.record."""
+        return _Record(self, name)
+
+    def end_if_dead(self, record: str, locks: bool, is_old: Callable[[], bool]) -> bool:
+        """As Store.end_if_dead: there are no records before the commit."""
+        return True
+
     def commit(self, name: str, data: bytes, *, new: bool) -> None:
-        """As Store.commit. A put that failed is looked for: its answer alone may be lost.
+        """Puts an index. A put that failed is looked for: its answer alone may be lost.
+
+        Args:
+            name, data: of the index.
+            new: there is none yet: where the store can tell, one that came meanwhile stays.
 
         Raises:
-            AlreadyExistsError: as Store.commit.
+            AlreadyExistsError: another writer's came meanwhile; this one is not there.
             UnavailableError: it is not there, but may arrive yet.
         """
         try:
@@ -188,8 +200,12 @@ class FsspecStore:
             return False
         return True
 
-    def tidy(self, base: str) -> None:
+    def tidy(self, base: str, temporaries: Iterable[str]) -> None:
         """As Store.tidy: there are no temporary names."""
+
+    def entries(self) -> list[str]:
+        """As Store.entries."""
+        return self.names()
 
     def names(self) -> list[str]:
         """As Store.names; a folder that is not there is empty."""
@@ -228,6 +244,30 @@ class FsspecStore:
 
     def _naming(self, what: str, name: str) -> _Naming:
         return _Naming(what, self.path(name) if name else self.folder)
+
+
+class _Record:
+    """As Record: whether another writer makes the same new checkpoint is seen at the commit."""
+
+    locks = False
+
+    def __init__(self, store: FsspecStore, name: str) -> None:
+        self._store, self._name = store, name
+        self._new = not store.exists(name)
+        self._tried = False
+
+    def put(self, data: bytes) -> None:
+        """As Record.put."""
+        self._tried = True  # what fails may arrive yet
+        try:
+            self._store.commit(self._name, data, new=self._new)
+        except errors.AlreadyExistsError:
+            self._tried = False
+            raise
+
+    def cancel(self) -> bool:
+        """As Record.cancel."""
+        return not self._tried
 
 
 class _Naming:

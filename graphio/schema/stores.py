@@ -11,14 +11,15 @@ import pathlib
 import re
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from graphio.schema import errors, files
+from graphio.schema import commit_record, errors, files
 from graphio.schema.files import SYSTEM, FileLayer
 
 __all__ = [
     "LocalStore",
+    "Record",
     "Store",
     "can_be_folder",
     "is_remote",
@@ -59,19 +60,20 @@ class Store(Protocol):
         """Makes the folder, durably, if it is not there; the one that it is in must be."""
         ...
 
-    def put(self, name: str, parts: Iterable[Buffer]) -> None:
-        """Writes a file: whole or not at all; when this returns its bytes are durable."""
-        ...
-
-    def commit(self, name: str, data: bytes, *, new: bool) -> None:
-        """Puts the record that makes a save valid.
+    def put(self, name: str, parts: Iterable[Buffer], token: str | None = None) -> None:
+        """Writes a file: whole or not at all; when this returns its bytes are durable.
 
         Args:
-            new: there is none yet: where the store can tell, one that came meanwhile stays.
-
-        Raises:
-            AlreadyExistsError: another writer's came meanwhile; this one is not there.
+            token: the id of the save that it belongs to, 16 hexadecimal digits.
         """
+        ...
+
+    def record(self, name: str, token: str) -> Record:
+        """Begins a save that the index `name` will commit."""
+        ...
+
+    def end_if_dead(self, record: str, locks: bool, is_old: Callable[[], bool]) -> bool:
+        """As commit_record.end_if_dead, for a name among `entries`."""
         ...
 
     def rename(self, old: str, new: str) -> None:
@@ -98,17 +100,22 @@ class Store(Protocol):
         """Removes a file if it is there; returns whether it was."""
         ...
 
-    def tidy(self, base: str) -> None:
-        """Removes what earlier processes left under temporary names.
+    def tidy(self, base: str, temporaries: Iterable[str]) -> None:
+        """Removes those of some temporary files that earlier processes left.
 
         Args:
             base: of the prefix that is saved. Temporary files of other runs go when they are old:
                 another process may be writing them.
+            temporaries: that belong to no save.
         """
         ...
 
     def names(self) -> list[str]:
         """The names of all files, sorted; no temporary ones."""
+        ...
+
+    def entries(self) -> list[str]:
+        """Likewise, with the temporary ones."""
         ...
 
     def exists(self, name: str) -> bool:
@@ -125,6 +132,29 @@ class Store(Protocol):
 
     def arrived(self, name: str) -> float:
         """Likewise, when it came here: later than it was written if it was copied."""
+        ...
+
+
+class Record(Protocol):
+    """What a save will commit with.
+
+    Attributes:
+        locks: whether a lock tells other processes that the save is under way.
+    """
+
+    locks: bool
+
+    def put(self, data: bytes) -> None:
+        """Commits.
+
+        Raises:
+            AlreadyExistsError: another writer has made this checkpoint in the meantime.
+            UnavailableError: what the system or the store said; it may have committed yet.
+        """
+        ...
+
+    def cancel(self) -> bool:
+        """Ends the save after a failure; False: it may commit yet."""
         ...
 
 
@@ -174,15 +204,20 @@ class LocalStore:
         if self.folder:
             files.make_folder(self.layer, self.folder)
 
-    def put(self, name: str, parts: Iterable[Buffer]) -> None:
+    def put(self, name: str, parts: Iterable[Buffer], token: str | None = None) -> None:
         """As Store.put: under a temporary name, synced, then renamed."""
         path = self.path(name)
-        token = secrets.token_hex(8)
-        files.write_new(self.layer, path, parts, files.temporary_name(path, token))
+        temporary = files.temporary_name(path, token or secrets.token_hex(8))
+        files.write_new(self.layer, path, parts, temporary)
 
-    def commit(self, name: str, data: bytes, *, new: bool) -> None:
-        """As Store.commit."""
-        self.put(name, [data])
+    def record(self, name: str, token: str) -> commit_record.CommitRecord:
+        """As Store.record."""
+        return commit_record.CommitRecord(self.layer, self.path(name), token)
+
+    def end_if_dead(self, record: str, locks: bool, is_old: Callable[[], bool]) -> bool:
+        """As Store.end_if_dead."""
+        with files.naming("look for", self.path(record)):
+            return commit_record.end_if_dead(self.layer, self.path(record), locks, is_old)
 
     def rename(self, old: str, new: str) -> None:
         """As Store.rename."""
@@ -205,10 +240,10 @@ class LocalStore:
         """As Store.remove."""
         return files.remove(self.layer, self.path(name))
 
-    def tidy(self, base: str) -> None:
+    def tidy(self, base: str, temporaries: Iterable[str]) -> None:
         """As Store.tidy: of this run those older than the process."""
         ours = re.compile(re.escape(re.sub(r"-\d+$", "", base)) + r"[-.].+|checkpoint", re.ASCII)
-        for name in sorted(filter(files.is_temporary, os.listdir(self.folder or os.curdir))):
+        for name in temporaries:
             path = self.path(name)
             with contextlib.suppress(FileNotFoundError):
                 age = _STARTED - os.stat(path).st_mtime
@@ -217,9 +252,12 @@ class LocalStore:
 
     def names(self) -> list[str]:
         """As Store.names."""
+        return [name for name in self.entries() if not files.is_temporary(name)]
+
+    def entries(self) -> list[str]:
+        """As Store.entries."""
         with files.naming("list", self.folder):
-            found = os.listdir(self.folder or os.curdir)
-        return sorted(name for name in found if not files.is_temporary(name))
+            return sorted(os.listdir(self.folder or os.curdir))
 
     def exists(self, name: str) -> bool:
         """As Store.exists."""

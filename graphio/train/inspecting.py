@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from graphio.schema import checkpoint_index, dtypes, errors, html, shard_reader, stores
+from graphio.schema import (
+    checkpoint_files,
+    checkpoint_index,
+    dtypes,
+    errors,
+    html,
+    shard_reader,
+    stores,
+)
 from graphio.schema.checkpoint_index import read_index_of
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.crc32c import crc32c as checksum
@@ -150,7 +158,7 @@ def _check(prefix: str) -> _Check:
     check.file(len(store.read(base + ".index", follow=True)))
     check.resources = len(index.resource)
     for number, rows in enumerate(checkpoint_index.by_shard(index)):
-        _check_shard(check, store, index, number, rows)
+        _check_shard(check, store, base, index, number, rows)
     _check_meta(check, store, base, index)
     if check.wrong and _save_id(store, base) != index.save_id:
         return _check(prefix)  # a save to the same prefix came in between
@@ -167,13 +175,14 @@ def _save_id(store: stores.Store, base: str) -> int | None:
 def _check_shard(
     check: _Check,
     store: stores.Store,
+    base: str,
     index: CheckpointIndex,
     number: int,
     rows: Sequence[CheckpointVariable],
 ) -> None:
     shard = index.shard[number]
     try:
-        file = store.open(shard.file)
+        _, file = checkpoint_files.opened(store, base, shard.file)
     except errors.OpError as error:
         check.says(error)
         return
@@ -208,19 +217,18 @@ def _check_meta(check: _Check, store: stores.Store, base: str, index: Checkpoint
     """A graph file that is gone can be done without: it is no damage."""
     if not index.meta_file:
         return
-    for name in (index.meta_file, base + ".meta"):
-        try:
-            data = store.read(name)
-        except errors.NotFoundError:
-            continue
-        except errors.OpError as error:
-            check.says(error)
-            return
-        if (len(data), checksum(data)) != (index.meta_nbytes, index.meta_crc32c):
-            check.says(errors.DataLossError(message=f"the graph file {name} is damaged"))
-        else:
-            check.file(len(data))
+    try:
+        found = checkpoint_files.read_graph(store, base, index)
+    except errors.OpError as error:
+        check.says(error)
         return
+    if found is None:
+        return
+    data, same = found
+    if same:
+        check.file(len(data))
+    else:
+        check.says(errors.DataLossError(message=f"the graph file {base}.meta is damaged"))
 
 
 def _check_foreign(check: _Check) -> _Check:

@@ -19,7 +19,7 @@ import numpy as np
 
 import graphio as tf
 from graphio.node_def import message_of
-from graphio.schema import checkpoint_writer, errors, stores
+from graphio.schema import checkpoint_cleaner, errors, stores
 from graphio.schema.checkpoint import read_checkpoint
 from graphio.train.saving import export_meta_bytes
 
@@ -134,13 +134,13 @@ class Trainer:
     @contextlib.contextmanager
     def _later(self) -> Iterator[None]:
         """Inside, what was there before the restart is more than an hour old."""
-        before = stores._STARTED, checkpoint_writer.ABANDONED_AGE
+        before = stores._STARTED, checkpoint_cleaner.ABANDONED_AGE
         if self.started:
-            stores._STARTED, checkpoint_writer.ABANDONED_AGE = self.started, -60.0
+            stores._STARTED, checkpoint_cleaner.ABANDONED_AGE = self.started, -60.0
         try:
             yield
         finally:
-            stores._STARTED, checkpoint_writer.ABANDONED_AGE = before
+            stores._STARTED, checkpoint_cleaner.ABANDONED_AGE = before
 
     def fill(self, step: int) -> None:
         """Gives the session the values of a step."""
