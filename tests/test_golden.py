@@ -30,7 +30,7 @@ CHECKPOINTS = [v for v in VERSIONS if f"{v}/checkpoint/m-7.index" in FACTS]
 
 def test_there_are_golden_files() -> None:
     assert MODELS and CHECKPOINTS
-    assert {"1.0", "1.0-panels"} <= set(VERSIONS)
+    assert {"1.0", "1.0-panels", "1.1-metrics"} <= set(VERSIONS)
 
 
 @pytest.mark.parametrize("name", FACTS)
@@ -91,3 +91,4 @@ def test_golden_checkpoints_are_read(version: str) -> None:
     assert found.step == second["step"] == 7
     assert found.generators == second["generators"] == {"rng": (1, 1 << 63)}
     container.unpack(found.meta())
+    assert found.metrics == (schema_samples.METRICS if version.endswith("-metrics") else {})

@@ -321,6 +321,21 @@ def test_python_and_c_keep_one_list_of_checkpoints(
     assert state.model_checkpoint_path == str(tmp_path / "m-4")
 
 
+def test_c_deletes_nothing_that_python_keeps(
+    training: Training, loop: Path, tmp_path: Path
+) -> None:
+    run_c(loop, training, tmp_path / "m-", 2, 0, 3)
+    tf.train.keep_checkpoint(tmp_path / "m-1")
+    with training.graph.as_default():
+        saver = tf.train.Saver(best_to_keep=1, best_metric="loss", best_mode="min")
+    with tf.Session(graph=training.graph) as session:
+        saver.restore(session, tf.train.latest_checkpoint(tmp_path))
+        for step, loss in ((3, 0.5), (4, 1.0)):
+            saver.save(session, tmp_path / "m", global_step=step, metrics={"loss": loss})
+    run_c(loop, training, tmp_path / "m-", 6, 0, 1)
+    assert sorted(p.stem for p in tmp_path.glob("*.index")) == ["m-1", "m-3", "m-6"]
+
+
 # ---- states ----
 
 

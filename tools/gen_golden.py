@@ -2,11 +2,12 @@
 
     python tools/gen_golden.py VERSION
     python tools/gen_golden.py VERSION-panels
+    python tools/gen_golden.py VERSION-metrics
 
 A golden file is a model with self-tests: inputs, and the outputs that cinfer gave. golden.json has
 the SHA-256 of each file and of its outputs. What is there is never written again: a later version
 of the format gets a folder of its own, and so have the same models with all arrays in panels that
-may lie so.
+may lie so, and the same checkpoint, alone, with metrics.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def in_panels(data: bytes) -> bytes:
     return container.pack(model, arrays, {i: -(n % 2) for n, i in enumerate(whole)})
 
 
-def write_checkpoint(folder: Path) -> None:
+def write_checkpoint(folder: Path, metrics: dict[str, float]) -> None:
     folder.mkdir()
     checkpoint.write_checkpoint(
         folder / "m-7",
@@ -95,6 +96,7 @@ def write_checkpoint(folder: Path) -> None:
         meta=container.pack(*schema_samples.model()),
         slots={"v": ("w", "momentum")},
         shard_bytes=600,
+        metrics=metrics,
         **SAVED,
     )
     tf.train.update_checkpoint_state(str(folder), str(folder / "m-7"))
@@ -106,9 +108,10 @@ def main() -> int:
         return 2
     folder = ROOT / "tests/golden" / sys.argv[1]
     folder.mkdir()  # fails if it is there: golden files are never written again
-    files = {name: probe_file(name) for name in sorted(PROBES)}
-    files["everything"] = container.pack(*schema_samples.everything())
-    panels = folder.name.endswith("-panels")
+    panels, metrics = (folder.name.endswith(end) for end in ("-panels", "-metrics"))
+    files = {} if metrics else {name: probe_file(name) for name in sorted(PROBES)}
+    if not metrics:
+        files["everything"] = container.pack(*schema_samples.everything())
     if panels:
         moved = {name: in_panels(data) for name, data in files.items()}
         files = {name: data for name, data in moved.items() if data != files[name]}
@@ -117,15 +120,17 @@ def main() -> int:
         (folder / f"{name}.gio").write_bytes(data)
         facts[f"{name}.gio"] = {"file": digest(data), "outputs": outputs_digest(data)}
     if not panels:
-        add_checkpoint(folder, facts)
+        add_checkpoint(folder, facts, schema_samples.METRICS if metrics else {})
     (folder / "golden.json").write_text(json.dumps(facts, indent=1) + "\n")
     print(f"wrote {len(facts)} files to {folder}")
     return 0
 
 
-def add_checkpoint(folder: Path, facts: dict[str, dict[str, str]]) -> None:
+def add_checkpoint(
+    folder: Path, facts: dict[str, dict[str, str]], metrics: dict[str, float]
+) -> None:
     """Writes a checkpoint, too."""
-    write_checkpoint(folder / "checkpoint")
+    write_checkpoint(folder / "checkpoint", metrics)
     for path in sorted((folder / "checkpoint").iterdir()):
         facts[f"checkpoint/{path.name}"] = {"file": digest(path.read_bytes())}
     facts["checkpoint/m-7.index"]["variables"] = schema_samples.digest(

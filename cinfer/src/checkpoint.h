@@ -151,8 +151,9 @@ CI_LOCAL ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_N
 /* ---- checkpoint_keep.c ---- */
 
 /* Makes room for `base` as the newest: of the others in this folder most - 1 stay, the oldest expire but for those that
- * a file P.keep or P.best protects (schema/README.md). Expired are only checkpoints that are there; false: out of memory. Whoever was killed after a commit has not come to list it: if the
- * run goes on from that checkpoint, `origin` brings it in. */
+ * a file P.keep or P.best protects (schema/README.md). Expired are only checkpoints that are there; false: out of
+ * memory. Whoever was killed after a commit has not come to list it: if the run goes on from that checkpoint, `origin`
+ * brings it in. */
 CI_LOCAL bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base,
                                     const ci_origin *origin, size_t most);
 

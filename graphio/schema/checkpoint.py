@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from graphio.schema import (
     checkpoint_files,
     checkpoint_index,
+    dtypes,
     errors,
     meter,
     shard_reader,
@@ -23,6 +24,7 @@ from graphio.schema.checkpoint_index import read_index, read_index_of
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.checkpoint_writer import Resource, delete, write_checkpoint
 from graphio.schema.crc32c import crc32c
+from graphio.schema.dtypes import STRING
 
 __all__ = [
     "Checkpoint",
@@ -82,6 +84,11 @@ class Checkpoint:
     def step(self) -> int | None:
         """The global step, None if it was saved without."""
         return self.index.step if self.index.has_step else None
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The numbers that were given with the save, by name."""
+        return {metric.name: metric.value for metric in self.index.metric}
 
     @property
     def resources(self) -> dict[str, Resource]:
@@ -277,28 +284,82 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
             index = again
 
 
+class _Streamed(Mapping[str, Array]):
+    """The values of a checkpoint, each read and checked when it is asked for, and not held."""
+
+    def __init__(self, source: Checkpoint) -> None:
+        self._source = source
+
+    def __getitem__(self, name: str) -> Array:
+        return self._source.stored(name).array()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._source.variables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._source.variables)
+
+    def __len__(self) -> int:
+        return len(self._source.variables)
+
+    def items(self) -> ItemsView[str, Array]:
+        """Arrays of the same dtypes and shapes, which hold nothing but for texts."""
+        rows = self._source.index.variable
+        return {
+            row.name: self[row.name] if row.dtype == STRING else _hollow(row) for row in rows
+        }.items()
+
+
+def _hollow(row: CheckpointVariable) -> Array:
+    """An array of a variable's dtype and shape that takes the memory of one element."""
+    return np.broadcast_to(np.zeros((), dtypes.of_number(row.dtype).numpy), tuple(row.dims))
+
+
 def copy(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     shard_bytes: int | None = None,
+    *,
+    as_files: bool = False,
 ) -> None:
-    """Writes a checkpoint again, from one store to another: every byte is checked on the way.
+    """Writes a checkpoint again, from one store to another: every byte is checked on the way, and
+    one variable at a time is in memory.
 
     Args:
         source, target: prefixes; the copy has a save id of its own.
         shard_bytes: how large a data file may become; None: there is one.
+        as_files: True parts the variables into data files as the source does.
 
     Raises:
         as read_checkpoint and write_checkpoint.
     """
-    found = read_checkpoint(source)
-    write_checkpoint(
-        target,
-        found.variables,
-        found.resources,
-        step=found.step,
-        meta=found.meta() if found.index.meta_file else None,
-        slots={v.name: (v.slot_of, v.slot) for v in found.index.variable if v.slot},
-        time=found.index.time,
-        shard_bytes=shard_bytes,
-    )
+    found = read_checkpoint(source, lazy=True)
+    while True:
+        rows = found.index.variable
+        try:
+            write_checkpoint(
+                target,
+                _Streamed(found),
+                found.resources,
+                step=found.step,
+                meta=_graph_of(found),
+                slots={v.name: (v.slot_of, v.slot) for v in rows if v.slot},
+                metrics=found.metrics,
+                time=found.index.time,
+                shard_bytes=shard_bytes,
+                parts={v.name: f"{v.shard:010}" for v in rows} if as_files else None,
+            )
+            return
+        except errors.DataLossError:
+            if not found.replaced():
+                raise
+            # A save to the source, or its deletion, came in between.
+            found = read_checkpoint(source, lazy=True)
+
+
+def _graph_of(found: Checkpoint) -> bytes | None:
+    """The bytes of the graph file; None if there is none, or none any more."""
+    try:
+        return found.meta()
+    except errors.NotFoundError:
+        return None

@@ -16,7 +16,7 @@ from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.crc32c import crc32c
 
 MAGIC = b"\x89GIX\r\n\x1a\n"
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 HEADER = 32
 _FIELDS = struct.Struct("<8sHHIQI")  # bytes 0 to 27; their CRC follows
 _READ = f"{MAJOR}.{MINOR} without flags"  # what this reader knows
@@ -24,10 +24,19 @@ _READ = f"{MAJOR}.{MINOR} without flags"  # what this reader knows
 _UNSAFE = re.compile(r'^\.|[\x00-\x1f\x7f/\\"]' + ("|[<>:|?*]" if os.name == "nt" else ""))
 
 
-def wrap(payload: bytes) -> bytes:
-    """The envelope around an index's message."""
-    fields = _FIELDS.pack(MAGIC, MAJOR, MINOR, 0, len(payload), crc32c(payload))
+def wrap(payload: bytes, minor: int = 0) -> bytes:
+    """The envelope around an index's message.
+
+    Args:
+        minor: the minor version of the newest field in it.
+    """
+    fields = _FIELDS.pack(MAGIC, MAJOR, minor, 0, len(payload), crc32c(payload))
     return fields + struct.pack("<I", crc32c(fields)) + payload
+
+
+def encoded(index: CheckpointIndex) -> bytes:
+    """The bytes of an index's file."""
+    return wrap(index.SerializeToString(deterministic=True), 1 if index.metric else 0)
 
 
 def unwrap(data: bytes) -> bytes:

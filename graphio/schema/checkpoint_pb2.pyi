@@ -49,8 +49,16 @@ class CheckpointResource(_message.Message):
     blob: bytes
     def __init__(self, name: _Optional[str] = ..., generator: _Optional[_Union[_model_pb2.GeneratorState, _Mapping]] = ..., iterator: _Optional[_Union[_model_pb2.IteratorState, _Mapping]] = ..., blob: _Optional[bytes] = ...) -> None: ...
 
+class CheckpointMetric(_message.Message):
+    __slots__ = ("name", "value")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: float
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+
 class CheckpointIndex(_message.Message):
-    __slots__ = ("save_id", "shard", "variable", "resource", "meta_file", "meta_nbytes", "meta_crc32c", "step", "has_step", "time", "producer", "min_reader", "shard_header")
+    __slots__ = ("save_id", "shard", "variable", "resource", "meta_file", "meta_nbytes", "meta_crc32c", "step", "has_step", "time", "producer", "min_reader", "shard_header", "metric")
     SAVE_ID_FIELD_NUMBER: _ClassVar[int]
     SHARD_FIELD_NUMBER: _ClassVar[int]
     VARIABLE_FIELD_NUMBER: _ClassVar[int]
@@ -64,6 +72,7 @@ class CheckpointIndex(_message.Message):
     PRODUCER_FIELD_NUMBER: _ClassVar[int]
     MIN_READER_FIELD_NUMBER: _ClassVar[int]
     SHARD_HEADER_FIELD_NUMBER: _ClassVar[int]
+    METRIC_FIELD_NUMBER: _ClassVar[int]
     save_id: int
     shard: _containers.RepeatedCompositeFieldContainer[Shard]
     variable: _containers.RepeatedCompositeFieldContainer[CheckpointVariable]
@@ -77,4 +86,5 @@ class CheckpointIndex(_message.Message):
     producer: str
     min_reader: int
     shard_header: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, save_id: _Optional[int] = ..., shard: _Optional[_Iterable[_Union[Shard, _Mapping]]] = ..., variable: _Optional[_Iterable[_Union[CheckpointVariable, _Mapping]]] = ..., resource: _Optional[_Iterable[_Union[CheckpointResource, _Mapping]]] = ..., meta_file: _Optional[str] = ..., meta_nbytes: _Optional[int] = ..., meta_crc32c: _Optional[int] = ..., step: _Optional[int] = ..., has_step: bool = ..., time: _Optional[int] = ..., producer: _Optional[str] = ..., min_reader: _Optional[int] = ..., shard_header: _Optional[_Iterable[int]] = ...) -> None: ...
+    metric: _containers.RepeatedCompositeFieldContainer[CheckpointMetric]
+    def __init__(self, save_id: _Optional[int] = ..., shard: _Optional[_Iterable[_Union[Shard, _Mapping]]] = ..., variable: _Optional[_Iterable[_Union[CheckpointVariable, _Mapping]]] = ..., resource: _Optional[_Iterable[_Union[CheckpointResource, _Mapping]]] = ..., meta_file: _Optional[str] = ..., meta_nbytes: _Optional[int] = ..., meta_crc32c: _Optional[int] = ..., step: _Optional[int] = ..., has_step: bool = ..., time: _Optional[int] = ..., producer: _Optional[str] = ..., min_reader: _Optional[int] = ..., shard_header: _Optional[_Iterable[int]] = ..., metric: _Optional[_Iterable[_Union[CheckpointMetric, _Mapping]]] = ...) -> None: ...

@@ -28,8 +28,13 @@ from graphio.schema import (
     tensors,
 )
 from graphio.schema.checkpoint_cleaner import delete
-from graphio.schema.checkpoint_index import MINOR, is_safe_name, read_index_of
-from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointResource, CheckpointVariable
+from graphio.schema.checkpoint_index import is_safe_name, read_index_of
+from graphio.schema.checkpoint_pb2 import (
+    CheckpointIndex,
+    CheckpointMetric,
+    CheckpointResource,
+    CheckpointVariable,
+)
 from graphio.schema.crc32c import crc32c
 from graphio.schema.files import PIECE, SYSTEM, FileLayer
 from graphio.schema.model_pb2 import GeneratorState, IteratorState
@@ -54,6 +59,7 @@ def write_checkpoint(
     slots: Mapping[str, tuple[str, str]] | None = None,
     shard_bytes: int | None = None,
     parts: Mapping[str, str] | None = None,
+    metrics: Mapping[str, float] | None = None,
     save_id: int | None = None,
     time: int | None = None,
     layer: FileLayer = SYSTEM,
@@ -75,6 +81,7 @@ def write_checkpoint(
         slots: name of an optimizer slot to the name of its variable and of the slot.
         shard_bytes: how large a data file may become; None: there is one.
         parts: name to a text; variables of different texts lie in different data files.
+        metrics: name to a number of the program's, such as a loss.
         save_id, time: chosen by the system when None; given, the same state gives the same bytes.
         layer: the operating system.
 
@@ -99,8 +106,8 @@ def write_checkpoint(
         step=step or 0,
         has_step=step is not None,
         producer=PRODUCER,
-        min_reader=MINOR,
         resource=[_resource(name, state) for name, state in _by_name(resources or {})],
+        metric=[CheckpointMetric(name=k, value=v) for k, v in _by_name(metrics or {})],
     )
     writer = _Writer(store, base, index)
     try:
@@ -245,7 +252,7 @@ class _Writer:
                 message=f"{self.store.path(self.base)!r} cannot be saved, no reader would take it: "
                 f"{error.message}"
             ) from None
-        data = checkpoint_index.wrap(self.index.SerializeToString(deterministic=True))
+        data = checkpoint_index.encoded(self.index)
         self.committing = True
         self.record.put(data)
 

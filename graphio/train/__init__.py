@@ -10,6 +10,7 @@ from graphio.graph_io import write_graph
 from graphio.meta_graph import SaverDef, export_meta_graph
 from graphio.summary.writer import summary_iterator
 from graphio.train.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
+from graphio.train.checkpoint_copy import copy_checkpoint
 from graphio.train.checkpoint_hook import CheckpointSaverHook, CheckpointSaverListener
 from graphio.train.checkpoint_reader import (
     CheckpointReader,
@@ -59,6 +60,7 @@ from graphio.train.hooks import (
     SummarySaverHook,
 )
 from graphio.train.inspecting import list_checkpoint, verify
+from graphio.train.keeping import keep_checkpoint
 from graphio.train.latest import restore_latest
 from graphio.train.learning_rate_decay import (
     cosine_decay,
@@ -161,6 +163,7 @@ __all__ = [
     "assert_global_step",
     "checkpoint_exists",
     "checkpoints_iterator",
+    "copy_checkpoint",
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
@@ -177,6 +180,7 @@ __all__ = [
     "import_meta_graph",
     "init_from_checkpoint",
     "inverse_time_decay",
+    "keep_checkpoint",
     "latest_checkpoint",
     "linear_cosine_decay",
     "list_checkpoint",

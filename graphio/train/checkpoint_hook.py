@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphio import logging, scopes
@@ -53,6 +53,8 @@ class CheckpointSaverHook(SessionRunHook):
         checkpoint_basename: of the files.
         scaffold: a Scaffold.
         listeners: CheckpointSaverListeners.
+        metrics: name to a tensor of one number: fetched with every step, and saved with each
+            checkpoint but the first, which comes before any step; see Saver.save.
 
     Raises:
         ValueError: saver and scaffold are both given, or not exactly one of save_secs, save_steps.
@@ -67,6 +69,8 @@ class CheckpointSaverHook(SessionRunHook):
         checkpoint_basename: str = "model.ckpt",
         scaffold: Any = None,
         listeners: Sequence[CheckpointSaverListener] | None = None,
+        *,
+        metrics: Mapping[str, Any] | None = None,
     ) -> None:
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
@@ -74,6 +78,8 @@ class CheckpointSaverHook(SessionRunHook):
         self._path = stores.join(checkpoint_dir, checkpoint_basename)
         self._timer = SecondOrStepTimer(save_secs, save_steps)
         self._listeners = list(listeners or [])
+        self._metrics = dict(metrics or {})
+        self._measured: Mapping[str, Any] | None = None  # in the last step
 
     def begin(self) -> None:
         self._step = step_tensor("CheckpointSaverHook")
@@ -89,10 +95,12 @@ class CheckpointSaverHook(SessionRunHook):
         self._save(session, int(session.run(self._step)))
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        return SessionRunArgs(self._step)
+        return SessionRunArgs([self._step, self._metrics])
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        if self._timer.should_trigger_for_step(int(run_values.results) + 1):
+        before, measured = run_values.results
+        self._measured = measured or None
+        if self._timer.should_trigger_for_step(int(before) + 1):
             step = int(run_context.session.run(self._step))
             if self._timer.should_trigger_for_step(step) and self._save(run_context.session, step):
                 run_context.request_stop()
@@ -124,7 +132,8 @@ class CheckpointSaverHook(SessionRunHook):
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
-        self._chosen().save(session, self._path, global_step=step)
+        more = {"metrics": self._measured} if self._measured is not None else {}
+        self._chosen().save(session, self._path, global_step=step, **more)
         if self._listeners:
             self._written()
         stops = [listener.after_save(session, step) for listener in self._listeners]

@@ -10,7 +10,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.schema import errors, stores
 from graphio.train.checkpoint_state import STATE_FILE, latest_checkpoint
-from graphio.train.sources import open_source
+from graphio.train.sources import CheckpointSource, open_source
 
 __all__ = [
     "CheckpointReader",
@@ -84,6 +84,11 @@ class CheckpointReader:
             has = ", ".join(self.blobs()) or "none"
             raise errors.NotFoundError(message=f"Blob {name} not found in checkpoint: it has {has}")
         return found
+
+    def metrics(self) -> dict[str, float]:
+        """The numbers that were given to Saver.save, by name; {} in files of others."""
+        source = self._source
+        return source.checkpoint.metrics if isinstance(source, CheckpointSource) else {}
 
     def debug_string(self) -> bytes:
         """A line a variable, with TensorFlow's names of the dtypes."""

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["checked_metrics", "checked_steps", "require_feed"]
+from graphio.train.ranking import ranking
+
+__all__ = [
+    "check_best",
+    "check_best_metric",
+    "checked_metrics",
+    "checked_steps",
+    "require_feed",
+]
 
 
 def checked_steps(steps: Any) -> int | None:
@@ -31,6 +39,35 @@ def checked_metrics(metrics: Any) -> dict[str, Any]:
     if not isinstance(metrics, Mapping):
         raise TypeError(f'metrics is {metrics!r}, expected a dict of tensors: {{"loss": loss}}')
     return dict(metrics)
+
+
+def check_best(
+    best: Mapping[str, Any], max_to_keep: Any, metrics: Any, folder: str | None, saver: Any
+) -> None:
+    """Refuses arguments of the best checkpoints that a Saver refuses, or that have no effect.
+
+    Raises:
+        TypeError, ValueError: says what is wrong.
+    """
+    given = ", ".join(name for name, value in best.items() if value is not None)
+    if not given:
+        return
+    if saver is not None:
+        raise ValueError(f"{given} and a Saver are given: give them to the Saver")
+    if folder is None:
+        raise ValueError(f"{given} does nothing where checkpoint_dir is None")
+    most = max(int(max_to_keep or 0), 0)
+    ranking(best["best_to_keep"], best["best_metric"], best["best_mode"], most)
+    check_best_metric(best["best_metric"], metrics)
+
+
+def check_best_metric(best_metric: str, metrics: Mapping[str, Any]) -> None:
+    """Raises ValueError unless it is one of the metrics."""
+    if best_metric not in metrics:
+        raise ValueError(
+            f"best_metric is '{best_metric}', expected one of metrics, which has "
+            f"{', '.join(metrics) or 'nothing'}"
+        )
 
 
 def require_feed(feed: Any) -> None:

@@ -255,6 +255,7 @@ def MonitoredTrainingSession(
     *,
     asynchronous: bool = False,
     stop_signals: Iterable[int] = (),
+    save_checkpoint_metrics: Mapping[str, Any] | None = None,
 ) -> MonitoredSession:
     """A MonitoredSession that saves checkpoints and summaries and goes on from the latest one.
 
@@ -277,9 +278,12 @@ def MonitoredTrainingSession(
             a Saver.
         stop_signals: numbers of signals after which the session stops and saves, for instance
             [signal.SIGTERM]; then the process gets the signal with its usual effect.
+        save_checkpoint_metrics: name to a tensor of one number, saved with the checkpoints: by them
+            a scaffold's Saver(best_to_keep=...) chooses the best.
 
     Raises:
-        ValueError: one of stop_signals cannot be caught.
+        ValueError: one of stop_signals cannot be caught; save_checkpoint_metrics where no
+            checkpoints are saved.
     """
     if not is_chief:
         raise NotImplementedError("is_chief=False: there is one process, which is the chief")
@@ -295,10 +299,17 @@ def MonitoredTrainingSession(
             all_hooks.append(StepCounterHook(log_step_count_steps, output_dir=folder))
         if (steps and steps > 0) or (secs and secs > 0):
             all_hooks.append(SummarySaverHook(steps, secs, folder, scaffold=chosen))
-    if checkpoint_dir:
-        steps, secs = _either(save_checkpoint_steps, save_checkpoint_secs, (None, 600))
-        if (steps and steps > 0) or (secs and secs > 0):
-            all_hooks.append(CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=chosen))
+    steps, secs = _either(save_checkpoint_steps, save_checkpoint_secs, (None, 600))
+    if checkpoint_dir and ((steps and steps > 0) or (secs and secs > 0)):
+        metrics = save_checkpoint_metrics
+        all_hooks.append(
+            CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=chosen, metrics=metrics)
+        )
+    elif save_checkpoint_metrics:
+        raise ValueError(
+            "save_checkpoint_metrics does nothing where no checkpoints are saved: give "
+            "checkpoint_dir and save_checkpoint_steps or save_checkpoint_secs"
+        )
     all_hooks.extend(hooks or [])
     creator = ChiefSessionCreator(chosen, master, config, checkpoint_dir)
     return MonitoredSession(

@@ -1,4 +1,4 @@
-"""Which checkpoints are kept: the newest, and one in so many hours."""
+"""Which checkpoints are kept: the newest, the best, one in so many hours, and what is protected."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import math
 import re
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphio.schema import checkpoint, files, stores
-from graphio.train import checkpoint_state
+from graphio.train import checkpoint_state, keeping
 from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
+from graphio.train.keeping import BEST
+from graphio.train.ranking import Ranking
 
 __all__ = ["FOR_EVER", "Retention", "remove_checkpoint"]
 
@@ -22,11 +24,19 @@ FOR_EVER = 10000.0  # hours: what TensorFlow means by never
 
 
 class Kept(NamedTuple):
-    """A checkpoint: its prefix as it was given, from the root on, and seconds since 1970."""
+    """A checkpoint.
+
+    Attributes:
+        path: its prefix as it was given.
+        place: the same from the root on.
+        time: seconds since 1970.
+        value: what the best are chosen by; None: it is not among them.
+    """
 
     path: str
     place: str
     time: float
+    value: float | None = None
 
 
 class Retention:
@@ -35,10 +45,11 @@ class Retention:
     Attributes:
         max_to_keep: how many are kept; 0: all.
         hours: of those to be deleted, one in so many hours is kept.
+        ranking: which are the best, and are not deleted as long as they are; None: none.
     """
 
-    def __init__(self, max_to_keep: int, hours: float) -> None:
-        self.max_to_keep, self.hours = max_to_keep, hours
+    def __init__(self, max_to_keep: int, hours: float, ranking: Ranking | None = None) -> None:
+        self.max_to_keep, self.hours, self.ranking = max_to_keep, hours, ranking
         self._next_preserved = time.time() + hours * HOUR
         # Replaced, never changed: others may read while a save in the background writes.
         self._kept: tuple[Kept, ...] = ()
@@ -49,9 +60,22 @@ class Retention:
         """Of the checkpoints that are kept, oldest first; those kept for good left out."""
         return [kept.path for kept in self._kept]
 
+    def best(self) -> list[str]:
+        """Of the checkpoints that are kept the best, the best first."""
+        return [kept.path for kept in self._best()]
+
+    def _best(self) -> list[Kept]:
+        if self.ranking is None:
+            return []
+        kept = self._kept
+        return [kept[i] for i in self.ranking.best([one.value for one in kept])]
+
     def replace(self, kept: Sequence[tuple[str, float]]) -> None:
         """Takes over a list of checkpoints with their times, oldest first."""
-        self._kept = tuple(Kept(path, stores.absolute(path), moment) for path, moment in kept)
+        value = self.ranking.saved_value if self.ranking is not None else lambda _: None
+        self._kept = tuple(
+            Kept(path, stores.absolute(path), moment, value(path)) for path, moment in kept
+        )
         self._adopted = False
 
     def record(
@@ -62,6 +86,7 @@ class Retention:
         layer: files.FileLayer,
         *,
         meta_suffix: str = "meta",
+        metrics: Mapping[str, float] | None = None,
     ) -> None:
         """Writes the state file after a commit, then deletes what is too old.
 
@@ -71,9 +96,11 @@ class Retention:
             latest_filename: of the state file.
             layer: the operating system.
             meta_suffix: of the graph files that are deleted with their checkpoints.
+            metrics: what was saved with it.
         """
         self._leave_others(place, latest_filename)
-        self._note(where, place)
+        marks = self._note(where, place, metrics)
+        self._mark_best(marks, layer)
         times = [kept.time for kept in self._kept]
         checkpoint_state.update_checkpoint_state(
             stores.split(place)[0],
@@ -85,6 +112,7 @@ class Retention:
             expired=self._expired,
             layer=layer,
         )
+        self._unmark_others(marks, layer)
         self._delete_expired(layer, meta_suffix)
 
     def _leave_others(self, place: str, latest_filename: str | None) -> None:
@@ -101,21 +129,64 @@ class Retention:
         self._kept = tuple(one for one in self._kept if _run(one.place) == _run(place))
         self._expired = tuple(path for path in self._expired if _run(path) == _run(place))
 
-    def _note(self, where: str, place: str) -> None:
-        """Adds the newest checkpoint; the oldest expire or are preserved."""
+    def _note(
+        self, where: str, place: str, metrics: Mapping[str, float] | None
+    ) -> Mapping[str, Set[str]]:
+        """Adds the newest checkpoint; the oldest expire or are preserved. Returns the marks of
+        those that it has looked at."""
         if not self.max_to_keep:
-            return
+            return {}
+        value = self.ranking.value(metrics) if self.ranking is not None else None
         kept = [one for one in self._kept if _identity(one.place) != _identity(place)]
-        kept.append(Kept(where, place, time.time()))
-        surplus = len(kept) - self.max_to_keep
-        for one in kept[: max(surplus, 0)]:
+        self._kept = (*kept, Kept(where, place, time.time(), value))
+        needed = {_identity(one.place) for one in self._kept}
+        self._expired = tuple(path for path in self._expired if _identity(path) not in needed)
+        old = self._kept[: max(len(self._kept) - self.max_to_keep, 0)]
+        if not (old or self._expired or self.ranking):
+            return {}
+        marks = self._marks()
+        if marks is not None:
+            self._expire(old, marks)
+        return marks or {}
+
+    def _marks(self) -> Mapping[str, Set[str]] | None:
+        """Of all that may be deleted; None, with a warning, if that cannot be known now."""
+        try:
+            return keeping.marks([*(one.place for one in self._kept), *self._expired])
+        except OSError as error:
+            warnings.warn(
+                f"no checkpoint is deleted now: which are protected cannot be known: {error}",
+                stacklevel=2,
+            )
+            return None
+
+    def _expire(self, old: Sequence[Kept], marks: Mapping[str, Set[str]]) -> None:
+        """Of those that are not among the newest the protected and the best stay in the list."""
+        best = {one.place for one in self._best()}
+        # Marks of the best that another Saver has put count where this one knows no best.
+        ending = {BEST} if self.ranking is not None else set()
+        self._expired = tuple(path for path in self._expired if not marks[path] - ending)
+        for one in old:
+            if one.place in best or marks[one.place] - ending:
+                continue
+            self._kept = tuple(other for other in self._kept if other is not one)
             if math.isfinite(one.time) and one.time > self._next_preserved:
                 self._go_on_after(one.time)
             else:
                 self._expired += (one.place,)
-        self._kept = tuple(kept[max(surplus, 0) :])
-        needed = {_identity(one.place) for one in self._kept}
-        self._expired = tuple(path for path in self._expired if _identity(path) not in needed)
+
+    def _mark_best(self, marks: Mapping[str, Set[str]], layer: files.FileLayer) -> None:
+        """Others that delete from this list, such as a C program, obey the marks."""
+        for one in self._best():
+            if BEST not in marks.get(one.place, ()):
+                keeping.mark(one.place, BEST, layer)
+
+    def _unmark_others(self, marks: Mapping[str, Set[str]], layer: files.FileLayer) -> None:
+        """Removes the marks of those that are not among the best any more."""
+        best = {one.place for one in self._best()}
+        for place, found in marks.items():
+            if self.ranking is not None and BEST in found and place not in best:
+                keeping.unmark(place, BEST, layer)
 
     def _go_on_after(self, moment: float) -> None:
         """The hours go on from their grid; after a pause those that nobody used are left out."""
@@ -181,8 +252,10 @@ class Retention:
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
 ) -> None:
-    """Deletes a checkpoint, ours or a TensorFlow V2 one: the index first, so that none is ever left
-    half."""
+    """Deletes a checkpoint, ours or a TensorFlow V2 one, be it protected or not: the index first,
+    so that none is ever left half."""
+    for kind in (keeping.KEPT, BEST):  # before: one that is saved under this name is not protected
+        keeping.unmark(checkpoint_prefix, kind)
     checkpoint.delete(checkpoint_prefix)
     if meta_graph_suffix != "meta":
         store, base = stores.of(checkpoint_prefix)

@@ -15,6 +15,8 @@ from graphio.node_def import message_of
 from graphio.schema import errors, files
 from graphio.train import checkpoint_state, restoring, saving
 from graphio.train.background import Background, Memory
+from graphio.train.keeping import keep_checkpoint
+from graphio.train.ranking import checked_metrics, ranking
 from graphio.train.retention import FOR_EVER, Retention
 from graphio.train.saveables import Saveables, check_session, of_message, of_var_list
 from graphio.train.saver_arguments import checked_size, is_kept, kept
@@ -45,7 +47,7 @@ class Saver(Described):
         sharded: True gives the variables of each device data files of their own; see shard_bytes,
             too. Any reader takes both.
         max_to_keep: how many checkpoints are kept, the oldest are deleted; None, 0 or less:
-            all.
+            all. What tf.train.keep_checkpoint protects stays.
         keep_checkpoint_every_n_hours: of those to be deleted, one in so many hours is kept.
         name, restore_sequentially, write_version, save_relative_paths: accepted.
         saver_def: what to_proto gave: the variables and how many to keep; the variables are
@@ -61,10 +63,16 @@ class Saver(Described):
         shard_bytes: a new data file begins before this size would be passed; None: never.
         objects: of the program's own by name, with get_state() -> bytes and set_state(bytes);
             their states are saved and restored with the variables.
+        best_to_keep: how many of the best checkpoints are kept beside the newest, also over
+            restarts of the process; None: none. Those that were saved without the metric, or with
+            NaN, are never among them; of equal ones the later is the better.
+        best_metric: the name of the number that they are compared by, see save's metrics.
+        best_mode: "min", the least is the best, or "max".
 
     Raises:
         ValueError: no variables; two of one name; var_list with defer_build; shard_bytes below 1;
-            keep_checkpoint_every_n_hours below 0.
+            keep_checkpoint_every_n_hours below 0; best_to_keep below 1, without best_metric or
+            best_mode, or where max_to_keep keeps all.
         TypeError: something in var_list is no variable; shard_bytes is no int; an object lacks
             a method.
     """
@@ -96,6 +104,9 @@ class Saver(Described):
         asynchronous: bool = False,
         shard_bytes: int | None = saving.SHARD_BYTES,
         objects: Mapping[str, Stateful] | None = None,
+        best_to_keep: int | None = None,
+        best_metric: str | None = None,
+        best_mode: str | None = None,
     ) -> None:
         if builder is not None or filename is not None:
             raise ValueError("builder and filename are not supported; leave them None")
@@ -118,7 +129,9 @@ class Saver(Described):
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
         self._places = False  # of iterators, in var_list
-        self._retention = Retention(*kept(max_to_keep, keep_checkpoint_every_n_hours))
+        most, hours = kept(max_to_keep, keep_checkpoint_every_n_hours)
+        best = (best_to_keep, best_metric, best_mode)
+        self._retention = Retention(most, hours, ranking(*best, most))
         self._sharded = bool(sharded)
         outer = scopes.get_default_graph().get_name_scope()
         self._scope = "/".join(filter(None, [outer, name or "save"]))
@@ -135,7 +148,7 @@ class Saver(Described):
             raise ValueError(f"saver_def must be a saver_pb2.SaverDef: {saver_def!r}")
         saver = message_of(saver_def)
         hours = saver.keep_every_hours or self._retention.hours
-        self._retention = Retention(saver.max_to_keep, hours)
+        self._retention = Retention(saver.max_to_keep, hours, self._retention.ranking)
         self._sharded = saver.sharded
         self._take(of_message(saver.key, saver.variable, import_scope))
 
@@ -147,6 +160,24 @@ class Saver(Described):
         """Looks for the variables now, if that was deferred."""
         if self._variables is None:
             self._take(of_var_list(None, self._allow_empty))
+
+    @property
+    def best_metric(self) -> str | None:
+        """The name of the metric that the best checkpoints are chosen by; None: none are."""
+        ranking = self._retention.ranking
+        return None if ranking is None else ranking.metric
+
+    @property
+    def best_checkpoints(self) -> list[str]:
+        """Paths of the best_to_keep best checkpoints, the best first; after a restart those of the
+        list that restore takes over."""
+        return self._retention.best()
+
+    def keep(self, checkpoint_prefix: str | os.PathLike[str], keep: bool = True) -> None:
+        """Protects a checkpoint from being deleted, as tf.train.keep_checkpoint, and waits before
+        for the save that is running in the background."""
+        self._background.wait()
+        keep_checkpoint(checkpoint_prefix, keep)
 
     @property
     def last_checkpoints(self) -> list[str]:
@@ -187,6 +218,7 @@ class Saver(Described):
         save_debug_info: bool = False,
         *,
         blobs: Mapping[str, bytes] | None = None,
+        metrics: Mapping[str, Any] | None = None,
     ) -> str | Any:
         """Writes a checkpoint.
 
@@ -206,14 +238,16 @@ class Saver(Described):
             write_state: False leaves the state file as it is and deletes nothing.
             strip_default_attrs, save_debug_info: accepted.
             blobs: bytes by name that go along; tf.train.load_checkpoint reads them.
+            metrics: numbers by name, such as {"loss": 0.25}, that are saved with the checkpoint and
+                by which the best are chosen; tf.train.load_checkpoint reads them.
 
         Returns:
             The prefix, to be given to restore; None if there are no variables: then only the
             graph file is written.
 
         Raises:
-            TypeError: sess is no session.
-            ValueError: a path that cannot be.
+            TypeError: sess is no session; a metric is no number.
+            ValueError: a path that cannot be; metrics without the Saver's best_metric.
             FailedPreconditionError: variables have no value.
             DiskFullError, UnavailableError: what the operating system said; earlier checkpoints
                 are as they were.
@@ -221,6 +255,9 @@ class Saver(Described):
         """
         variables = self._built("save")
         check_session(sess, variables)
+        numbers = checked_metrics(metrics)
+        if self._retention.ranking is not None:
+            self._retention.ranking.check(numbers)
         contents = saving.Contents(
             variables,
             self._iterators,
@@ -240,6 +277,7 @@ class Saver(Described):
             meta_graph_suffix,
             write_state,
             blobs,
+            numbers,
         )
         if not (contents.variables or self._places or self._objects or blobs):
             saving.save_graph(sess, contents, request, self._layer)

@@ -75,6 +75,7 @@ class Request:
     meta_graph_suffix: str = "meta"
     write_state: bool = True
     blobs: Mapping[str, bytes] | None = None
+    metrics: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
             slots=slots_of(contents.variables),
             shard_bytes=contents.shard_bytes,
             parts=_devices(contents) if contents.sharded else None,
+            metrics=request.metrics,
             layer=layer,
         )
     if request.write_state:
@@ -168,6 +170,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
             request.latest_filename,
             layer,
             meta_suffix=request.meta_graph_suffix,
+            metrics=request.metrics,
         )
 
 

@@ -17,7 +17,13 @@ from graphio.schema import dtypes, errors
 from graphio.train.checkpoint_hook import CheckpointSaverHook
 from graphio.train.history import History
 from graphio.train.hooks import NanTensorHook, SecondOrStepTimer
-from graphio.train.loop_arguments import checked_metrics, checked_steps, require_feed
+from graphio.train.loop_arguments import (
+    check_best,
+    check_best_metric,
+    checked_metrics,
+    checked_steps,
+    require_feed,
+)
 from graphio.train.monitored_session import MonitoredSession
 from graphio.train.progress import Progress, one_number
 from graphio.train.saver import Saver
@@ -61,6 +67,8 @@ class TrainingLoop:
         save_steps: a checkpoint every so many steps, and
         save_secs: every so many seconds; both None: every 600 seconds.
         asynchronous, max_to_keep, objects: of the Saver, see there.
+        best_to_keep, best_metric, best_mode: likewise; best_metric is one of metrics, of which
+            those that are one number are then saved with the checkpoints.
         saver: or the Saver; it must have the global step.
         hooks: more SessionRunHooks.
         scaffold: a Scaffold: how to initialise.
@@ -81,7 +89,8 @@ class TrainingLoop:
         TypeError: train_op is no operation, tensor or list of them; steps is no int, metrics no
             dict.
         ValueError: saver is given and scaffold has one; the Saver lacks the global step; save_steps
-            or save_secs is not above 0; steps is below 0; a signal cannot be caught.
+            or save_secs is not above 0; steps is below 0; a signal cannot be caught; best_to_keep,
+            best_metric or best_mode is as Saver refuses it, without effect, or no metric of these.
     """
 
     def __init__(
@@ -96,6 +105,9 @@ class TrainingLoop:
         asynchronous: bool = True,
         max_to_keep: int | None = 5,
         objects: Mapping[str, Stateful] | None = None,
+        best_to_keep: int | None = None,
+        best_metric: str | None = None,
+        best_mode: str | None = None,
         saver: Saver | None = None,
         hooks: Iterable[SessionRunHook] = (),
         scaffold: Scaffold | None = None,
@@ -117,12 +129,17 @@ class TrainingLoop:
         if saver is not None and scaffold is not None and scaffold.saver is not None:
             raise ValueError("saver is given, and scaffold has one: give one of them")
         self._scaffold = Scaffold(saver=saver, copy_from_scaffold=scaffold)
+        best = {"best_to_keep": best_to_keep, "best_metric": best_metric, "best_mode": best_mode}
+        check_best(best, max_to_keep, self._fetches, self._folder, self._scaffold.saver)
         self._make_saver = functools.partial(
             Saver,
             allow_empty=True,
             asynchronous=asynchronous,
             max_to_keep=max_to_keep,
             objects=objects,
+            best_to_keep=best_to_keep,
+            best_metric=best_metric,
+            best_mode=best_mode,
         )
         self._target, self._config = target, config
         self._nan, self._hooks = stop_on_nan, list(hooks)
@@ -159,6 +176,9 @@ class TrainingLoop:
                 f"the Saver does not save the global step '{self._step.op.name}': make the global "
                 "step (tf.train.get_or_create_global_step()) before the Saver"
             )
+        best_metric = getattr(scaffold.saver, "best_metric", None)
+        if best_metric is not None:
+            check_best_metric(best_metric, self._fetches)
         creator = ChiefSessionCreator(scaffold, self._target, self._config, self._folder)
         hooks: list[SessionRunHook] = []
         if self._nan:
@@ -166,7 +186,8 @@ class TrainingLoop:
             if "loss" in self._fetches:
                 hooks.append(NanTensorHook(self._fetches["loss"]))
         if self._folder is not None:
-            hooks.append(_Saving(self._folder, scaffold, self._make_timer(), creator))
+            metrics = {} if best_metric is None else self._fetches
+            hooks.append(_Saving(self._folder, scaffold, self._make_timer(), creator, metrics))
         signals = StopSignals(self._signals)
         return MonitoredSession(creator, [*hooks, *self._hooks], stop_signals=signals)
 
@@ -298,13 +319,23 @@ class _EitherTimer(SecondOrStepTimer):
 
 
 class _Saving(CheckpointSaverHook):
-    """Does not save again at the start what was restored."""
+    """Does not save again at the start what was restored; of the metrics it saves the numbers."""
 
     def __init__(
-        self, folder: str, scaffold: Scaffold, timer: SecondOrStepTimer, creator: Any
+        self,
+        folder: str,
+        scaffold: Scaffold,
+        timer: SecondOrStepTimer,
+        creator: Any,
+        metrics: Mapping[str, Any],
     ) -> None:
-        super().__init__(folder, save_secs=SAVE_SECS, scaffold=scaffold)
+        super().__init__(folder, save_secs=SAVE_SECS, scaffold=scaffold, metrics=metrics)
         self._timer, self._creator = timer, creator
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        before, measured = run_values.results
+        results = [before, one_number(measured)]
+        super().after_run(run_context, run_values._replace(results=results))
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         if self._creator.restored is None:
