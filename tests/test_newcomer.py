@@ -111,6 +111,20 @@ def test_a_program_that_fails_and_a_compiled_one_end_the_walk_too(someone: Newco
         assert readme_walk.walk([page(someone, text)], someone, "", False) == 1
 
 
+@pytest.mark.parametrize(
+    ("command", "program"),
+    [
+        ("cc app.c", "a.out"),
+        ("cc -O2 app.c $(flags --libs) -o app", "app"),
+        ("cc -c app.c -o app.o", ""),
+        ("gcc -shared a.c -o a.so", ""),
+        ("make app", ""),
+    ],
+)
+def test_a_program_is_run_where_a_command_compiles_one(command: str, program: str) -> None:
+    assert readme_walk.program_of(command) == program
+
+
 def test_steps_are_left_out_by_request_only(
     someone: Newcomer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,13 +136,7 @@ def test_steps_are_left_out_by_request_only(
 
 def test_every_command_of_the_readme_is_a_step() -> None:
     found = [step.code for step in readme_walk.steps(ROOT / "README.md")]
-    for begins in (
-        "make demo",
-        "make test",
-        "pip install .",
-        "pip install '.[cli]'",
-        "graphio run",
-    ):
+    for begins in ("make demo", "make test", "pip install '.[cli]'", "cc ", "graphio run"):
         assert any(code.startswith(begins) for code in found), begins
 
 
