@@ -76,7 +76,7 @@ def c_file(following: list[Step]) -> str:
 
 def program_of(command: str) -> str:
     """The program that a command compiles, or ""."""
-    if not re.match(r"(cc|gcc|clang)\s(?!.*\s-(c|shared)\s)", command):
+    if not re.match(r"(cc|gcc|clang)(?!.*\s-(c|shared)\s)\s", command):
         return ""
     named = re.search(r"\s-o\s+(\S+)", command)
     return named[1] if named else "a.out"
