@@ -82,7 +82,7 @@ BUILDS = (
     wasm("wasm32 clang"),
     wasm("wasm32 clang, simd128", "-msimd128", isas=WASM),
     Build("Windows x64 mingw", "x86_64-w64-mingw32-gcc", ("-O2", "-static", "-fno-math-errno"),
-          runner=("wine",), isas=X86, threads=1, libraries=(), suffix=".exe"),
+          runner=("wine",), isas=X86, threads=1, libraries=("-lbcrypt",), suffix=".exe"),
     Build("Cortex-M4 gcc", "arm-none-eabi-gcc", ("-Os", *CORTEX_M4, *BOARD_FLAGS),
           runner=QEMU_BOARD,
           threads=1, suffix=".elf", board=True, libraries=BOARD_LINK),

@@ -5,6 +5,7 @@
  *    by one thread at a time (ci_cancel excepted). A child of fork() goes on with the handles that no thread was using
  *    then; the threads of a session stay with the parent, and in the child it runs without.
  *  - A fallible call returns ci_status, 0 is success; details go to the caller's ci_error, which may be NULL.
+ *  - Paths are UTF-8, on Windows, too, whatever its code page is; elsewhere they are the bytes that the system takes.
  *  - Names and infos that are returned belong to the handle they were asked of and live as long as it does.
  *    Only the three handles are closed; closing accepts NULL and any order (a session keeps what it needs).
  *  - Structs that may grow begin with `size`: fill them with their ..._defaults(); options without a size are refused.

@@ -328,10 +328,9 @@ void ci_checkpoint_delete(const ci_folder *folder, const char *base) {
   char name[CI_NAME_BYTES + 8], plain[CI_NAME_BYTES + 8], mark[CI_TEMPORARY_BYTES];
   ci_bytes bytes = {0};
   ci_index index;
-  uint64_t id = 0;
   snprintf(name, sizeof name, "%s.index", base);
   snprintf(plain, sizeof plain, "%s.meta", base);
-  (void)ci_file_random(&id, sizeof id);
+  const uint64_t id = ci_file_random();
   snprintf(mark, sizeof mark, "tmp-%016llx-%s.deleted", (unsigned long long)id, base);
   const bool read = ci_index_read(folder, name, &bytes, &index, NULL) == CI_OK;
   if (ci_folder_rename(folder, name, mark, NULL) == CI_OK) {

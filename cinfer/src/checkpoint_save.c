@@ -88,8 +88,7 @@ static ci_status save_name(const save_job *job, char name[CI_NAME_BYTES], const 
 
 static ci_status save_names(save_job *job, ci_error *error) {
   char suffix[96];
-  if (!ci_file_random(&job->index.save_id, sizeof job->index.save_id))
-    return ci_fail(error, CI_UNAVAILABLE, "the operating system gives no random numbers");
+  job->index.save_id = ci_file_random();
   for (size_t i = 0; i < job->data.files.count; i++) {
     snprintf(suffix, sizeof suffix, ".data-%016llx-%05zu-of-%05zu.safetensors", (unsigned long long)job->index.save_id,
              i, job->data.files.count);

@@ -109,6 +109,16 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
 #define FILE_MAPS 1
 #endif
 
+#if defined(__APPLE__) || defined(__wasi__)
+#include <sys/random.h>
+#define FILE_GETENTROPY 1
+#elif defined(__linux__) && defined(__has_include)
+#if __has_include(<sys/random.h>)
+#include <sys/random.h>
+#define FILE_GETRANDOM 1
+#endif
+#endif
+
 #ifdef __APPLE__
 #define FILE_TIME(about, which) ((about)->st_##which##timespec)
 #else
@@ -417,19 +427,52 @@ void ci_writer_abandon(ci_writer *writer) {
 
 #include "file_lock.h"
 
-bool ci_file_random(void *bytes, size_t count) {
-#ifdef __wasi__
-  return getentropy(bytes, count) == 0;
+static bool file_random_bits(uint64_t *bits) {
+#if FILE_GETRANDOM
+  return getrandom(bits, sizeof *bits, GRND_NONBLOCK) == sizeof *bits; /* as few come at once, or none */
+#elif FILE_GETENTROPY
+  return getentropy(bits, sizeof *bits) == 0;
 #else
   int handle = file_open_at(AT_FDCWD, "/dev/urandom", O_RDONLY);
   if (handle < 0) return false;
   ssize_t n;
-  do n = read(handle, bytes, count);
+  do n = read(handle, bits, sizeof *bits);
   while (n < 0 && errno == EINTR);
   close(handle);
-  return n == (ssize_t)count;
+  return n == sizeof *bits;
 #endif
 }
 
+static uint64_t file_ticks(void) {
+  struct timespec now = {0};
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)file_nanoseconds(now);
+}
+
+static uint64_t file_process(void) {
+#ifdef __wasi__ /* has one */
+  return 0;
+#else
+  return (uint64_t)getpid();
 #endif
+}
+#endif
+
+/* ---- random numbers ---- */
+
+/* SplitMix64's: each bit of x changes half of the others. */
+static uint64_t file_mixed(uint64_t x) {
+  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+  return x ^ x >> 31;
+}
+
+uint64_t ci_file_random(void) {
+  uint64_t bits;
+  if (file_random_bits(&bits)) return bits;
+  const uint64_t parts[] = {(uint64_t)ci_file_now(), file_ticks(), file_process(), (uintptr_t)&bits};
+  bits = 0;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) bits = file_mixed(bits ^ parts[i]);
+  return bits;
+}
 #endif

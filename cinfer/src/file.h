@@ -95,8 +95,9 @@ void ci_lock_release(int lock);
 /* ci_folder_unlink of a file that nobody has locked; CI_ALREADY_EXISTS: somebody has. */
 ci_status ci_folder_unlink_unlocked(const ci_folder *folder, const char *name);
 
-/* Random bytes of the operating system. */
-bool ci_file_random(void *bytes, size_t count);
+/* A number that no other call in any process returns: random bits of the operating system or, where it gives none, of
+ * clocks, process and thread. It opens no file unless the system has no call for random bits. */
+uint64_t ci_file_random(void);
 /* Times are nanoseconds since 1970, UTC. */
 #define CI_SECOND INT64_C(1000000000)
 int64_t ci_file_now(void);

@@ -1,25 +1,64 @@
-/* file_windows.h - the Windows half of file.c, which alone includes it. Files are read, never mapped, so that they may
- * be replaced while a model is open. Entries of folders become durable with MOVEFILE_WRITE_THROUGH. */
+/* file_windows.h - the Windows half of file.c, which alone includes it. Paths are UTF-8 outside and UTF-16 in every
+ * call of the system, whatever its code page is. Files are read, never mapped, so that they may be replaced while a
+ * model is open. Entries of folders become durable with MOVEFILE_WRITE_THROUGH. */
 #include <fcntl.h>
 #include <io.h>
 #include <share.h>
 #include <sys/stat.h>
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+#include <bcrypt.h> /* needs windows.h */
 #undef near /* words of 16-bit Windows, which are names elsewhere */
 #undef far
-#define RtlGenRandom SystemFunction036
-BOOLEAN NTAPI RtlGenRandom(PVOID bytes, ULONG count); /* advapi32 */
+#ifdef _MSC_VER
+#pragma comment(lib, "bcrypt")
+#endif
 
-/* The path of a folder's file; NULL when out of memory. Released with file_join_bytes. */
-static size_t file_join_bytes(const ci_folder *folder, const char *name) { return folder->path_bytes + strlen(name); }
-static char *file_join(const ci_folder *folder, const char *name) {
-  char *path = ci_alloc(folder->allocator, file_join_bytes(folder, name));
-  if (path) strcat(strcpy(path, folder->path), name);
-  return path;
+typedef struct file_path { /* as the system takes it */
+  wchar_t *text; /* NULL: the conversion failed */
+  size_t bytes;
+  const ci_allocator *allocator;
+} file_path;
+
+static void file_path_release(file_path *path) {
+  if (path->text) ci_release(path->allocator, path->text, path->bytes);
 }
-static void file_join_release(const ci_folder *folder, const char *name, char *path) {
-  if (path) ci_release(folder->allocator, path, file_join_bytes(folder, name));
+
+/* `folder` is "" or ends with a separator. A byte of UTF-8 is at most one unit of UTF-16. */
+static ci_status file_path_of(const ci_allocator *allocator, const char *folder, const char *name, file_path *path,
+                              ci_error *error) {
+  const size_t most = strlen(folder) + strlen(name) + 1;
+  const char *const parts[] = {folder, name};
+  size_t units = 0;
+  *path = (file_path){.allocator = allocator};
+  if (most > INT_MAX) return ci_fail(error, CI_INVALID_ARGUMENT, "a path of %zu bytes is too long", most);
+  path->bytes = most * sizeof *path->text;
+  path->text = ci_alloc(allocator, path->bytes);
+  if (!path->text) return file_no_memory(error, name);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    const size_t length = strlen(parts[i]);
+    const int n = length == 0 ? 0
+                              : MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, parts[i], (int)length,
+                                                    path->text + units, (int)(most - units));
+    if (n == 0 && length > 0) {
+      file_path_release(path);
+      path->text = NULL;
+      return ci_fail(error, CI_INVALID_ARGUMENT, "the path '%s%s' is not UTF-8", folder, name);
+    }
+    units += (size_t)n;
+  }
+  return CI_OK;
+}
+
+static ci_status file_path_in(const ci_folder *folder, const char *name, file_path *path, ci_error *error) {
+  return file_path_of(folder->allocator, folder->path, name, path, error);
+}
+
+static ci_status file_fail_windows(ci_error *error, const char *verb, const char *name) {
+  const DWORD reason = GetLastError();
+  const bool missing = reason == ERROR_FILE_NOT_FOUND || reason == ERROR_PATH_NOT_FOUND;
+  const ci_status status = missing ? CI_NOT_FOUND : reason == ERROR_DISK_FULL ? CI_RESOURCE_EXHAUSTED : CI_UNAVAILABLE;
+  return ci_fail(error, status, "cannot %s '%s': Windows error %lu", verb, name, reason);
 }
 
 int64_t ci_file_now(void) {
@@ -29,14 +68,14 @@ int64_t ci_file_now(void) {
   return ((int64_t)units - INT64_C(116444736000000000)) * 100;
 }
 
-static ci_status file_open_to_read(const char *path, uint64_t max_bytes, int *handle, uint64_t *size, ci_error *error) {
+static ci_status file_open_to_read(const file_path *path, const char *name, uint64_t max_bytes, int *handle,
+                                   uint64_t *size, ci_error *error) {
   struct _stat64 about;
-  *handle = -1;
-  if (_sopen_s(handle, path, _O_RDONLY | _O_BINARY, _SH_DENYNO, 0)) return file_fail(error, "open", path);
+  if (_wsopen_s(handle, path->text, _O_RDONLY | _O_BINARY, _SH_DENYNO, 0)) return file_fail(error, "open", name);
   if (_fstat64(*handle, &about) || about.st_size < 0 || !(about.st_mode & _S_IFREG))
-    return ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", path);
+    return ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", name);
   *size = (uint64_t)about.st_size;
-  return *size > max_bytes || *size > SIZE_MAX / 2 ? file_too_large(error, path, *size, max_bytes) : CI_OK;
+  return *size > max_bytes || *size > SIZE_MAX / 2 ? file_too_large(error, name, *size, max_bytes) : CI_OK;
 }
 
 static ci_status file_get(int handle, const char *name, uint64_t offset, void *to, size_t bytes, ci_error *error) {
@@ -53,27 +92,43 @@ static ci_status file_get(int handle, const char *name, uint64_t offset, void *t
   return CI_OK;
 }
 
-ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t max_bytes, ci_bytes *bytes,
-                      ci_error *error) {
-  int handle;
+/* Takes the path: it is released whatever happens. */
+static ci_status file_take(file_path *path, const char *name, uint64_t max_bytes, ci_bytes *bytes, ci_error *error) {
+  const ci_allocator *allocator = path->allocator;
+  int handle = -1;
   uint64_t size = 0;
-  ci_status status = file_open_to_read(path, max_bytes, &handle, &size, error);
+  ci_status status = file_open_to_read(path, name, max_bytes, &handle, &size, error);
   uint8_t *data = status == CI_OK ? ci_alloc_uncleared(allocator, (size_t)size) : NULL;
-  if (status == CI_OK && !data) status = file_no_memory(error, path);
-  if (status == CI_OK) status = file_get(handle, path, 0, data, (size_t)size, error);
+  if (status == CI_OK && !data) status = file_no_memory(error, name);
+  if (status == CI_OK) status = file_get(handle, name, 0, data, (size_t)size, error);
   if (handle >= 0) _close(handle);
   if (status != CI_OK && data) ci_release(allocator, data, (size_t)size);
   if (status == CI_OK) *bytes = (ci_bytes){.data = data, .length = (size_t)size};
+  file_path_release(path);
   return status;
+}
+
+ci_status ci_file_map(const ci_allocator *allocator, const char *name, uint64_t max_bytes, ci_bytes *bytes,
+                      ci_error *error) {
+  file_path path;
+  CI_TRY(file_path_of(allocator, "", name, &path, error));
+  return file_take(&path, name, max_bytes, bytes, error);
+}
+
+ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_bytes *bytes,
+                         ci_error *error) {
+  file_path path;
+  CI_TRY(file_path_in(folder, name, &path, error));
+  return file_take(&path, name, max_bytes, bytes, error);
 }
 
 ci_status ci_reader_open(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_reader *reader,
                          ci_error *error) {
+  file_path path;
   *reader = (ci_reader){.name = name, .handle = -1};
-  char *path = file_join(folder, name);
-  ci_status status =
-      path ? file_open_to_read(path, max_bytes, &reader->handle, &reader->size, error) : file_no_memory(error, name);
-  file_join_release(folder, name, path);
+  CI_TRY(file_path_in(folder, name, &path, error));
+  ci_status status = file_open_to_read(&path, name, max_bytes, &reader->handle, &reader->size, error);
+  file_path_release(&path);
   if (status != CI_OK) ci_reader_close(reader);
   return status;
 }
@@ -116,22 +171,14 @@ void ci_folder_close(ci_folder *folder) {
   *folder = (ci_folder){.handle = -1};
 }
 
-ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_bytes *bytes,
-                         ci_error *error) {
-  char *path = file_join(folder, name);
-  ci_status status = path ? ci_file_map(folder->allocator, path, max_bytes, bytes, error) : file_no_memory(error, name);
-  file_join_release(folder, name, path);
-  return status;
-}
-
 ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error) {
-  char *old_path = file_join(folder, from), *new_path = file_join(folder, to);
-  ci_status status = CI_OK;
-  if (!old_path || !new_path) status = file_no_memory(error, to);
-  else if (!MoveFileExA(old_path, new_path, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
-    status = ci_fail(error, CI_UNAVAILABLE, "cannot rename a new file to '%s': Windows error %lu", to, GetLastError());
-  file_join_release(folder, from, old_path);
-  file_join_release(folder, to, new_path);
+  file_path old, new;
+  CI_TRY(file_path_in(folder, from, &old, error));
+  ci_status status = file_path_in(folder, to, &new, error);
+  if (status == CI_OK && !MoveFileExW(old.text, new.text, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
+    status = file_fail_windows(error, "rename a new file to", to);
+  file_path_release(&old);
+  file_path_release(&new);
   return status;
 }
 
@@ -141,19 +188,21 @@ ci_status ci_folder_sync(const ci_folder *folder, ci_error *error) {
 }
 
 ci_status ci_folder_unlink(const ci_folder *folder, const char *name) {
-  char *path = file_join(folder, name);
-  ci_status status = !path ? CI_RESOURCE_EXHAUSTED : _unlink(path) ? file_fail(NULL, "remove", name) : CI_OK;
-  file_join_release(folder, name, path);
+  file_path path;
+  CI_TRY(file_path_in(folder, name, &path, NULL));
+  ci_status status = _wunlink(path.text) ? file_fail(NULL, "remove", name) : CI_OK;
+  file_path_release(&path);
   return status;
 }
 
 bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modified, int64_t *arrived) {
   struct _stat64 about;
-  char *path = file_join(folder, name);
-  bool known = path && _stat64(path, &about) == 0;
+  file_path path;
+  if (file_path_in(folder, name, &path, NULL) != CI_OK) return false;
+  bool known = _wstat64(path.text, &about) == 0;
   if (known) *modified = (int64_t)about.st_mtime * CI_SECOND;
   if (known) *arrived = (int64_t)(about.st_ctime > about.st_mtime ? about.st_ctime : about.st_mtime) * CI_SECOND;
-  file_join_release(folder, name, path);
+  file_path_release(&path);
   return known;
 }
 
@@ -162,29 +211,39 @@ bool ci_folder_has(const ci_folder *folder, const char *name) {
   return ci_folder_times(folder, name, &modified, &arrived);
 }
 
+/* A name that is no Unicode is none that the library wrote: it is not visited. */
+static bool file_visit(ci_folder_visit visit, void *argument, const wchar_t *name) {
+  char text[3 * MAX_PATH + 1]; /* a unit of UTF-16 has at most three bytes in UTF-8 */
+  const int n = WideCharToMultiByte(CP_UTF8, WC_ERR_INVALID_CHARS, name, -1, text, (int)sizeof text, NULL, NULL);
+  return n == 0 || visit(argument, text);
+}
+
 ci_status ci_folder_each(const ci_folder *folder, ci_folder_visit visit, void *argument, ci_error *error) {
-  WIN32_FIND_DATAA entry;
-  char *pattern = file_join(folder, "*");
-  if (!pattern) return file_no_memory(error, folder->path);
-  HANDLE entries = FindFirstFileA(pattern, &entry);
-  file_join_release(folder, "*", pattern);
-  if (entries == INVALID_HANDLE_VALUE)
-    return ci_fail(error, GetLastError() == ERROR_PATH_NOT_FOUND ? CI_NOT_FOUND : CI_UNAVAILABLE,
-                   "cannot list the folder '%s': Windows error %lu", folder->path, GetLastError());
-  do
-    if (!visit(argument, entry.cFileName)) break;
-  while (FindNextFileA(entries, &entry));
+  WIN32_FIND_DATAW entry;
+  file_path pattern;
+  CI_TRY(file_path_in(folder, "*", &pattern, error));
+  HANDLE entries = FindFirstFileW(pattern.text, &entry);
+  ci_status status =
+      entries == INVALID_HANDLE_VALUE ? file_fail_windows(error, "list the folder", folder->path) : CI_OK;
+  file_path_release(&pattern);
+  if (status != CI_OK) return status;
+  bool more = true, next = true;
+  while (next && more) {
+    more = file_visit(visit, argument, entry.cFileName);
+    next = more && FindNextFileW(entries, &entry);
+  }
+  if (more && GetLastError() != ERROR_NO_MORE_FILES) status = file_fail_windows(error, "list the folder", folder->path);
   FindClose(entries);
-  return CI_OK;
+  return status;
 }
 
 ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer *writer, ci_error *error) {
   *writer = (ci_writer){.folder = folder, .name = name, .handle = -1};
-  char *path = file_join(folder, name);
-  if (!path) return file_no_memory(error, name);
+  file_path path;
+  CI_TRY(file_path_in(folder, name, &path, error));
   int flags = _O_WRONLY | _O_BINARY | _O_CREAT | _O_EXCL;
-  errno_t failed = _sopen_s(&writer->handle, path, flags, _SH_DENYNO, _S_IREAD | _S_IWRITE);
-  file_join_release(folder, name, path);
+  errno_t failed = _wsopen_s(&writer->handle, path.text, flags, _SH_DENYNO, _S_IREAD | _S_IWRITE);
+  file_path_release(&path);
   return failed ? file_fail_in(error, "create", folder->path, name) : CI_OK;
 }
 
@@ -223,8 +282,6 @@ void ci_writer_abandon(ci_writer *writer) {
   (void)ci_folder_unlink(writer->folder, writer->name);
 }
 
-bool ci_file_random(void *bytes, size_t count) { return RtlGenRandom(bytes, (ULONG)count) != 0; }
-
 /* A file that is open cannot be renamed here, so none is locked. */
 int ci_writer_lock(const ci_writer *writer, bool *works) {
   (void)writer;
@@ -237,3 +294,14 @@ void ci_lock_release(int lock) { (void)lock; }
 ci_status ci_folder_unlink_unlocked(const ci_folder *folder, const char *name) {
   return ci_folder_unlink(folder, name);
 }
+
+static bool file_random_bits(uint64_t *bits) {
+  return BCryptGenRandom(NULL, (PUCHAR)bits, (ULONG)sizeof *bits, BCRYPT_USE_SYSTEM_PREFERRED_RNG) == 0;
+}
+
+static uint64_t file_ticks(void) {
+  LARGE_INTEGER now;
+  return QueryPerformanceCounter(&now) ? (uint64_t)now.QuadPart : 0;
+}
+
+static uint64_t file_process(void) { return GetCurrentProcessId(); }

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -35,6 +36,7 @@ static long nth, calls;
 static int error_number;
 static bool forever;
 static bool mapless; /* no file can be mapped */
+static bool randomless; /* the system gives no random bits */
 static long age;
 static struct timespec started;
 static int log_handle = -1;
@@ -51,6 +53,8 @@ void io_shim_arm(const char *where, long at, int number, int for_ever) {
   __atomic_store_n(&calls, 0, __ATOMIC_SEQ_CST);
   nth = at;
 }
+
+void io_shim_refuse_random(int refuse) { randomless = refuse != 0; }
 
 void io_shim_refuse_maps(int refuse) { mapless = refuse != 0; }
 
@@ -303,4 +307,11 @@ int unlinkat(int at, const char *path, int flags) {
   NEXT(int, unlinkat, int, const char *, int);
   if (!place(at, path)) return next(at, path, flags);
   return fails(0) ? -1 : removed(next(at, path, flags), path);
+}
+
+ssize_t getrandom(void *bytes, size_t count, unsigned flags) {
+  NEXT(ssize_t, getrandom, void *, size_t, unsigned);
+  if (!randomless) return next(bytes, count, flags);
+  errno = ENOSYS;
+  return -1;
 }

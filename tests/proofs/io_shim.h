@@ -8,5 +8,7 @@ enum { IO_SHIM_HALVES = -1, IO_SHIM_ENDS = -2 }; /* in place of an errno */
 void io_shim_arm(const char *where, long at, int number, int for_ever);
 /* From now on no file of the folder can be mapped, which counts as no call. */
 void io_shim_refuse_maps(int refuse);
+/* From now on the system gives no random bits by a call, which counts as none, either. */
+void io_shim_refuse_random(int refuse);
 long io_shim_calls(void);
 #endif
