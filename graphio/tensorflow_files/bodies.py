@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,6 +101,7 @@ def function_body(function: pb.FunctionDef, problems: Callable[[str], None]) -> 
     """A function of the library."""
     signature = function.signature
     made = Body(signature.name, args=[a.name for a in signature.input_arg])
+    args = frozenset(made.args)
     ops = {n.name: n.op for n in function.node_def}
 
     def key(text: str) -> Key:
@@ -113,7 +114,7 @@ def function_body(function: pb.FunctionDef, problems: Callable[[str], None]) -> 
         return node, first + _number(index or "0", text)
 
     for proto in function.node_def:
-        _add(made, proto, key, problems)
+        _add(made, proto, key, problems, args)
     for argument in signature.output_arg:
         if argument.name not in function.ret:
             problems(f"function '{made.name}' does not say what its result '{argument.name}' is")
@@ -139,9 +140,13 @@ def _graph_key(text: str) -> Key:
 
 
 def _add(
-    body: Body, proto: pb.NodeDef, key: Callable[[str], Key], problems: Callable[[str], None]
+    body: Body,
+    proto: pb.NodeDef,
+    key: Callable[[str], Key],
+    problems: Callable[[str], None],
+    args: Set[str] = frozenset(),
 ) -> None:
-    if not proto.name or proto.name in body.nodes or proto.name in body.args:
+    if not proto.name or proto.name in body.nodes or proto.name in args:
         problems(f"two nodes{body.title} are named '{proto.name}'" if proto.name
                  else f"a node{body.title} has no name")  # fmt: skip
         return

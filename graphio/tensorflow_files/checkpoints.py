@@ -42,6 +42,7 @@ class Stored:
         is_there = files.exists(prefix + ".index")
         self._source = TensorFlowSource(prefix) if is_there else None
         self._prefix, self._meta = prefix, meta
+        self._last: tuple[str, Array] | None = None
         #: node of a variable to the key of its value, and the part of it that is meant
         self.keys = dict(_restored(importer, meta.saver_def.restore_op_name))
         self._known = _known(meta, {n: key for n, (key, _) in self.keys.items()})
@@ -70,7 +71,13 @@ class Stored:
             raise ValueError(
                 f"its value is not there: the checkpoint {self._prefix} has no key '{key}'"
             )
-        return _part(self._source.array(known), part), trainable, label
+        return _part(self._array(self._source, known), part), trainable, label
+
+    def _array(self, source: TensorFlowSource, key: str) -> Array:
+        """A value; the parts of one follow one another, so it is read once for all of them."""
+        if self._last is None or self._last[0] != key:
+            self._last = key, source.array(key)
+        return self._last[1]
 
 
 def _part(array: Array, text: str) -> Array:

@@ -66,6 +66,7 @@ class Frames:
         self.loops: dict[str, Loop] = {}
         #: an Exit, or a Merge or Switch of a loop, to its loop
         self.of: dict[str, Loop] = {}
+        self._numbers: dict[str, int] = {}  # a Merge or Switch of a loop to its loop variable's
         self._conditions: dict[Key, frozenset[Condition]] = {}
         self._borders: dict[str, list[Key]] = {}
         self._inside: set[str] | None = None
@@ -94,7 +95,7 @@ class Frames:
                 if left is None:
                     raise ValueError(f"Exit '{node.name}' leaves no loop")
                 self.of[node.name] = left
-                left.exits[node.name] = self._number(left, node.inputs[0][0])
+                left.exits[node.name] = self._numbers[node.inputs[0][0]]
         for loop in self.loops.values():
             if loop.merges and loop.test is None:
                 raise ValueError(f"the loop '{loop.frame}' has no condition (LoopCond)")
@@ -110,6 +111,7 @@ class Frames:
             raise ValueError(f"Merge '{merge.name}' is of neither a loop nor a branch")
         loop = self.loops[enter.attr["frame_name"].s.decode(errors="replace")]
         self.of[merge.name] = loop
+        self._numbers[merge.name] = len(loop.merges)
         loop.merges.append(merge.name)
         loop.entering.append(enter.inputs[0])
         loop.following.append(following.inputs[0])
@@ -124,12 +126,8 @@ class Frames:
             raise ValueError(f"the loop '{loop.frame}' has two conditions")
         loop.test = test.inputs[0]
         self.of[switch.name] = loop
-        loop.switches[loop.merges.index(switch.inputs[0][0])].append(switch.name)
-
-    def _number(self, loop: Loop, name: str) -> int:
-        if name in loop.merges:
-            return loop.merges.index(name)
-        return next(i for i, names in enumerate(loop.switches) if name in names)
+        number = self._numbers[switch.name] = self._numbers[switch.inputs[0][0]]
+        loop.switches[number].append(switch.name)
 
     def inside(self) -> set[str]:
         """Nodes that are built as parts of a loop."""
@@ -168,10 +166,16 @@ class Frames:
     def needs(self, node: Node) -> list[Key]:
         """What is to be made before a node, where loops and branches are one step each."""
         if node.op in EXIT:
-            return self.of[node.name].border
+            return self._entered(node)
         if self.is_branch(node):
             return self.border(node)
         return list(node.inputs)
+
+    def _entered(self, exit_: Node) -> list[Key]:
+        """What a loop reads, which its first Exit builds; the others need that one alone."""
+        loop = self.of[exit_.name]
+        first = next(iter(loop.exits))
+        return loop.border if exit_.name == first else [(first, 0)]
 
     def behind(self, key: Key) -> Key:
         """A value behind the names that Identities give it."""
@@ -192,16 +196,25 @@ class Frames:
 
     def conditions(self, key: Key) -> frozenset[Condition]:
         """The predicates that a value depends on, with what they must be."""
+        key = self._alike(key)
         for item in in_order([key], self._condition_needs, self._conditions.__contains__):
             self._conditions[item] = self._conditions_of(item)
         return self._conditions[key]
 
+    def _alike(self, key: Key) -> Key:
+        """The first output of the node: only those of a Switch depend on different things."""
+        node = self.body.nodes.get(key[0])
+        return key if node is not None and node.op in SWITCH else (key[0], 0)
+
     def _condition_needs(self, key: Key) -> list[Key]:
+        return list(map(self._alike, self._condition_sources(key)))
+
+    def _condition_sources(self, key: Key) -> list[Key]:
         node = self.body.nodes.get(key[0])
         if node is None or node.op in ENTER or (node.name in self.of and node.op not in EXIT):
             return []
         if node.op in EXIT:
-            return self.of[node.name].border
+            return self._entered(node)
         # What is controlled by an Identity of a Switch belongs to its branch, too.
         return [*node.inputs, *((name, 0) for name in self._controls(node))]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from graphio import scopes
 from graphio.graph import Operation, Tensor
 from graphio.onnx.problems import Problems
+from graphio.ops import control_flow
 from graphio.schema import errors, meter
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.tensorflow_files import control, operators
@@ -32,6 +33,7 @@ __all__ = ["Broken", "Importer", "Region"]
 
 Array = np.ndarray[Any, Any]
 _SHOWN = 4  # problems of a function in a message
+_MANY = 16  # nodes that a group of nodes waits for
 
 #: Operators that change something: they run where control inputs ask for them.
 _EFFECTS = (
@@ -230,7 +232,8 @@ class Importer:
                     if name in nodes and self._has_effect(nodes[name]):
                         found[name] = None
                     elif name in nodes:
-                        found.update(dict.fromkeys(known[name]))
+                        joined = _is_group(nodes[name], known)
+                        found.update(dict.fromkeys([name] if joined else known[name]))
                 known[each.name] = list(found)
             elif each.name not in known:
                 known[each.name] = []  # for who waits for itself
@@ -298,7 +301,7 @@ class Importer:
         if node.op in self.library:
             return self.call(self.body(node.op), values, name, node, region)
         if node.op == "NoOp":
-            return []
+            return self._group(node, region, name)
         if node.op in VARIABLES:
             return self._variable(node)
         if node.op in _VIEWS:
@@ -306,6 +309,12 @@ class Importer:
         if node.op == "Const" and region is self.region:
             return self._constant(node, name)
         return operators.ROWS[node.op](Call(node, values, name))
+
+    def _group(self, node: Node, region: Region, name: str) -> Any:
+        """A node that waits for many others is one in the graph, too: see _is_group."""
+        self._waits_for(node, region)
+        joined = _is_group(node, self._waits[region.body.name])
+        return control_flow.no_op(name or None) if joined else []
 
     def _passed_on(self, node: Node, values: list[Any], name: str) -> Any:
         """Handles of variables and lists of tensors are passed on as they are."""
@@ -412,6 +421,11 @@ class Importer:
             yield
         finally:
             self._depth -= 1
+
+
+def _is_group(node: Node, waits: Mapping[str, Sequence[str]]) -> bool:
+    """Whether others wait for a node itself, and not for each that it waits for."""
+    return node.op == "NoOp" and len(waits[node.name]) > _MANY
 
 
 def _is_read(value: Any) -> bool:

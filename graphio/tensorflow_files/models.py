@@ -324,11 +324,11 @@ def _outermost(importer: Importer, wanted: Sequence[str]) -> list[str]:
         or (wanted and n.name not in needed and not importer.knows(n))
     ]
     left_out = _from(importer.main, spare)
-    first = {node.name for node in importer.initial.values()}
+    left_out.update(node.name for node in importer.initial.values())
     return [
         node.name
         for node in nodes.values()
-        if node.name not in left_out | first and not _is_inner(frames, node)
+        if node.name not in left_out and not _is_inner(frames, node)
     ]
 
 

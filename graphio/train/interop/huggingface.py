@@ -38,9 +38,12 @@ class HuggingFaceSource:
         self.skipped: dict[str, str] = {}
         self._entries: dict[str, Entry] = {}
         self._files: dict[str, Source] = {}
-        for file in sorted(set(placed.values())):
+        expected: dict[str, set[str]] = {}
+        for name, file in placed.items():
+            expected.setdefault(file, set()).add(name)
+        for file in sorted(expected):
             source = self._open(stores.join(folder, file), open_file)
-            self._check(file, source.entries(), placed)
+            self._check(file, source.entries(), expected[file])
             self.skipped.update(source.skipped)
             self._entries.update(source.entries())
             self._files.update(dict.fromkeys(source.entries(), source))
@@ -63,8 +66,7 @@ class HuggingFaceSource:
                 message=f"{self.what}: the file {path!r}, which its index names, is missing"
             ) from None
 
-    def _check(self, file: str, there: Mapping[str, Entry], placed: Mapping[str, str]) -> None:
-        expected = {name for name, where in placed.items() if where == file}
+    def _check(self, file: str, there: Mapping[str, Entry], expected: set[str]) -> None:
         for name in sorted(expected ^ there.keys()):
             word = "lacks" if name in expected else "has"
             but = "says it has" if name in expected else "does not say so"
