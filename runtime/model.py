@@ -50,7 +50,7 @@ def load(
     """Opens a model file, or its bytes.
 
     Args:
-        source: a path, or what the file would hold.
+        source: a path, a URL of an object store, or what the file would hold.
         state: where its variables live; None: a state of its own.
         lazy: True checks the bytes of big tensors when they are first used.
         host: functions that HostCall nodes call, by name: a list of arrays to a list of arrays.

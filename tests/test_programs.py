@@ -261,8 +261,8 @@ def test_files_that_cannot_be_raise_tensorflows_errors(tmp_path: Path) -> None:
         tf.gfile.GFile(there, "r").write("x")
     with pytest.raises(e.InvalidArgumentError, match="mode"):
         tf.gfile.GFile(there, "rw")
-    with pytest.raises(e.UnimplementedError, match="scheme 's3' not implemented.*copy it here"):
-        tf.gfile.Exists("s3://bucket/file")
+    with pytest.raises(e.UnimplementedError, match="scheme 'hdfs' not implemented.*copy it there"):
+        tf.gfile.Exists("hdfs://host/file")
     tf.gfile.Copy(there, there + "2")
     tf.gfile.Copy(there, there + "2", overwrite=True)
     assert not tf.gfile.Exists(missing) and list(tf.gfile.Walk(missing)) == []

@@ -17,7 +17,7 @@ from graphio.cinfer.feeds import closed
 from graphio.cinfer.host import Host
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
-from graphio.schema import calls, errors, files, html, pickling, reprs
+from graphio.schema import calls, errors, files, html, pickling, reprs, stores
 from graphio.schema.engine import HostFunction
 
 ISA = {
@@ -45,7 +45,7 @@ def load(
     """Opens a model file, or its bytes.
 
     Args:
-        source: a path, or what the file would hold.
+        source: a path, a URL of an object store, or what the file would hold.
         state: where its variables live; None: a state of its own.
         lazy: True checks the bytes of big tensors when they are first used.
         threads: how many a run may use; results do not depend on it.
@@ -76,7 +76,8 @@ def load(
     host_calls = Host({} if host is None else host, parallel, chosen.lock)
     customs = Operators(operators, host_calls)
     most = limits_of.checked({} if limits is None else limits)
-    handles = Handles(source, chosen, lazy, count, ISA[isa], host_calls, customs, most)
+    given = stores.loadable(source)
+    handles = Handles(given, chosen, lazy, count, ISA[isa], host_calls, customs, most)
     options = {
         "lazy": lazy, "threads": count, "isa": isa, "host": host, "parallel": parallel,
         "operators": [os.path.abspath(os.fspath(path)) for path in operators], "limits": most,

@@ -1,41 +1,39 @@
-"""tf.io.gfile: files and folders of this machine, with TensorFlow's errors."""
+"""tf.io.gfile: files and folders of this machine and of object stores, with TensorFlow's errors."""
 
 from __future__ import annotations
 
 import contextlib
 import glob as _glob
 import os
-import re
 import shutil
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
-from graphio.schema import errors
+from graphio.io.remote_files import Found, RemoteFiles
+from graphio.schema import errors, stores
 
 __all__ = [
     "GFile", "copy", "exists", "glob", "isdir", "listdir", "makedirs", "mkdir", "remove", "rename",
     "rmtree", "stat", "walk",
 ]  # fmt: skip
 
+_PIECE = 1 << 22  # bytes that a copy moves at a time
 _MODES = ("r", "w", "a", "r+", "w+", "a+")
 
 
 def local(path: Any) -> str:
-    """The path as text, without "file://".
+    """The path as text, without "file://"; a URL of an object store as it is."""
+    return stores.plain(os.fsdecode(path))
+
+
+def remote(path: str) -> RemoteFiles | None:
+    """The store of a path; None: it is of this machine.
 
     Raises:
-        UnimplementedError: it is of a remote file system.
+        UnimplementedError: graphio knows no such store.
+        ImportError: the package for it is not installed; says which.
     """
-    text = os.fsdecode(path)
-    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", text)
-    if scheme is None:
-        return text
-    if scheme[1] == "file":
-        return text[len("file://") :]
-    raise errors.UnimplementedError(
-        message=f"File system scheme '{scheme[1]}' not implemented (file: '{text}'): there are "
-        "local files; copy it here, or mount the file system"
-    )
+    return RemoteFiles(path) if stores.is_remote(path) else None
 
 
 @contextlib.contextmanager
@@ -43,6 +41,8 @@ def failing_as_tensorflow(path: str) -> Iterator[None]:
     """Turns an error of the operating system into TensorFlow's."""
     try:
         yield
+    except errors.OpError:
+        raise
     except FileNotFoundError:
         raise errors.NotFoundError(message=f"{path}; No such file or directory") from None
     except FileExistsError:
@@ -92,8 +92,12 @@ class GFile:
         if self._file is None:
             encoding = None if "b" in self._mode else "utf-8"
             newline = None if "b" in self._mode else ""
+            store = remote(self._path)
             with failing_as_tensorflow(self._path):
-                self._file = open(self._path, self._mode, encoding=encoding, newline=newline)
+                if store is not None:
+                    self._file = store.open(self._path, self._mode)
+                else:
+                    self._file = open(self._path, self._mode, encoding=encoding, newline=newline)
         return self._file
 
     def size(self) -> int:
@@ -147,7 +151,7 @@ class GFile:
         return self._open("r").tell()
 
     def seekable(self) -> bool:
-        """True: local files are."""
+        """True: files are."""
         return True
 
     def flush(self) -> None:
@@ -170,83 +174,108 @@ class GFile:
         self.close()
 
 
-class FileStatistics(NamedTuple):
-    """length in bytes, time of the last change in nanoseconds since 1970, whether a folder."""
-
-    length: int
-    mtime_nsec: int
-    is_directory: bool
+FileStatistics = Found
 
 
 def exists(path: Any) -> bool:
     """Whether there is a file or folder."""
-    return os.path.exists(local(path))
+    place = local(path)
+    store = remote(place)
+    return os.path.exists(place) if store is None else store.exists(place)
 
 
 def isdir(path: Any) -> bool:
     """Whether there is a folder."""
-    return os.path.isdir(local(path))
+    place = local(path)
+    store = remote(place)
+    return os.path.isdir(place) if store is None else store.isdir(place)
 
 
 def stat(path: Any) -> FileStatistics:
     """What is known of a file. Raises NotFoundError."""
     place = local(path)
+    store = remote(place)
     with failing_as_tensorflow(place):
+        if store is not None:
+            return store.stat(place)
         found = os.stat(place)
     return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(place))
 
 
 def mkdir(path: Any) -> None:
-    """Makes a folder. Raises AlreadyExistsError, or NotFoundError if its parent is not there."""
+    """Makes a folder; an object store needs none. Raises AlreadyExistsError, or NotFoundError if
+    its parent is not there."""
     place = local(path)
-    with failing_as_tensorflow(place):
-        os.mkdir(place)
+    if remote(place) is None:
+        with failing_as_tensorflow(place):
+            os.mkdir(place)
 
 
 def makedirs(path: Any) -> None:
-    """Makes a folder with its parents, if it is not there."""
+    """Makes a folder with its parents, if it is not there; an object store needs none."""
     place = local(path)
-    with failing_as_tensorflow(place):
-        os.makedirs(place, exist_ok=True)
+    if remote(place) is None:
+        with failing_as_tensorflow(place):
+            os.makedirs(place, exist_ok=True)
 
 
 def remove(path: Any) -> None:
     """Removes a file. Raises NotFoundError, or FailedPreconditionError for a folder."""
     place = local(path)
+    store = remote(place)
     with failing_as_tensorflow(place):
-        if os.path.isdir(place):
+        if isdir(place):
             raise IsADirectoryError(21, "Is a directory")
-        os.remove(place)
+        (os.remove if store is None else store.remove)(place)
 
 
 def rmtree(path: Any) -> None:
     """Removes a folder and all in it. Raises NotFoundError."""
     place = local(path)
+    store = remote(place)
     with failing_as_tensorflow(place):
-        if os.path.isdir(place):
+        if store is not None:
+            store.rmtree(place)
+        elif os.path.isdir(place):
             shutil.rmtree(place)
         else:
             os.remove(place)
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Copies a file. Raises NotFoundError, or AlreadyExistsError unless overwrite."""
+    """Copies a file, also between stores. Raises NotFoundError, or AlreadyExistsError unless
+    overwrite."""
     source, target = local(src), local(dst)
     _may_replace(target, overwrite)
-    with failing_as_tensorflow(source if not os.path.exists(source) else target):
-        shutil.copyfile(source, target)
+    with failing_as_tensorflow(source if not exists(source) else target):
+        if remote(source) is None and remote(target) is None:
+            shutil.copyfile(source, target)
+        else:
+            with _opened(source, "rb") as reader, _opened(target, "wb") as writer:
+                shutil.copyfileobj(reader, writer, _PIECE)
+
+
+def _opened(path: str, mode: str) -> IO[Any]:
+    store = remote(path)
+    return open(path, mode) if store is None else store.open(path, mode)
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Moves a file or folder. Raises NotFoundError, or AlreadyExistsError unless overwrite."""
+    """Moves a file or folder. Raises NotFoundError, or AlreadyExistsError unless overwrite;
+    UnimplementedError in object stores, where nothing can be moved in one step."""
     source, target = local(src), local(dst)
+    for place in (source, target):
+        if remote(place) is not None:
+            raise errors.UnimplementedError(
+                message=f"{place}: an object store renames nothing in one step; copy and remove"
+            )
     _may_replace(target, overwrite)
     with failing_as_tensorflow(source):
         os.replace(source, target)
 
 
 def _may_replace(target: str, overwrite: bool) -> None:
-    if not overwrite and os.path.exists(target):
+    if not overwrite and exists(target):
         raise errors.AlreadyExistsError(
             message=f"{target}: file already exists; overwrite=True replaces it"
         )
@@ -255,22 +284,33 @@ def _may_replace(target: str, overwrite: bool) -> None:
 def listdir(path: Any) -> list[str]:
     """The names in a folder, sorted. Raises NotFoundError."""
     place = local(path)
-    if not os.path.isdir(place):
+    store = remote(place)
+    if not isdir(place):
         raise errors.NotFoundError(message=f"Could not find directory {place}")
     with failing_as_tensorflow(place):
-        return sorted(os.listdir(place))
+        return sorted(os.listdir(place)) if store is None else store.listdir(place)
 
 
 def glob(pattern: Any) -> list[str]:
     """The paths that match a pattern, or one of a list of them, sorted."""
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
-    return [path for p in patterns for path in sorted(_glob.glob(local(p)))]
+    return [path for p in map(local, patterns) for path in _matching(p)]
+
+
+def _matching(pattern: str) -> list[str]:
+    store = remote(pattern)
+    return sorted(_glob.glob(pattern)) if store is None else store.glob(pattern)
 
 
 def walk(
     top: Any, topdown: bool = True, onerror: Any = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """For a folder and each below it: (its path, the names of folders, those of files), sorted."""
-    for folder, folders, files in os.walk(local(top), topdown, onerror):
+    place = local(top)
+    store = remote(place)
+    if store is not None:
+        yield from store.walk(place, topdown)
+        return
+    for folder, folders, files in os.walk(place, topdown, onerror):
         folders.sort()
         yield folder, folders, sorted(files)

@@ -12,7 +12,7 @@ from graphio import saved_model
 from graphio.export import build_model
 from graphio.onnx.emitting import OLDEST_OPSET, Emitter
 from graphio.onnx.upgrade import TARGET
-from graphio.schema import container, errors, fused, model_pb2
+from graphio.schema import container, errors, fused, model_pb2, stores
 
 __all__ = ["OPSETS", "export", "from_model"]
 
@@ -113,10 +113,18 @@ def _signature(message: model_pb2.Model, name: str | None) -> model_pb2.Signatur
 def _write(model: onnx.ModelProto, path: str | os.PathLike[str] | None) -> onnx.ModelProto:
     if path is None:
         return model
-    place = os.fspath(path)
+    place = stores.plain(path)
     if sum(len(t.raw_data) for t in model.graph.initializer) < _SINGLE_FILE:
-        onnx.save_model(model, place)
+        if stores.is_remote(place):
+            stores.write(place, [model.SerializeToString()])
+        else:
+            onnx.save_model(model, place)
         return model
+    if stores.is_remote(place):
+        raise errors.UnimplementedError(
+            message=f"{place!r} is in an object store and the weights have more than 1 GiB, which "
+            "ONNX keeps in a second file: write them to this machine and copy both"
+        )
     onnx.save_model(
         model,
         place,

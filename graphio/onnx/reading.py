@@ -13,7 +13,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
-from graphio.schema import dtypes, errors, foreign
+from graphio.schema import dtypes, errors, foreign, stores
 from graphio.schema.verify_graph import MAX_RANK
 
 __all__ = ["Source", "read"]
@@ -154,7 +154,10 @@ def read(source: Any) -> Source:
         return Source(source, f"ONNX model '{source.graph.name}'", None)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Source(_parse(bytes(source), "what was given"), "the ONNX model", None)
-    path = Path(os.fspath(source))
+    if stores.is_remote(source):
+        where = os.fspath(source)
+        return Source(_parse(stores.loadable(where), f"'{where}'"), f"'{where}'", None)
+    path = Path(stores.plain(source))
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -24,12 +24,13 @@ import numpy as np
 from graphio import scopes
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph, Tensor
+from graphio.io import gfile
 from graphio.meta_graph import MetaGraphDef, MetaInfo, set_metadata, write_message
 from graphio.node_def import message_of
 from graphio.rewrite import rewrite, weights_in_panels
 from graphio.saved_model import constants, signature_constants, tag_constants
 from graphio.saved_model.signature_def_utils import predict_signature_def
-from graphio.schema import checkpoint, container, files, model_pb2
+from graphio.schema import checkpoint, container, files, model_pb2, stores
 from graphio.signature_def import SignatureDef
 from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.saver import Saver
@@ -53,15 +54,14 @@ class SavedModelBuilder:
     """
 
     def __init__(self, export_dir: str | os.PathLike[str]) -> None:
-        self._folder = os.fspath(export_dir)
-        if os.path.isdir(self._folder) and os.listdir(self._folder):
+        self._folder = stores.plain(export_dir)
+        if gfile.isdir(self._folder) and (found := gfile.listdir(self._folder)):
             raise AssertionError(
                 f"Export directory {self._folder} already exists, and isn't empty. Please choose a "
                 "different export directory, or delete all the contents of the specified "
-                f"directory: {', '.join(sorted(os.listdir(self._folder))[:5])}"
+                f"directory: {', '.join(found[:5])}"
             )
-        with files.naming("make the folder", self._folder):
-            os.makedirs(self._folder, exist_ok=True)
+        _make_folder(self._folder)
         self._has_variables = False
         self._values = _Values()
         self._graphs: list[_Entry] = []
@@ -107,10 +107,9 @@ class SavedModelBuilder:
                 sess.graph, tags, signature_def_map, assets_collection, main_op or legacy_init_op,
                 clear_devices, chosen,
             )  # fmt: skip
-            folder = os.path.join(self._folder, constants.VARIABLES_DIRECTORY)
-            with files.naming("make the folder", folder):
-                os.makedirs(folder, exist_ok=True)
-            prefix = os.path.join(folder, constants.VARIABLES_FILENAME)
+            folder = stores.join(self._folder, constants.VARIABLES_DIRECTORY)
+            _make_folder(folder)
+            prefix = stores.join(folder, constants.VARIABLES_FILENAME)
             try:
                 chosen.save(sess, prefix, write_meta_graph=False, write_state=False)
             except BaseException:
@@ -166,16 +165,16 @@ class SavedModelBuilder:
         ending = ".pbtxt" if as_text else ".pb"
         names = ["saved_model", *(f"saved_model-{i}" for i in range(1, len(self._graphs)))]
         for name, entry in reversed(list(zip(names, self._graphs, strict=True))):
-            path = os.path.join(self._folder, name)
+            path = stores.join(self._folder, name)
             if entry.specs:
                 made = build_model(entry.graph, entry.specs, state=self._values.of(entry.model))
                 model, arrays = rewrite(*made)
                 packed = container.pack(model, arrays, weights_in_panels(model, arrays))
-                files.replace(f"{path}.gio", [packed])
+                stores.write(f"{path}.gio", [packed])
             if name == names[0]:
                 set_metadata(entry.model, OTHERS, ",".join(n + ending for n in names[1:]))
             write_message(path + ending, entry.model, as_text)
-        return os.fsencode(os.path.join(self._folder, f"saved_model{ending}"))
+        return os.fsencode(stores.join(self._folder, f"saved_model{ending}"))
 
     # ---- one graph ----
 
@@ -220,11 +219,10 @@ class SavedModelBuilder:
             name = os.path.basename(source)
             if taken.setdefault(name, source) != source:
                 raise ValueError(f"two assets have the name '{name}': {taken[name]} and {source}")
-            folder = os.path.join(self._folder, constants.ASSETS_DIRECTORY)
-            with files.naming("copy", source):
-                os.makedirs(folder, exist_ok=True)
-                with open(source, "rb") as file:
-                    files.replace(os.path.join(folder, name), iter(lambda: file.read(CHUNK), b""))
+            folder = stores.join(self._folder, constants.ASSETS_DIRECTORY)
+            _make_folder(folder)
+            with files.naming("copy", source), open(source, "rb") as file:
+                stores.write(stores.join(folder, name), iter(lambda: file.read(CHUNK), b""))
             set_metadata(model, ASSET + tensor.name, name)
 
 
@@ -270,6 +268,12 @@ class _Values:
     def generators(self) -> dict[str, tuple[int, int]]:
         """Where the random generators stand."""
         return {} if self._found is None else dict(self._found.generators)
+
+
+def _make_folder(folder: str) -> None:
+    if not stores.is_remote(folder):
+        with files.naming("make the folder", folder):
+            os.makedirs(folder, exist_ok=True)
 
 
 def _default_saver() -> Saver:

@@ -10,10 +10,11 @@ from graphio.importing import Imported
 from graphio.meta_graph import MetaGraphDef, import_message, metadata, read_message
 from graphio.saved_model import constants
 from graphio.saved_model.builder import ASSET, INIT_OP, OTHERS
-from graphio.schema import errors
+from graphio.schema import errors, stores
 from graphio.schema.checkpoint_index import is_safe_name
 from graphio.tensorflow_files.reading import is_saved_model
 from graphio.train.checkpoint_state import checkpoint_exists
+from graphio.train.interop.reading import is_file
 from graphio.train.meta_graphs import saver_of
 
 __all__ = ["load", "maybe_saved_model_directory"]
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 def maybe_saved_model_directory(export_dir: str | os.PathLike[str]) -> bool:
     """Whether a folder looks like a saved model."""
-    return _main_file(os.fspath(export_dir)) is not None
+    return _main_file(stores.plain(export_dir)) is not None
 
 
 def load(
@@ -54,7 +55,7 @@ def load(
         RuntimeError: no graph has these tags.
         UnimplementedError: TensorFlow's graph has operators that graphio lacks; all are listed.
     """
-    folder = os.fspath(export_dir)
+    folder = stores.plain(export_dir)
     if is_saved_model(folder):
         from graphio.tensorflow_files.loading import load_into
 
@@ -98,19 +99,21 @@ def meta_graphs(folder: str) -> list[MetaGraphDef]:
         if not is_safe_name(name):
             text = f"the saved model in {folder} is damaged: {name!r} is no plain file name"
             raise OSError(errors.printable(text))
-    paths = (os.path.join(folder, name) for name in names)
+    paths = (stores.join(folder, name) for name in names)
     return [first] + [MetaGraphDef(read_message(path, follow=False)) for path in paths]
 
 
 def variables_prefix(folder: str) -> str:
     """The prefix of the checkpoint in a folder."""
-    return os.path.join(folder, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME)
+    inside = stores.join(folder, constants.VARIABLES_DIRECTORY)
+    return stores.join(inside, constants.VARIABLES_FILENAME)
 
 
 def _main_file(folder: str) -> str | None:
     for name in (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT):
-        if os.path.isfile(os.path.join(folder, name)):
-            return os.path.join(folder, name)
+        path = stores.join(folder, name)
+        if is_file(path):
+            return path
     return None
 
 
@@ -118,9 +121,9 @@ def _run_init(sess: Any, texts: Mapping[str, str], folder: str, found: Imported)
     """Runs the operation for after loading, with the paths of the assets fed."""
     if INIT_OP not in texts:
         return
-    assets = os.path.join(folder, constants.ASSETS_DIRECTORY)
+    assets = stores.join(folder, constants.ASSETS_DIRECTORY)
     feeds = {
-        _named(found.values, key.removeprefix(ASSET).removesuffix(":0"), folder): os.path.join(
+        _named(found.values, key.removeprefix(ASSET).removesuffix(":0"), folder): stores.join(
             assets, os.path.basename(name)
         )
         for key, name in texts.items()

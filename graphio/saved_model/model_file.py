@@ -16,7 +16,7 @@ from graphio.export import SignatureSpec, build_model, reach
 from graphio.graph import Graph, Operation, Tensor
 from graphio.rewrite import rewrite, weights_in_panels
 from graphio.saved_model import constants
-from graphio.schema import container, errors
+from graphio.schema import container, errors, stores
 from graphio.tensorflow_files.reading import is_saved_model
 
 __all__ = ["load", "save"]
@@ -38,7 +38,7 @@ def save(
     with their place. A signature that assigns variables trains the model further.
 
     Args:
-        path: of the file, "name.gio" by custom.
+        path: of the file, "name.gio" by custom; or a URL of an object store, "s3://bucket/name.gio".
         session: whose graph and values are saved.
         signatures: name to (inputs, outputs) or (inputs, outputs, targets). Inputs and outputs
             are dicts from keys to tensors or variables; any tensor may be an input. Targets are
@@ -76,7 +76,7 @@ def load(
 
     Args:
         path: of the file, or a folder that simple_save or a SavedModelBuilder wrote, TensorFlow's
-            included.
+            included; or a URL of either in an object store.
         target: "" for the Python runtime, "cinfer" for the C library.
         state: an engine's state to share; None: one of its own with the file's values.
         lazy: True checks the bytes of big tensors when they are first used.
@@ -92,12 +92,12 @@ def load(
     if target not in ("", "cinfer"):
         raise ValueError(f"target is {target!r}, expected '' or 'cinfer'")
     engine = importlib.import_module("graphio.cinfer" if target == "cinfer" else "graphio.runtime")
-    is_folder = os.path.isdir(path)
+    is_folder = stores.is_folder(path)
     if is_folder and is_saved_model(path):
         from graphio import tensorflow_files
 
         return tensorflow_files.load(path, target, state=state)
-    where = os.path.join(path, constants.MODEL_FILENAME) if is_folder else path
+    where = stores.join(path, constants.MODEL_FILENAME) if is_folder else path
     return engine.load(where, state=state, lazy=lazy)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio.schema import calls, dtypes, errors, files, foreign, tensors, versions
+from graphio.schema import calls, dtypes, errors, files, foreign, stores, tensors, versions
 from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Model, Tensor
 from graphio.schema.panels import LARGEST, PANEL_WIDTH, Panels, order
@@ -70,13 +70,17 @@ def write(
     """Writes a model file: afterwards it is whole and on the disk, or as it was before.
 
     Args:
-        path: of the file.
+        path: of the file, or a URL of an object store.
         model, arrays, panels: as pack.
 
     Raises:
         As pack.
     """
-    files.replace(os.fspath(path), files.in_blocks(_parts(model, arrays, panels or {})))
+    parts = files.in_blocks(_parts(model, arrays, panels or {}))
+    if stores.is_remote(path):
+        stores.write(path, parts)
+    else:
+        files.replace(stores.plain(path), parts)
 
 
 def _parts(
@@ -134,7 +138,8 @@ def read(path: str | os.PathLike[str], lazy: bool = False) -> tuple[Model, Seque
     """The model of a file and its arrays, which are views of the mapped file.
 
     Args:
-        path: of the file, which must not be truncated while the arrays are in use.
+        path: of the file, which must not be truncated while the arrays are in use; or a URL of an
+            object store, "s3://bucket/model.gio", from which it is fetched.
         lazy: True checks each array when it is first asked for, not now.
 
     Raises:
@@ -143,8 +148,8 @@ def read(path: str | os.PathLike[str], lazy: bool = False) -> tuple[Model, Seque
         DataLossError: it is another kind of file, or a byte is damaged, missing or too many.
         UnimplementedError: the file needs a newer reader.
     """
-    where = os.fspath(path)
-    data = _mapped(where)
+    where = stores.plain(path)
+    data = memoryview(stores.loadable(where)) if stores.is_remote(where) else _mapped(where)
     check_beginning(data, where)
     try:
         return unpack(data, lazy)

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
-from graphio.schema import custom, errors
+from graphio.schema import custom, errors, stores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ class Recipe:
         self._state = state
         self._own = own
         is_path = isinstance(source, (str, os.PathLike))
-        self._source: Any = os.path.abspath(os.fspath(source)) if is_path else source
+        self._source: Any = stores.absolute(os.fsdecode(source)) if is_path else source
         self._stamp = _stamp(self._source) if is_path else None
 
     def model(self) -> Reduced:

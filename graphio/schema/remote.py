@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from graphio.schema import errors, files, installation, stores
 
-__all__ = ["FsspecStore"]
+__all__ = ["KINDS", "FsspecStore", "file_system"]
 
 #: bytes: more than these go as a multipart upload, in parts of so many
 SINGLE = 1 << 25
@@ -341,9 +341,18 @@ def _kind(protocol: str, folder: str) -> Kind:
         return KINDS[protocol]
     known = ", ".join(f"{name}://" for name in KINDS)
     raise errors.InvalidArgumentError(
-        message=f"checkpoints cannot lie in {folder!r}: they need a store whose puts are atomic, "
+        message=f"{folder!r} cannot be used: files need a store whose puts are atomic, "
         f"{known}, or a folder of this machine"
     )
+
+
+def file_system(protocol: str) -> Any:
+    """fsspec's object for one of KINDS.
+
+    Raises:
+        ImportError: the package for it is not installed; says which.
+    """
+    return _file_system(protocol, KINDS[protocol])
 
 
 def _file_system(protocol: str, kind: Kind) -> Any:

@@ -12,7 +12,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from graphio.schema import commit_record, errors, files
 from graphio.schema.files import SYSTEM, FileLayer
@@ -22,8 +22,10 @@ __all__ = [
     "Record",
     "Store",
     "can_be_folder",
+    "is_folder",
     "is_remote",
     "join",
+    "loadable",
     "make_folder",
     "of",
     "of_folder",
@@ -371,6 +373,15 @@ def can_be_folder(path: str | os.PathLike[str]) -> bool:
     return not files.exists(where, follow=False) and files.is_folder(above)
 
 
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is one of a folder: in an object store, one that is not of a file."""
+    where = plain(path)
+    if not is_remote(where):
+        return os.path.isdir(where)
+    store, name = of(where)
+    return not name or not store.exists(name)
+
+
 def make_folder(folder: str | os.PathLike[str]) -> None:
     """Makes a folder of this machine, durably and with those that it is in, if it is not there; a
     store of objects needs none."""
@@ -381,6 +392,25 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
     if above != os.path.abspath(where):
         make_folder(above)
     files.make_folder(SYSTEM, where)
+
+
+def loadable(source: Any) -> Any:
+    """What an engine opens a model from: a path of this machine, or bytes, which are fetched where
+    the path is a URL; anything else is itself.
+
+    Raises:
+        NotFoundError, UnavailableError: the store has no such file, or does not answer.
+        ImportError, InvalidArgumentError: as of_folder.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        return source
+    if isinstance(os.fspath(source), bytes):
+        return source
+    where = plain(source)
+    if not is_remote(where):
+        return where
+    store, name = of(where)
+    return store.read(name)
 
 
 def write(path: str | os.PathLike[str], parts: Iterable[Buffer], layer: FileLayer = SYSTEM) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio.schema import files
+from graphio.schema import stores
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.tensorflow_files.bodies import Body, Key, Node, behind
 from graphio.tensorflow_files.importing import VARIABLES, Importer
 from graphio.tensorflow_files.values import array_of
+from graphio.train.interop.reading import is_file
 from graphio.train.interop.tensorflow import VALUE, TensorFlowSource
 
 __all__ = ["Stored"]
@@ -38,8 +38,8 @@ class Stored:
     """
 
     def __init__(self, folder: str, meta: pb.MetaGraphDef, importer: Importer) -> None:
-        prefix = os.path.join(folder, "variables", "variables")
-        is_there = files.exists(prefix + ".index")
+        prefix = stores.join(stores.join(folder, "variables"), "variables")
+        is_there = is_file(prefix + ".index")
         self._source = TensorFlowSource(prefix) if is_there else None
         self._prefix, self._meta = prefix, meta
         self._last: tuple[str, Array] | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 from graphio import scopes
 from graphio.graph import Operation, Tensor
-from graphio.schema import errors
+from graphio.schema import errors, stores
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.tensorflow_files.bodies import Body, Key, Node, reached
 from graphio.tensorflow_files.calls import Handle
@@ -111,8 +111,8 @@ def import_model(
     """
     if not isinstance(trainable, bool) and not callable(trainable):
         raise TypeError(f"trainable is {trainable!r}, expected True, False or a callable")
-    if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
-        folder = os.fspath(source)
+    if isinstance(source, (str, os.PathLike)) and stores.is_folder(source):
+        folder = stores.plain(source)
         meta = meta_graph(folder, tags)
         with _building(prefix):
             return _saved(folder, meta)

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError, Message
 
-from graphio.schema import files, foreign
+from graphio.schema import foreign, stores
 from graphio.schema import tensorflow_pb2 as pb
-from graphio.train.interop.reading import damaged, map_bytes
+from graphio.train.interop.reading import damaged, is_file, map_bytes
 
 __all__ = ["is_saved_model", "read_graph", "read_saved_model", "saved_model_file"]
 
@@ -38,7 +38,7 @@ def read_graph(source: Any) -> tuple[pb.GraphDef, str]:
         raise TypeError(
             f"source is {type(source).__name__}, expected a path, bytes or a GraphDef message"
         )
-    path = os.fspath(source)
+    path = stores.plain(source)
     return _checked(_file(path, pb.GraphDef()), path)
 
 
@@ -50,7 +50,7 @@ def read_saved_model(folder: str | os.PathLike[str]) -> pb.SavedModel:
     """
     path = saved_model_file(folder)
     if path is None:
-        path = os.path.join(os.fspath(folder), MAIN_FILES[0])
+        path = stores.join(folder, MAIN_FILES[0])
     found = _file(path, pb.SavedModel())
     if not found.meta_graphs:
         raise damaged(path, "it holds no graph; it is cut off or no SavedModel of TensorFlow")
@@ -59,17 +59,16 @@ def read_saved_model(folder: str | os.PathLike[str]) -> pb.SavedModel:
 
 def saved_model_file(folder: str | os.PathLike[str]) -> str | None:
     """The path of a folder's main file; None where there is none."""
-    paths = (os.path.join(os.fspath(folder), name) for name in MAIN_FILES)
-    return next((path for path in paths if files.exists(path)), None)
+    paths = (stores.join(folder, name) for name in MAIN_FILES)
+    return next((path for path in paths if is_file(path)), None)
 
 
 def is_saved_model(folder: str | os.PathLike[str]) -> bool:
     """Whether a folder holds a SavedModel of TensorFlow's, and none of ours."""
     path = saved_model_file(folder)
-    if path is None or not os.path.isfile(path):
+    if path is None:
         return False
-    with files.naming("read", path), open(path, "rb") as file:
-        start = file.read(4096)
+    start = bytes(map_bytes(path)[:4096])
     if path.endswith(".pbtxt"):
         return b"meta_graphs" in start
     # Field 1 is a number in TensorFlow's message and a message in ours; 2 are its graphs.
