@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-import warnings
 from typing import Any
 
 from graphio.version import __version__ as __version__
@@ -318,8 +317,7 @@ def __getattr__(name: str) -> Any:
 def _load_builder() -> None:
     if "Graph" in globals():
         return
-    if line := importlib.import_module("graphio.schema.installation").conflict():
-        warnings.warn(line, RuntimeWarning, stacklevel=3)
+    importlib.import_module("graphio.schema.installation").warn_of_conflict(stacklevel=3)
     found = {module: importlib.import_module(module) for module in _EXPORTS}
     outside = importlib.import_module("graphio.door").outside
     globals().update(

@@ -217,7 +217,7 @@ def test_a_hint_fits_the_installation(
     if record is not None:
         text = json.dumps({"url": source.as_uri(), **record})
         (info / "direct_url.json").write_text(text)
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(installation, "PUBLISHED", published)
     assert installation.hint("cli", "tqdm") == command.format(source)
 
@@ -241,3 +241,11 @@ def test_every_hint_names_an_extra_of_the_project() -> None:
     extras = set(re.findall(r"hint\([\"'](\w+)[\"']", sources))
     assert len(extras) >= 7
     assert [extra for extra in extras if f"\n{extra} = [" not in project] == []
+
+
+def test_what_only_hints_need_is_loaded_by_none_of_the_imports() -> None:
+    code = "import sys, graphio.runtime, graphio.cinfer; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {"graphio.runtime", "graphio.cinfer"} <= loaded
+    assert not loaded & {"importlib.metadata", "urllib.request", "graphio.cinfer.compiled"}

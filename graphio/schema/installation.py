@@ -1,17 +1,16 @@
-"""How this copy of graphio was installed, and the commands that add to it or mend it."""
+"""How this copy of graphio was installed, and the commands that add to it or mend it.
+
+Engines import this for their error messages, so what only a message needs is imported in functions.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import fnmatch
-import json
 import os
-from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
-__all__ = ["DISTRIBUTION", "PUBLISHED", "conflict", "hint", "pip_install"]
+__all__ = ["DISTRIBUTION", "PUBLISHED", "conflict", "hint", "pip_install", "warn_of_conflict"]
 
 #: The name for pip; the import is `graphio`, a name that another project has on PyPI.
 DISTRIBUTION = "graphio-ml"
@@ -54,6 +53,14 @@ def conflict() -> str:
     return ""
 
 
+def warn_of_conflict(stacklevel: int) -> None:
+    """Warns of another distribution that owns files of this package."""
+    if line := conflict():
+        import warnings
+
+        warnings.warn(line, RuntimeWarning, stacklevel=stacklevel + 1)
+
+
 def _conflict(package: str, beside: str) -> str:
     import importlib.metadata  # takes as long as the rest of `import graphio`
 
@@ -73,18 +80,22 @@ def _command(editable: bool, what: str, *packages: str) -> str:
 
 def _source() -> tuple[str, bool]:
     """The folder from which pip installed this copy, or "", and whether it is editable."""
-    for record in _records():
-        path = url2pathname(urlsplit(record.get("url", "")).path)
-        if "dir_info" in record and os.path.isdir(path):
-            return path, bool(record["dir_info"].get("editable"))
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    record = _record()
+    path = url2pathname(urlsplit(record.get("url", "")).path)
+    if "dir_info" in record and os.path.isdir(path):
+        return path, bool(record["dir_info"].get("editable"))
     return "", False
 
 
-def _records() -> Iterator[dict[str, Any]]:
-    """The record that pip keeps of where a distribution came from (PEP 610)."""
+def _record() -> dict[str, Any]:
+    """What pip notes of where a distribution came from (PEP 610); nothing where it was an index."""
     import importlib.metadata
+    import json
 
     for found in importlib.metadata.distributions(name=DISTRIBUTION):
-        if text := found.read_text("direct_url.json"):
-            yield json.loads(text)
-        return
+        made: dict[str, Any] = json.loads(found.read_text("direct_url.json") or "{}")
+        return made
+    return {}
