@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from graphio.cinfer import _native
+from graphio.schema import installation
 
 #: libraries of the system that the static library needs
 SYSTEM = ("-lbcrypt",) if sys.platform == "win32" else ("-lm", "-pthread")
@@ -69,8 +70,8 @@ def main(arguments: list[str] | None = None, home: Path | None = None) -> int:
         parser.error(f"expected --version or some of {', '.join(f'--{name}' for name in known)}")
     if problem := missing(home):
         print(
-            f"graphio.cinfer: {problem}: install graphio again, for example with "
-            "`pip install .` in its checkout; that builds the C library",
+            f"graphio.cinfer: {problem}: install graphio again, which builds the C library: "
+            f"{installation.pip_install()}",
             file=sys.stderr,
         )
         return 1
