@@ -39,7 +39,7 @@ class Newcomer:
         home = Path(self.environment["HOME"])
         variables, folder = home / ".variables", home / ".folder"
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", command + STATE.format(variables, folder)],
+            ["bash", "-eo", "pipefail", "-c", command + STATE.format(variables, folder)],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
