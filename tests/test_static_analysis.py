@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -67,3 +68,29 @@ def test_operators_pointers_lead_to_functions_that_there_are() -> None:
     sources = "".join(path.read_text() for path in kernels.glob("*.c"))
     for prefix in static_analysis.INDIRECT.values():
         assert f"ci_status {prefix}" in sources, prefix
+
+
+def test_a_value_that_another_file_may_leave_unset_is_found_when_files_are_linked_as_one(
+    tmp_path: Path,
+) -> None:
+    """Neither file alone has a warning."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    prototype = (
+        "int get(int which, int *value);\n"
+        '__attribute__((visibility("default"))) int use(int which);\n'
+    )
+    (tmp_path / "get.c").write_text(
+        f"{prototype}int get(int which, int *value) {{\n"
+        "  if (which > 7) return 1;\n  *value = which;\n  return 0;\n}\n"
+    )
+    (tmp_path / "use.c").write_text(
+        f"{prototype}int use(int which) {{\n  int value;\n"
+        "  (void)get(which, &value);\n  return value;\n}\n"
+    )
+    parts = [tmp_path / "get.c", tmp_path / "use.c"]
+    assert static_analysis.linked("gcc", [], parts) == []
+    found = static_analysis.linked("gcc", ["-flto=auto"], parts)
+    assert [(one.check, Path(one.path).name) for one in found] == [
+        ("-Wmaybe-uninitialized", "use.c")
+    ]

@@ -239,7 +239,7 @@ static ci_status model_binding(ci_model *m, ci_span message, ci_binding *binding
 }
 
 static ci_status model_target(ci_model *m, ci_span name, ci_signature_info *s, ci_error *error) {
-  ci_range range;
+  ci_range range = {0};
   CI_TRY(ci_parse_root_nodes(m, name, "a signature's target", &range, error));
   if (!CI_LIST_GROW_BY(&m->allocator, &m->refs, 2)) return model_memory(error);
   m->refs.at[m->refs.count++] = range.begin;

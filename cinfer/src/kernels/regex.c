@@ -14,7 +14,7 @@ typedef struct regex_lists { /* in scratch: step numbers, as many as there are s
 
 enum { REGEX_LISTS = 5 }; /* `waiting` holds two for each step */
 
-/* The program and its lists are one block. */
+/* The program, its lists and the parser's open groups are one block; a first parse finds its size. */
 ci_status ci_prepare_regex_full_match(ci_kernel *k) {
   static const char missing[] = "";
   regex_program sizes = {0};
@@ -22,17 +22,21 @@ ci_status ci_prepare_regex_full_match(ci_kernel *k) {
   CI_TRY(ci_text_input(k, 0));
   CI_TRY(ci_k_attr_s(k, "pattern", missing, &pattern));
   if (pattern.data == missing) return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute pattern is missing");
-  CI_TRY(ci_regex_parse(k, pattern, &sizes));
+  const size_t groups = ci_regex_most_open(pattern) * sizeof(regex_group);
+  regex_group *open = ci_k_private(k, groups);
+  if (open == NULL) return ci_k_no_memory(k);
+  CI_TRY(ci_regex_parse(k, pattern, open, &sizes));
   const size_t steps = (size_t)sizes.step_count * sizeof *sizes.steps;
   const size_t ranges = (size_t)sizes.range_count * sizeof *sizes.ranges;
   const size_t classes = (size_t)sizes.class_count * sizeof *sizes.classes;
-  regex_program *p = ci_k_private(k, sizeof *p + steps + ranges + classes);
+  regex_program *p = ci_k_private(k, sizeof *p + steps + ranges + classes + groups);
   if (p == NULL) return ci_k_no_memory(k);
   char *memory = (char *)(p + 1);
   p->steps = (regex_step *)(void *)memory;
   p->ranges = (regex_range *)(void *)(memory + steps);
   p->classes = (regex_class *)(void *)(memory + steps + ranges);
-  CI_TRY(ci_regex_parse(k, pattern, p));
+  open = (regex_group *)(void *)(memory + steps + ranges + classes);
+  CI_TRY(ci_regex_parse(k, pattern, open, p));
   k->scratch_bytes = REGEX_LISTS * (size_t)p->step_count * sizeof(int32_t);
   return ci_k_out_like(k, 0, CI_BOOL, k->in[0]);
 }

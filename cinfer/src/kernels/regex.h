@@ -27,8 +27,17 @@ typedef struct regex_program {
   int32_t step_count, class_count, range_count;
 } regex_program;
 
-/* Reads a pattern into a program whose lists are NULL (then only their sizes are found) or large enough. */
-ci_status ci_regex_parse(ci_kernel *k, ci_span pattern, regex_program *program);
+typedef struct regex_group { /* an open parenthesis: where its steps, its last way and its last part begin */
+  int32_t way, part, ends; /* ends: the last of its jumps to the end, each of which holds the one before */
+  int flags;               /* those that hold behind it */
+  bool repeated;
+} regex_group;
+
+/* How many groups of a pattern are open at the same time, at most. */
+size_t ci_regex_most_open(ci_span pattern);
+/* Reads a pattern into a program whose lists are NULL (then only their sizes are found) or large enough; `open` is for
+ * ci_regex_most_open groups. */
+ci_status ci_regex_parse(ci_kernel *k, ci_span pattern, regex_group *open, regex_program *program);
 /* Whether a group of ASCII characters (of regex_range) has a character. */
 bool ci_regex_in_group(int32_t group, uint32_t c);
 #endif

@@ -10,18 +10,12 @@ enum { REGEX_MOST_REPEATS = 1000, REGEX_MOST_STEPS = 10000, REGEX_MOST_DEPTH = 1
 enum { REGEX_FOLD = 1, REGEX_LINES = 2, REGEX_DOT_ALL = 4, REGEX_LAZY = 8 };
 enum { REGEX_ENDLESS = -1, REGEX_NONE = -1 };
 
-typedef struct regex_group { /* an open parenthesis: where its steps, its last way and its last part begin */
-  int32_t way, part, ends; /* ends: the last of its jumps to the end, each of which holds the one before */
-  int flags;               /* those that hold behind it */
-  bool repeated;
-} regex_group;
-
 typedef struct regex_reader {
   ci_kernel *k;
   regex_program *to;
   const char *begin, *at, *end;
   int flags, depth;
-  regex_group open[REGEX_MOST_DEPTH + 1];
+  regex_group *open; /* by depth; the first is the pattern */
 } regex_reader;
 
 static ci_status regex_wrong(const regex_reader *r, const char *what) {
@@ -473,9 +467,15 @@ static ci_status regex_one(regex_reader *r) {
   }
 }
 
-ci_status ci_regex_parse(ci_kernel *k, ci_span pattern, regex_program *program) {
+size_t ci_regex_most_open(ci_span pattern) {
+  size_t found = 1; /* the pattern itself */
+  for (size_t i = 0; i < pattern.length && found <= REGEX_MOST_DEPTH; i++) found += pattern.data[i] == '(';
+  return found;
+}
+
+ci_status ci_regex_parse(ci_kernel *k, ci_span pattern, regex_group *open, regex_program *program) {
   const char *text = pattern.length > 0 ? pattern.data : "";
-  regex_reader r = {.k = k, .to = program, .begin = text, .at = text, .end = text + pattern.length};
+  regex_reader r = {.k = k, .to = program, .begin = text, .at = text, .end = text + pattern.length, .open = open};
   program->step_count = program->class_count = program->range_count = 0;
   if (!ci_utf8_valid(pattern)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the pattern is no UTF-8");
   r.open[0] = (regex_group){0, REGEX_NONE, REGEX_NONE, 0, false};
