@@ -147,6 +147,67 @@ def test_something_may_stand_for_what_is_missing(tmp_path: Path) -> None:
         drain(lambda: ParquetDataset(path))
 
 
+def test_strings_of_polars_are_taken() -> None:
+    """Data frames of polars give views of strings, also as entries of a dictionary."""
+    views = pa.array(["x", "yy"], pa.string_view())
+    coded = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1], pa.uint32()), views)
+    table = pa.table(
+        {
+            "view": pa.array(["a", "bb", "long enough for a buffer of its own"], pa.string_view()),
+            "bytes": pa.array([b"\xff", b"", b"1"], pa.binary_view()),
+            "entry": coded,
+            "list": pa.array([["a"], [], ["b", "c"]], pa.large_list(pa.string_view())),
+            "pair": pa.array([["a", "b"]] * 3, pa.list_(pa.string_view(), 2)),
+            "fixed": pa.array([b"ab", b"cd", b"ef"], pa.binary(2)),
+            "runs": pa.RunEndEncodedArray.from_arrays([2, 3], pa.array([0.5, 1.5])),
+        }
+    )
+    found = drain(lambda: ArrowDataset(table))
+    assert [row["view"] for row in found] == [b"a", b"bb", b"long enough for a buffer of its own"]
+    assert [row["bytes"] for row in found] == [b"\xff", b"", b"1"]
+    assert [row["entry"] for row in found] == [b"yy", b"x", b"yy"]
+    assert [list(row["list"]) for row in found] == [[b"a"], [], [b"b", b"c"]]
+    assert [list(row["pair"]) for row in found] == [[b"a", b"b"]] * 3
+    assert [row["fixed"] for row in found] == [b"ab", b"cd", b"ef"]
+    assert [row["runs"] for row in found] == [0.5, 0.5, 1.5]
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view(), pa.large_string()])
+def test_a_null_among_strings_is_told_by_its_column_or_filled(kind: Any) -> None:
+    given = ["a", None] if kind != pa.binary_view() else [b"a", None]
+    for column in (pa.array(given, kind), pa.chunked_array([pa.array(given, kind)] * 2)):
+        table = pa.table({"s": column})
+        message = "column 's' has . missing values, the first at 1"
+        with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
+            ArrowDataset(table)
+        rows = [{"s": b"a"}, {"s": b"?"}] * (len(table) // 2)
+        assert drain(lambda table=table: ArrowDataset(table, missing={"s": "?"})) == rows
+
+
+def test_a_null_entry_of_a_dictionary_is_told_by_its_column() -> None:
+    table = pa.table({"c": pa.array(["x", None, "x"]).dictionary_encode()})
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="column 'c' has 1 missing"):
+        ArrowDataset(table)
+    assert [row["c"] for row in drain(lambda: ArrowDataset(table, missing={"c": "?"}))] == [
+        b"x", b"?", b"x",
+    ]  # fmt: skip
+
+
+def test_a_data_frame_of_polars_is_a_table() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(
+        {
+            "s": ["a", "b"],
+            "c": polars.Series(["x", "y"], dtype=polars.Categorical),
+            "n": [1.5, 2.5],
+        }
+    )
+    assert drain(lambda: ArrowDataset(frame)) == [
+        {"s": b"a", "c": b"x", "n": 1.5},
+        {"s": b"b", "c": b"y", "n": 2.5},
+    ]
+
+
 def test_a_table_shuffles_maps_and_batches_as_other_data_do(tmp_path: Path) -> None:
     paths = files(tmp_path)
 

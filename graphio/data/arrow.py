@@ -22,8 +22,11 @@ _TYPES: dict[str, DType] = {
     "int64": dtypes.int64, "uint8": dtypes.uint8, "uint16": dtypes.uint16,
     "uint32": dtypes.uint32, "uint64": dtypes.uint64, "halffloat": dtypes.float16,
     "float": dtypes.float32, "double": dtypes.float64, "string": dtypes.string,
-    "large_string": dtypes.string, "binary": dtypes.string, "large_binary": dtypes.string,
+    "large_string": dtypes.string, "string_view": dtypes.string, "binary": dtypes.string,
+    "large_binary": dtypes.string, "binary_view": dtypes.string,
 }  # fmt: skip
+#: the types of which Arrow has few functions, and what they are cast to before others are asked
+_VIEWS = {"string_view": "large_string", "binary_view": "large_binary"}
 
 
 def module(what: str) -> Any:
@@ -110,8 +113,10 @@ def _spec(name: str, kind: Any, what: str) -> Spec:
         value, shape = kind.value_type, [kind.list_size]
     elif types.is_list(kind) or types.is_large_list(kind):
         value, shape = kind.value_type, [None]
-    if types.is_dictionary(value):
+    if types.is_dictionary(value) or types.is_run_end_encoded(value):
         value = value.value_type
+    if types.is_fixed_size_binary(value):
+        return Spec(dtypes.string, TensorShape(shape))
     if str(value) not in _TYPES:
         raise TypeError(
             f"{what}: column {name!r} is {kind}, which is no tensor's type; choose others with "
@@ -149,20 +154,38 @@ def _rows(values: Any, column: Column) -> Any:
 
 def _flat(values: Any, column: Column, dtype: DType) -> Array:
     """Values that are no lists."""
+    values = _plain(values)
     if column.missing is not None and values.null_count:
-        values = _plain(values).fill_null(column.missing)
+        values = values.fill_null(column.missing)
     _no_nulls(values, column)
     if dtype != dtypes.string:
-        return np.asarray(_plain(values), dtype.as_numpy_dtype)
+        return np.asarray(values, dtype.as_numpy_dtype)
     array = np.empty(len(values), object)
-    array[:] = _plain(values).cast("large_binary").to_pylist()
+    array[:] = values.cast("large_binary").to_pylist()
     return array
 
 
 def _plain(values: Any) -> Any:
-    """Values instead of numbers of entries of a dictionary."""
+    """The values themselves, in a type that Arrow computes with: not numbers of entries of a
+    dictionary, runs or views of bytes."""
+    pyarrow = module("tables")
     kind = values.type
-    return values.cast(kind.value_type) if str(kind).startswith("dictionary") else values
+    if pyarrow.types.is_run_end_encoded(kind):
+        from pyarrow import compute
+
+        return _plain(compute.run_end_decode(values))
+    if pyarrow.types.is_dictionary(kind):
+        return _entries(pyarrow, values)
+    view = _VIEWS.get(str(kind))
+    return values if view is None else values.cast(view)
+
+
+def _entries(pyarrow: Any, values: Any) -> Any:
+    """What the numbers of a dictionary's entries stand for."""
+    chunks = values.chunks if isinstance(values, pyarrow.ChunkedArray) else [values]
+    kind = _VIEWS.get(str(values.type.value_type), values.type.value_type)
+    found = [pyarrow.DictionaryArray.from_arrays(c.indices, _plain(c.dictionary)) for c in chunks]
+    return pyarrow.chunked_array([part.dictionary_decode() for part in found], kind)
 
 
 def _no_nulls(values: Any, column: Column) -> None:
