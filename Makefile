@@ -37,7 +37,7 @@ help:
 	@echo 'make ratchet-times  operators beside ONNX Runtime: fails when one became slower'
 	@echo 'make coverage  lines, branches and MC/DC of the C library (clang-19), and of saves and restores in Python'
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
-	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
+	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers -writers'
 	@echo '            -background -foreign -files -remote'
 	@echo 'make fuzz   every fuzz target for a minute; make fuzz-deep: hours, until each has its goal'
 	@echo 'make docs   the documentation as a site, build/site/html'
@@ -132,7 +132,7 @@ coverage-c: .venv/dev.stamp
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.
 PROOFS := kills states cuts errors flips truncations foreign resume restores background readers \
-    files remote
+    files remote writers
 
 # The site of docs/: build/site/html; a warning is an error.
 docs: .venv/docs.stamp

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 /* checkpoint_loop.c - trains and saves after every step, for tests that stop it at any moment or fail its calls.
  *
  *   cc -std=c11 -O2 checkpoint_loop.c $(python -m graphio.cinfer --cflags --libs) -o checkpoint_loop
@@ -7,10 +8,14 @@
  * what it has restored. A PREFIX that ends with '-' gets the step's number, any other is saved to again and again. Runs
  * the signature "train", else "step", with the records of the file BATCHES in turn (the bytes of all inputs one after
  * the other), else with zeros. Prints "resumed N" (0: from the start), then "saved N" when the save of step N has
- * returned. Exit code 0: all steps; 1: an error, told on stderr. */
+ * returned. Exit code 0: all steps; 1: an error, told on stderr.
+ *
+ * STEPS "-": begins anew and obeys lines of stdin, "STEP WAIT": trains up to that step, waits so many microseconds and
+ * saves. Prints "saved N" or "failed N". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cinfer.h"
 
@@ -68,26 +73,49 @@ static int feed(loop *l, long step) {
   return 0;
 }
 
-static int save(loop *l, long step) {
-  ci_error error;
+static ci_status save_step(loop *l, long step, ci_error *error) {
   char prefix[1024];
   int numbered = l->prefix[strlen(l->prefix) - 1] == '-';
   snprintf(prefix, sizeof prefix, numbered ? "%s%ld" : "%s", l->prefix, step);
   l->save.step = step;
-  if (ci_save_with(l->state, l->model, prefix, &l->save, &error)) return fail("save", &error);
+  return ci_save_with(l->state, l->model, prefix, &l->save, error);
+}
+
+static int save(loop *l, long step) {
+  ci_error error;
+  if (save_step(l, step, &error)) return fail("save", &error);
   printf("saved %ld\n", step);
   return fflush(stdout) != 0;
 }
 
-static int train(loop *l, long done) {
+static int advance(loop *l, long step) {
   ci_error error;
-  for (long step = done + 1; step <= l->steps; step++) {
-    memset(l->out, 0, sizeof l->out); /* borrowed */
-    if (feed(l, step)) return fprintf(stderr, "cannot read the batch of step %ld\n", step), 1;
-    if (ci_run(l->session, l->signature, l->in, l->inputs, l->out, l->outputs, &error)) return fail("train", &error);
-    if (save(l, step)) return 1;
-  }
+  memset(l->out, 0, sizeof l->out); /* borrowed */
+  if (feed(l, step)) return fprintf(stderr, "cannot read the batch of step %ld\n", step), 1;
+  return ci_run(l->session, l->signature, l->in, l->inputs, l->out, l->outputs, &error) ? fail("train", &error) : 0;
+}
+
+static int train(loop *l, long done) {
+  for (long step = done + 1; step <= l->steps; step++)
+    if (advance(l, step) || save(l, step)) return 1;
   return done < l->steps ? 0 : save(l, done);
+}
+
+static int obey(loop *l) {
+  char line[64];
+  ci_error error;
+  for (long done = 0; fgets(line, sizeof line, stdin);) {
+    char *rest;
+    const long step = strtol(line, &rest, 10), wait = strtol(rest, NULL, 10);
+    const struct timespec pause = {wait / 1000000, wait % 1000000 * 1000};
+    for (; done < step; done++)
+      if (advance(l, done + 1)) return 1;
+    nanosleep(&pause, NULL);
+    const ci_status status = save_step(l, step, &error);
+    printf("%s %ld %s\n", status ? "failed" : "saved", step, status ? error.message : "");
+    if (fflush(stdout)) return 1;
+  }
+  return 0;
 }
 
 static int run(loop *l) {
@@ -97,6 +125,7 @@ static int run(loop *l) {
   const char *slash = strrchr(l->prefix, '/');
   snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - l->prefix) + 1 : 1, slash ? l->prefix : ".");
   if (prepare(l)) return 1;
+  if (l->steps < 0) return obey(l);
   if (ci_restore_latest(l->state, folder, NULL, &restored, &error)) return fail("restore", &error);
   long done = restored.name[0] ? (long)restored.step : 0;
   printf("resumed %ld\n", done);
@@ -110,7 +139,7 @@ int main(int argc, char **argv) {
   if (argc < 4 || argc > 7 || !argv[2][0])
     return fprintf(stderr, "usage: %s MODEL PREFIX STEPS [SHARD_BYTES [MAX_TO_KEEP [BATCHES]]]\n", argv[0]), 2;
   l.prefix = argv[2];
-  l.steps = strtol(argv[3], NULL, 10);
+  l.steps = strcmp(argv[3], "-") == 0 ? -1 : strtol(argv[3], NULL, 10);
   if (argc > 4) l.save.shard_bytes = strtoull(argv[4], NULL, 10);
   if (argc > 5) l.save.max_to_keep = (int32_t)strtol(argv[5], NULL, 10);
   if (argc > 6 && !(l.batches = fopen(argv[6], "rb"))) return fprintf(stderr, "cannot open %s\n", argv[6]), 1;

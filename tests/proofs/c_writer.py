@@ -101,7 +101,7 @@ class Program:
         self.options = options
         self.run(folder, 2)
         found = read_checkpoint(self._prefix(folder) + ("" if options.same else "2"))
-        self._graph = found.meta()
+        self.graph_file = found.meta()
         key, counter = found.generators[GENERATOR]
         self._generator = key, counter // 2
         for path in folder.iterdir():
@@ -110,8 +110,8 @@ class Program:
     def _prefix(self, folder: Path) -> str:
         return str(folder / ("model" if self.options.same else "model-"))
 
-    def command(self, folder: Path, steps: int = FOR_EVER) -> list[str]:
-        """The command line that trains until a step."""
+    def command(self, folder: Path, steps: int | str = FOR_EVER) -> list[str]:
+        """The command line that trains until a step; "-": that obeys lines of stdin."""
         more = [str(self.options.shard_bytes or 0), str(self.options.keep)]
         return [str(_loop()), str(_model()), self._prefix(folder), str(steps), *more]
 
@@ -135,8 +135,12 @@ class Program:
 
     def newest(self, folder: Path | str) -> int:
         """The step of the newest checkpoint, every byte checked; -1: there is none."""
+        return workload.newest(folder, lambda step: self.graph_file, self.generator)
+
+    def generator(self, step: int) -> tuple[int, int]:
+        """Key and counter of the random generator at a step."""
         key, each = self._generator
-        return workload.newest(folder, lambda step: self._graph, lambda step: (key, step * each))
+        return key, step * each
 
     def resume(self, folder: Path) -> int:
         """The step that the program restores, 0 if it begins anew; it does so in a copy."""

@@ -8,10 +8,12 @@ any moment and go on later.
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
+import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,6 +85,7 @@ def main(
     parser.add_argument("--count", type=int, default=count, help=f"of trials a mode ({count})")
     parser.add_argument("--slice", type=int, default=slice_count, help=f"trials ({slice_count})")
     parser.add_argument("--folder", default=memory(), help="where the files lie (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=1, help="slices at the same time (1)")
     parser.add_argument("--no-log", action="store_true", help="append nothing to docs/proofs.jsonl")
     chosen = parser.parse_args(arguments)
     bad = False
@@ -100,26 +103,25 @@ def memory() -> str:
 def _mode(proof: str, name: str, mode: Mode, chosen: argparse.Namespace) -> bool:
     """Runs the slices of one mode that are missing; returns whether one broke its promise."""
     bad, most = False, min(chosen.count, chosen.slice) if mode.control else chosen.count
+    todo = []
     for number, begin in enumerate(range(0, most, chosen.slice)):
         seed, count = chosen.seed + number, min(chosen.slice, most - begin)
         if not chosen.no_log and log.done(proof, name, seed):
             print(f"{proof} {name}, seed {seed}: in the log")
-            continue
-        started = time.monotonic()
-        with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
-            result = mode.run(seed, count, Path(folder))
-            seconds = time.monotonic() - started
-            if not chosen.no_log:
-                log.append(
-                    proof,
-                    name,
-                    seed=seed,
-                    counts=result.counts,
-                    losses=len(result.lost),
-                    seconds=seconds,
-                    folder=folder,
-                    **({"control": True} if mode.control else {}),
-                )
+        else:
+            todo.append((seed, count))
+    for seed, result, seconds, folder in _results(mode, todo, chosen):
+        if not chosen.no_log:
+            log.append(
+                proof,
+                name,
+                seed=seed,
+                counts=result.counts,
+                losses=len(result.lost),
+                seconds=seconds,
+                folder=folder,
+                **({"control": True} if mode.control else {}),
+            )
         counts = ", ".join(f"{n} {what}" for what, n in result.counts.items())
         print(f"{proof} {name}, seed {seed}: {counts}, {len(result.lost)} lost, {seconds:.1f} s")
         if not mode.control:
@@ -127,3 +129,37 @@ def _mode(proof: str, name: str, mode: Mode, chosen: argparse.Namespace) -> bool
                 print("   ", line)
         bad = bad or (bool(result.lost) != mode.control)
     return bad
+
+
+Ran = tuple[int, Result, float, str]
+
+
+def _results(
+    mode: Mode, todo: Sequence[tuple[int, int]], chosen: argparse.Namespace
+) -> Iterator[Ran]:
+    """Runs slices: seed, result, seconds and folder of each, as they end."""
+    if chosen.jobs == 1:
+        for seed, count in todo:
+            yield _slice(mode, seed, count, chosen.folder)
+        return
+    global _shared
+    _shared = mode  # a forked process has it: it cannot be sent
+    context = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(chosen.jobs, context) as pool:
+        running = [pool.submit(_shared_slice, seed, count, chosen.folder) for seed, count in todo]
+        for done in concurrent.futures.as_completed(running):
+            yield done.result()
+
+
+_shared: Mode
+
+
+def _shared_slice(seed: int, count: int, where: str) -> Ran:
+    return _slice(_shared, seed, count, where)
+
+
+def _slice(mode: Mode, seed: int, count: int, where: str) -> Ran:
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=where) as folder:
+        result = mode.run(seed, count, Path(folder))
+        return seed, result, time.monotonic() - started, folder

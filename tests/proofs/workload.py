@@ -211,9 +211,27 @@ def newest(
         prefix = tf.train.latest_checkpoint(os.fspath(folder))
     if prefix is None:
         return -1
+    return step_of(prefix, graph_file, place, blobs)
+
+
+def step_of(
+    prefix: str,
+    graph_file: Callable[[int], bytes],
+    place: Callable[[int], tuple[int, int]] = generator,
+    blobs: Callable[[int], dict[str, bytes]] = lambda step: {},
+) -> int:
+    """The step of a checkpoint after every byte of it was checked; arguments and errors as newest.
+
+    Raises:
+        NotFoundError: there is none.
+    """
     try:
         found = read_checkpoint(prefix)
         graph = found.meta()
+    except errors.NotFoundError as error:
+        if "graph file" not in error.message:
+            raise
+        raise Lost(f"the newest checkpoint has lost its graph file: {error}") from None
     except DAMAGED as error:
         raise Lost(f"the newest checkpoint cannot be read: {error}") from None
     step = int(found.variables["n"])
