@@ -21,6 +21,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import typer
+
+from graphio.command_line.app import app
+from graphio.command_line.conversions import FITS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "command-line.md"
@@ -46,6 +50,7 @@ TensorFlow's SavedModels and frozen graphs), checkpoints and files of weights (`
 - An error is one message on the standard error; `graphio --debug COMMAND ...` adds the traceback.
   With `--json` the standard output has it, too: `{"error": {"class": "NotFoundError", "message":
   "...", "code": 3, "details": {}}}`, the exit code and what else is known.
+- Options that do nothing in a call are errors, and no command writes over a file that it reads.
 - What takes more than a second shows a bar on the standard error, if that is a terminal.
 
 The commands below run one after another, with a network that PyTorch exported.
@@ -74,6 +79,14 @@ class Section(NamedTuple):
     steps: tuple[Step, ...]
 
 
+def fits_table() -> str:
+    """A row an option of `graphio convert`: of which sources and targets it is."""
+    command = typer.main.get_command(app).commands["convert"]
+    options = {parameter.name: max(parameter.opts, key=len) for parameter in command.params}
+    rows = [f"| `{options[name]}` | {fit.means} |" for name, fit in FITS.items()]
+    return "\n".join(["| option | is for |", "|---|---|", *rows])
+
+
 SECTIONS = (
     Section(
         "inspect: what a file is",
@@ -85,9 +98,13 @@ SECTIONS = (
         "convert: from one format to another",
         "The ending of the second name says what is made. `--signature` keeps some "
         "signatures, `--freeze` makes constants of variables, `--weights float16` halves the "
-        "file, `--strip` leaves out what only people read. Any other name is a checkpoint's "
-        "prefix; `--names FILE.json` renames weights. A checkpoint whose graph was saved "
-        "becomes a model: say `--input` and `--output`.",
+        "file, `--strip` leaves out what only people read. `name`, `name.ckpt` and `name-100` "
+        "are checkpoints' prefixes; `--names FILE.json` renames weights. A checkpoint whose graph "
+        "was saved becomes a model: say `--input` and `--output`.\n\n"
+        "Options that do nothing for what is converted into what are refused, all at once:\n\n"
+        + fits_table()
+        + "\n\nThe target is never the source, by whatever path or link, without `--force`. What "
+        "is made comes to its place as a whole: a conversion that fails leaves what was there.",
         (
             Step("convert digits.onnx digits.gio"),
             Step("convert digits.onnx half.gio --weights float16"),
@@ -108,7 +125,8 @@ SECTIONS = (
     ),
     Section(
         "ls, verify, diff: values",
-        "`diff` compares structure and values, the largest difference first; `verify --all` "
+        "`diff` compares structure and values, the largest difference first; `verify` ends with 3 "
+        "where nothing is damaged, but a newer graphio wrote one of the files; `verify --all` "
         "checks all checkpoints of a folder.",
         (
             Step("ls weights.safetensors"),
@@ -140,7 +158,7 @@ SECTIONS = (
         "A header with a function for each signature, a program that calls it, and a makefile, "
         "which links it with the C library of the installation (`CINFER=FOLDER`: with the "
         "library's sources). `--embed` puts the model into the program, for machines without "
-        "files.",
+        "files. An example that you have changed is not replaced without `--force`.",
         (Step("export-c digits.gio"),),
     ),
     Section(
@@ -181,6 +199,11 @@ def working(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
+def filled(part: str) -> str:
+    """A paragraph in lines; a table as it is."""
+    return part if part.startswith("|") else textwrap.fill(part, 98)
+
+
 def page(folder: Path) -> str:
     """The page; the commands leave their files in the folder."""
     files(folder)
@@ -188,7 +211,7 @@ def page(folder: Path) -> str:
     with working(folder):
         for section in SECTIONS:
             blocks = [f"```\n$ graphio {s.words}\n{printed(s)}\n```" for s in section.steps]
-            text = "\n\n".join(textwrap.fill(part, 98) for part in section.text.split("\n\n"))
+            text = "\n\n".join(map(filled, section.text.split("\n\n")))
             parts.append("\n\n".join([f"## {section.title}", text, *blocks]) + "\n")
     return "\n".join(parts)
 

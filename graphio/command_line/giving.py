@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping
 from typing import Any
 
 from graphio.command_line.arguments import parse_sizes
+from graphio.command_line.exits import USAGE, Refused
 from graphio.command_line.random_inputs import random_inputs, sizes_of
 from graphio.command_line.reading_inputs import read_inputs
 from graphio.describing import describe
 from graphio.schema import container
 from graphio.schema.engine import TensorSpec
 
-__all__ = ["given_inputs"]
+__all__ = ["given_files", "given_inputs"]
 
 _RANDOM = "=random"
 
@@ -27,14 +29,28 @@ def given_inputs(
         signature: of the loaded model.
         files: what --input was given; "NAME=random" is no file.
         size: what --size was given.
+
+    Raises:
+        Refused: --size without random inputs; a file that does not fit.
     """
     specs = signature.inputs
+    if size and files and not any(_is_random(text, specs) for text in files):
+        raise Refused(
+            "--size does nothing: it is for random inputs, and all inputs come from files", USAGE
+        )
     drawn = [text.removesuffix(_RANDOM) for text in files or () if _is_random(text, specs)]
     if not files:
         drawn = list(specs)
     found = _random(data, signature, size, drawn) if drawn else {}
     named = [text for text in files or () if not _is_random(text, specs)]
     return read_inputs(named, specs, found) if files else found
+
+
+def given_files(files: list[str] | None) -> list[str]:
+    """The paths that --input names, patterns resolved."""
+    named = [text for text in files or () if not text.endswith(_RANDOM)]
+    patterns = [*named, *(text.partition("=")[2] for text in named)]
+    return [path for pattern in filter(None, patterns) for path in glob.glob(pattern)]
 
 
 def _is_random(text: str, specs: Mapping[str, TensorSpec]) -> bool:

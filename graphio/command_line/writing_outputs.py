@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from graphio.command_line.exits import USAGE, Refused
 from graphio.command_line.extras import need
+from graphio.schema import stores
 
 __all__ = ["check_ending", "write_outputs"]
 
@@ -45,19 +47,25 @@ def _npz(path: str, arrays: Mapping[str, Array]) -> None:
 def _npy(path: str, arrays: Mapping[str, Array]) -> None:
     if len(arrays) != 1:
         raise Refused(f"a .npy file holds one array, the run gave {', '.join(arrays)}: take .npz")
-    np.save(path, next(iter(arrays.values())), allow_pickle=False)
+    made = io.BytesIO()
+    np.save(made, next(iter(arrays.values())), allow_pickle=False)
+    stores.write(path, [made.getbuffer()])
 
 
 def _csv(path: str, arrays: Mapping[str, Array]) -> None:
     from pyarrow import csv
 
-    csv.write_csv(_table(arrays), path)
+    made = io.BytesIO()
+    csv.write_csv(_table(arrays), made)
+    stores.write(path, [made.getbuffer()])
 
 
 def _parquet(path: str, arrays: Mapping[str, Array]) -> None:
     from pyarrow import parquet
 
-    parquet.write_table(_table(arrays), path)
+    made = io.BytesIO()
+    parquet.write_table(_table(arrays), made)
+    stores.write(path, [made.getbuffer()])
 
 
 def _table(arrays: Mapping[str, Array]) -> Any:

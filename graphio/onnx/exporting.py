@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -114,23 +115,35 @@ def _write(model: onnx.ModelProto, path: str | os.PathLike[str] | None) -> onnx.
     if path is None:
         return model
     place = stores.plain(path)
-    if sum(len(t.raw_data) for t in model.graph.initializer) < _SINGLE_FILE:
-        if stores.is_remote(place):
-            stores.write(place, [model.SerializeToString()])
-        else:
-            onnx.save_model(model, place)
-        return model
-    if stores.is_remote(place):
+    large = sum(len(t.raw_data) for t in model.graph.initializer) >= _SINGLE_FILE
+    if large and stores.is_remote(place):
         raise errors.UnimplementedError(
             message=f"{place!r} is in an object store and the weights have more than 1 GiB, which "
             "ONNX keeps in a second file: write them to this machine and copy both"
         )
-    onnx.save_model(
-        model,
-        place,
-        save_as_external_data=True,
-        all_tensors_to_one_file=True,
-        location=os.path.basename(place) + ".data",
-        convert_attribute=False,
-    )
+    if not large and (stores.is_remote(place) or place.endswith(".onnx")):
+        stores.write(place, [model.SerializeToString()])
+    else:
+        _write_by_onnx(model, place, beside=large)  # another ending may mean text
     return model
+
+
+def _write_by_onnx(model: onnx.ModelProto, place: str, *, beside: bool) -> None:
+    """Writes a model as onnx.save_model does; a failure leaves what was there.
+
+    Args:
+        beside: whether the weights lie in a file beside it; of its name, with ".data".
+    """
+    folder, name = os.path.split(place)
+    data = name + ".data"
+    with tempfile.TemporaryDirectory(dir=folder or os.curdir) as made:
+        onnx.save_model(
+            model,
+            os.path.join(made, name),
+            save_as_external_data=beside,
+            all_tensors_to_one_file=True,
+            location=data if beside else None,
+            convert_attribute=False,
+        )
+        for file in sorted(os.listdir(made), key=lambda file: file != data):
+            os.replace(os.path.join(made, file), os.path.join(folder, file))

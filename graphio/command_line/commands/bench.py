@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from graphio.command_line import engines, exits, opening, output
+from graphio.command_line import engines, exits, fitting, opening, output
 from graphio.command_line.arguments import Inputs, Signature, Sizes
 from graphio.command_line.giving import given_inputs
 
@@ -18,9 +18,11 @@ NAME = "bench"
 Facts = dict[str, Any]
 _ROUND = 0.02  # seconds that an engine runs before the next one has its turn
 _BAR = 30
+_SINGLE = "runtime"  # the engine that has one thread whatever is asked
 
 
 def command(
+    context: typer.Context,
     model: Annotated[str, typer.Argument(help="A model; peers run ONNX files alone.")],
     inputs: Inputs = None,
     seconds: Annotated[
@@ -36,7 +38,10 @@ def command(
 ) -> None:
     """Time MODEL in each engine, in turns: loading, the first run, the median and least of many."""
     names = engine or _those_for(model)
-    rows = [_Row(name, count) for count in threads or [1] for name in names]
+    if all(name == _SINGLE for name in names):
+        unused = {"threads": "for cinfer and the peers; the runtime has one"}
+        fitting.refuse_unused(context, unused, "In this comparison")
+    rows = _rows(names, threads or [1])
     data = opening.model_bytes(model)
     reference = engines.load("cinfer", model, signature)
     given = given_inputs(data, reference, inputs, size)
@@ -53,6 +58,15 @@ def command(
         "engines": [row.facts() for row in rows],
     }
     output.show(facts, as_json, lambda console: _print(console, facts))
+
+
+def _rows(names: list[str], threads: list[int]) -> list[_Row]:
+    """A row for each engine and number of threads; one for the engine that always has one."""
+    counts = {name: [1] if name == _SINGLE else threads for name in names}
+    most = max(map(len, counts.values()))
+    return [
+        _Row(name, counts[name][i]) for i in range(most) for name in names if i < len(counts[name])
+    ]
 
 
 def _those_for(model: str) -> list[str]:

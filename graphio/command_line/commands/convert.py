@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from graphio.command_line import opening, output
+from graphio.command_line import conversions, fitting, opening, output
 from graphio.command_line.arguments import choose_signature
 from graphio.command_line.exits import USAGE, Refused
 
@@ -25,6 +25,7 @@ _PREFIX = re.compile(r"(\.ckpt|\.\d+)?(-\d+)?")
 
 
 def command(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(help="A model, checkpoint or file of weights.")],
     target: Annotated[
         str,
@@ -59,16 +60,22 @@ def command(
         str | None,
         typer.Option(metavar="FILE.json", help="New names of weights: {old: new}; scopes, too."),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="TARGET may be SOURCE, and replaces it.")
+    ] = False,
     as_json: output.Json = False,
 ) -> None:
-    """Convert SOURCE into TARGET, whose ending says what it becomes."""
+    """Convert SOURCE into TARGET, whose ending says what it becomes. A failure leaves TARGET as it
+    was. Options that do nothing for these two are refused."""
     _check_options(optimize, weights, opset)
     ending = _ending(target)
     kind = opening.kind_of(source)
+    _check_pair(context, (source, kind), (target, ending), force)
     if ending in _WRITTEN:
         data = _model(source, kind, (inputs, outputs), optimize)
         _check_signatures(data, ending, signature)
-        if signature or freeze or weights or strip:
+        improved = kind == opening.MODEL and "optimize" in fitting.given_options(context)
+        if signature or freeze or weights or strip or improved:
             data = _slim(data, signature, freeze, weights, strip, optimize)
         _write_model(data, target, ending, signature, opset)
     else:
@@ -82,12 +89,39 @@ def _check_options(optimize: str, weights: str | None, opset: int | None) -> Non
     from graphio.onnx.exporting import OPSETS
     from graphio.slimming import WEIGHTS
 
+    wrong = []
     if optimize not in _LEVELS:
-        raise Refused(f"--optimize is '{optimize}', expected one of {', '.join(_LEVELS)}", USAGE)
+        wrong.append(f"--optimize is '{optimize}', expected one of {', '.join(_LEVELS)}")
     if weights is not None and weights not in WEIGHTS:
-        raise Refused(f"--weights is '{weights}', expected one of {', '.join(WEIGHTS)}", USAGE)
+        wrong.append(f"--weights is '{weights}', expected one of {', '.join(WEIGHTS)}")
     if opset is not None and opset not in OPSETS:
-        raise Refused(f"--opset is {opset}, expected {OPSETS[0]} to {OPSETS[-1]}", USAGE)
+        wrong.append(f"--opset is {opset}, expected {OPSETS[0]} to {OPSETS[-1]}")
+    if wrong:
+        raise Refused("; ".join(wrong), USAGE)
+
+
+def _check_pair(
+    context: typer.Context, source: tuple[str, str], target: tuple[str, str], force: bool
+) -> None:
+    """Refuses what cannot be converted, options that do nothing, and a target that is the source.
+
+    Args:
+        source: path and kind.
+        target: path and ending.
+    """
+    (path, kind), (made, ending) = source, target
+    if ending in _WRITTEN and kind == opening.WEIGHTS:
+        raise Refused(f"'{path}' holds weights without a graph: it cannot become a model")
+    what = ending if ending in _WRITTEN else conversions.WEIGHTS
+    where = f"between '{path}' ({kind}) and '{made}'"
+    fitting.refuse_unused(context, conversions.unused_options(kind, what), where)
+    if not force:
+        _check_target(path, made, ending)
+
+
+def _check_target(source: str, target: str, ending: str) -> None:
+    files = [target, target + ".data"] if ending == ".onnx" else [target]
+    fitting.refuse_source([source], files, "choose another name, or replace it with --force")
 
 
 def _check_signatures(data: bytes, ending: str, wanted: list[str] | None) -> None:
@@ -95,6 +129,12 @@ def _check_signatures(data: bytes, ending: str, wanted: list[str] | None) -> Non
     from graphio.schema import container
 
     known = [signature.name for signature in container.unpack(data, lazy=True)[0].signature]
+    if ending == ".onnx" and len(wanted or ()) > 1:
+        raise Refused(
+            f"-s is given {len(wanted or ())} times, but an ONNX file holds one signature: name "
+            "one, and convert once for each",
+            USAGE,
+        )
     if not wanted and ending == ".onnx":
         choose_signature(None, known)
     for name in wanted or ():
@@ -129,9 +169,7 @@ def _size(target: str) -> int:
 def _model(source: str, kind: str, ends: tuple[Any, Any], optimize: str) -> bytes:
     if kind in opening.MODELS:
         return opening.model_bytes(source, optimize)
-    if kind == opening.CHECKPOINT:
-        return _from_checkpoint(opening.prefix_of(source), *ends, optimize)
-    raise Refused(f"'{source}' holds weights without a graph: it cannot become a model")
+    return _from_checkpoint(opening.prefix_of(source), *ends, optimize)
 
 
 def _from_checkpoint(prefix: str, inputs: Any, outputs: Any, optimize: str) -> bytes:
@@ -204,9 +242,10 @@ def _weights(source: str, kind: str) -> Mapping[str, Array]:
         from graphio.schema import container
 
         return tensors_of(*container.unpack(opening.model_bytes(source)))
+    from graphio.train.checkpoint_reader import resolved
     from graphio.train.values import load_values
 
-    found = load_values(opening.prefix_of(source))
+    found = load_values(resolved(opening.prefix_of(source)))
     names = output.progress(list(found), "read")
     return {name: found[name] for name in names}
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from graphio.command_line import opening, output
-from graphio.command_line.exits import Refused
+from graphio.command_line import fitting, opening, output
+from graphio.command_line.exits import USAGE, Refused
 
 NAME = "export-c"
 
@@ -27,6 +28,9 @@ def command(
     embed: Annotated[
         bool, typer.Option("--embed", help="The model as an array in the program, too: no file.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an example that you have changed.")
+    ] = False,
     as_json: output.Json = False,
 ) -> None:
     """Write C for MODEL: a header NAME.h, a program NAME_example.c and a makefile NAME.mk.
@@ -41,14 +45,33 @@ def command(
 
     data = Path(model).read_bytes()
     container.unpack(data)  # compares every tensor with its checksum, before anything is written
-    os.makedirs(folder, exist_ok=True)
     made = sources(data, name or Path(model).stem, os.path.basename(model), embed)
+    _check_targets(model, folder, made, force)
+    os.makedirs(folder, exist_ok=True)
     for file, text in made.items():
         stores.write(os.path.join(folder, file), [text.encode()])
     (rules,) = (file for file in made if file.endswith(".mk"))
     build = shlex.join(["make", *(["-C", folder] if folder != "." else []), "-f", rules])
     facts = {"files": [os.path.join(folder, file) for file in made], "build": build}
     output.show(facts, as_json, lambda console: _print(console, facts))
+
+
+def _check_targets(model: str, folder: str, made: Mapping[str, str], force: bool) -> None:
+    """Refuses to write over the model, or over an example that is not as it would be written.
+
+    Args:
+        made: texts by the names of their files.
+    """
+    fitting.refuse_source([model], [os.path.join(folder, file) for file in made], "give --name")
+    for file, text in made.items():
+        path = os.path.join(folder, file)
+        if file.endswith("_example.c") and not force and os.path.isfile(path):
+            if Path(path).read_bytes() != text.encode():
+                raise Refused(
+                    f"'{path}' is there and is another text, maybe with changes of yours: nothing "
+                    "was written. --force replaces it, --name gives the files another name",
+                    USAGE,
+                )
 
 
 def _print(console: Console, facts: dict[str, Any]) -> None:

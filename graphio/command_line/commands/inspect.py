@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.tree import Tree
 
-from graphio.command_line import opening, output
+from graphio.command_line import fitting, opening, output
 from graphio.command_line.arguments import Signature, Sizes
 from graphio.command_line.commands import ls
 from graphio.schema import errors
@@ -20,6 +20,7 @@ Facts = dict[str, Any]
 
 
 def command(
+    context: typer.Context,
     file: Annotated[str, typer.Argument(help="A model, checkpoint or file of weights.")],
     cost: Annotated[
         bool,
@@ -36,8 +37,13 @@ def command(
     """Show what FILE is and holds, and which of its operators the engines lack."""
     kind = opening.kind_of(file)
     if kind not in opening.MODELS:
+        unused = dict.fromkeys(("cost", "signature", "size", "nodes"), "for models")
+        fitting.refuse_unused(context, unused, f"For '{file}' ({kind})")
         ls.command(file, as_json)
         return
+    if not cost:
+        unused = dict.fromkeys(("signature", "size"), "for --cost")
+        fitting.refuse_unused(context, unused, "Without --cost")
     facts = model_facts(file, kind, nodes)
     if cost:
         from graphio.command_line.cost import cost_of

@@ -8,15 +8,16 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from graphio.command_line import opening, output
+from graphio.command_line import fitting, opening, output
 from graphio.command_line.arguments import Engine, Inputs, Signature, Sizes, choose_signature
-from graphio.command_line.giving import given_inputs
+from graphio.command_line.giving import given_files, given_inputs
 
 NAME = "profile"
 Facts = dict[str, Any]
 
 
 def command(
+    context: typer.Context,
     model: Annotated[str, typer.Argument(help="A model, also of ONNX or TensorFlow.")],
     inputs: Inputs = None,
     engine: Annotated[Engine, typer.Option(help="Who runs it.")] = Engine.cinfer,
@@ -33,6 +34,10 @@ def command(
     from graphio import profile
     from graphio.schema import container, files
 
+    if as_json:
+        fitting.refuse_unused(context, {"rows": "of the table; JSON has all"}, "With --json")
+    if trace is not None:
+        fitting.refuse_source([model, *given_files(inputs)], [trace])
     data = opening.model_bytes(model)
     opened = engine.open(data)
     loaded = opened.signature(choose_signature(signature, opened.signatures))

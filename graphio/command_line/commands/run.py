@@ -9,9 +9,9 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from graphio.command_line import engines, exits, output, writing_outputs
+from graphio.command_line import engines, exits, fitting, output, writing_outputs
 from graphio.command_line.arguments import Engine, Inputs, Signature, Sizes
-from graphio.command_line.giving import given_inputs
+from graphio.command_line.giving import given_files, given_inputs
 from graphio.command_line.reading_inputs import read_arrays
 
 NAME = "run"
@@ -21,6 +21,7 @@ _SHOWN = 8  # numbers of an output
 
 
 def command(
+    context: typer.Context,
     model: Annotated[str, typer.Argument(help="A model, also of ONNX or TensorFlow.")],
     inputs: Inputs = None,
     out: Annotated[
@@ -45,8 +46,10 @@ def command(
     as_json: output.Json = False,
 ) -> None:
     """Run MODEL on files or random numbers; write, show or compare what it gives."""
+    _check_options(context, engine, (compare, expect))
     if out is not None:
         writing_outputs.check_ending(out)
+        fitting.refuse_source([model, *given_files(inputs), *([expect] if expect else [])], [out])
     loaded = engines.load(engine.value, model, signature, threads)
     given = given_inputs(loaded.data, loaded, inputs, size)
     results = _run(loaded, given, batch)
@@ -64,6 +67,22 @@ def command(
     output.show(facts, as_json, lambda console: _print(console, facts))
     if not all(facts[key]["agrees"] for key in ("compared", "expected") if key in facts):
         raise typer.Exit(exits.NO)
+
+
+def _check_options(
+    context: typer.Context, engine: Engine, others: tuple[str | None, str | None]
+) -> None:
+    """Refuses options that do nothing here.
+
+    Args:
+        others: what --compare and --expect were given.
+    """
+    unused = {}
+    if engine is Engine.runtime and others[0] in (None, Engine.runtime.value):
+        unused["threads"] = "for cinfer and the peers; the runtime has one"
+    if others == (None, None):
+        unused["tolerance"] = "for --compare and --expect"
+    fitting.refuse_unused(context, unused, "In this run")
 
 
 def _run(loaded: engines.Loaded, inputs: Mapping[str, Any], batch: int) -> dict[str, Any]:

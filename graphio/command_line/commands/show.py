@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from graphio.command_line import opening, output
+from graphio.command_line import fitting, opening, output
 from graphio.command_line.arguments import choose_signature
 from graphio.command_line.exits import USAGE, Refused
 from graphio.schema import installation
@@ -18,6 +18,7 @@ NAME = "show"
 
 
 def command(
+    context: typer.Context,
     file: Annotated[str, typer.Argument(help="A model.")],
     svg: Annotated[
         str | None, typer.Option(metavar="FILE.svg", help="Write a picture; open no browser.")
@@ -30,8 +31,14 @@ def command(
 ) -> None:
     """Show the graph of FILE in the browser (netron), or write it as an SVG file."""
     if svg is not None:
+        unused = dict.fromkeys(("port", "browser"), "for the viewer")
+        fitting.refuse_unused(context, unused, "With --svg")
+        fitting.refuse_source([file], [svg])
         _write(file, svg, signature)
         return
+    if opening.kind_of(file) == opening.ONNX:
+        unused = {"signature": "for models of several; an ONNX file is one graph"}
+        fitting.refuse_unused(context, unused, f"In the viewer of '{file}'")
     try:
         import netron
     except ModuleNotFoundError:

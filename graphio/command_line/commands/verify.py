@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from graphio.command_line import exits, opening, output
+from graphio.command_line import exits, fitting, opening, output
 from graphio.schema import errors
 
 NAME = "verify"
@@ -15,12 +16,16 @@ Facts = dict[str, Any]
 
 
 def command(
+    context: typer.Context,
     files: Annotated[list[str], typer.Argument(help="Models, checkpoints, weights.")],
     every: Annotated[bool, typer.Option("--all", help="All checkpoints of a folder.")] = False,
     as_json: output.Json = False,
 ) -> None:
     """Check every byte of FILES against their checksums, and the rules of the format. 1 if one is
     damaged; 3 if none is, but one was written by a newer graphio."""
+    if not any(map(os.path.isdir, files)):
+        unused = {"every": "for folders of checkpoints"}
+        fitting.refuse_unused(context, unused, f"For {', '.join(files)}")
     rows = [_checked(file, every) for file in output.progress(files, "verify")]
     output.show(rows, as_json, lambda console: _print(console, rows))
     if any(row["whole"] is False for row in rows):
