@@ -118,7 +118,7 @@ INDIRECT = {
     "ci_step_prepare": "ci_prepare_",
     "ci_half_prepare": "ci_prepare_",
     "ci_step_compute": "ci_run_",
-    "ci_compile_fold_into": "ci_run_",
+    "fold_run": "ci_run_",
     "ci_frame_run": "ci_run_",
 }
 ENTRIES = ("ci_open", "ci_open_memory", "ci_session_open", "ci_reserve", "ci_run", "ci_close")

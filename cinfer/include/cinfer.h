@@ -48,6 +48,7 @@ typedef int32_t ci_status;
 enum {
   CI_OK = 0,
   CI_INVALID_ARGUMENT = 3, /* numbers are those of TensorFlow's and gRPC's codes */
+  CI_DEADLINE_EXCEEDED = 4,
   CI_NOT_FOUND = 5,
   CI_ALREADY_EXISTS = 6,
   CI_RESOURCE_EXHAUSTED = 8, /* memory, or a limit of ci_limits */
@@ -119,7 +120,9 @@ typedef struct ci_limits { /* 0: the default in brackets. It lies in other struc
   size_t size;             /* the library's: what a program writes here is not looked at */
   uint64_t max_bytes;      /* of a file (2^46) */
   uint64_t max_nodes;      /* with those of functions and subgraphs (2^20) */
-  uint64_t max_memory;     /* that a session may hold for values, and a model for packed constants (2^40) */
+  uint64_t max_memory;     /* bytes that a session may hold for values and plans together, where plans may always take
+                              what max_load allows; that a state may hold for a value, a model for packed constants
+                              (2^40) */
   uint64_t max_loop_steps; /* of one Loop (2^40) */
   uint32_t max_depth;      /* of subgraphs (16) */
   uint32_t max_load;       /* heap that opening may take, for each byte of the file, and 64 KB (4) */
@@ -132,6 +135,23 @@ enum {
   CI_ISA_NEON = 4,
   CI_ISA_SIMD128 = 5 /* WebAssembly */
 };
+
+/* ---- calls that end early ---- */
+
+/* Ends the ci_open that is given it with CI_CANCELLED, as ci_cancel ends a run. The struct is the caller's, {0} at
+ * first; it outlives the call, may be given to several at the same time, and serves again once it is set back to 0.
+ * From any thread, and from a signal handler. */
+typedef struct ci_cancel_token {
+  int32_t cancelled; /* by ci_cancel_token_set */
+} ci_cancel_token;
+CI_API void ci_cancel_token_set(ci_cancel_token *token, int32_t cancelled);
+/* For hosts that learn in the calling thread alone that a call has to end, such as interpreters with signals: asked
+ * about five times a second by the thread that opens or runs, in calls that take so long; what is not 0 ends the call
+ * with CI_CANCELLED. It calls nothing of this library. asked NULL (default): nobody. */
+typedef struct ci_interrupt {
+  void *user;
+  int32_t (*asked)(void *user);
+} ci_interrupt;
 
 /* ---- operators of the program's own ---- */
 
@@ -193,6 +213,11 @@ typedef struct ci_options { /* of a model */
   ci_limits limits;
   const ci_operator *const *operators; /* pointers to the program's own, in domains of its own */
   int32_t operator_count;
+  const ci_cancel_token *cancel; /* NULL (default): nothing cancels the open */
+  uint64_t deadline; /* nanoseconds that the open may take, by a clock that is never set; then it ends with
+                        CI_DEADLINE_EXCEEDED. 0 (default): no end. Builds without a clock (CI_NO_FILES) refuse another
+                        value, and an interrupt, with CI_UNIMPLEMENTED */
+  ci_interrupt interrupt;
 } ci_options;
 CI_API ci_options ci_defaults(void);
 
@@ -416,6 +441,9 @@ typedef struct ci_session_options {
   ci_limits limits;
   ci_host host;
   ci_executor executor;
+  uint64_t deadline; /* nanoseconds that each call may take: ci_session_open, ci_reserve, ci_foresee, ci_run, what it
+                        plans included. As in ci_options; ci_session_set_deadline sets another one */
+  ci_interrupt interrupt;
 } ci_session_options;
 CI_API ci_session_options ci_session_defaults(void);
 /* state NULL: one of its own, with the file's values. A failure leaves the state as it was. */
@@ -443,9 +471,14 @@ typedef struct ci_observer { /* who is told of a run's steps; step NULL: nobody 
   void (*step)(void *user, const char *name, size_t length);
 } ci_observer;
 CI_API void ci_session_observe(ci_session *session, ci_observer observer); /* from the next run on */
-/* From any thread: the current run ends with CI_CANCELLED before its next node or step of a loop. A node that has begun
- * is not interrupted. */
+/* From any thread: the current ci_run, ci_reserve or ci_foresee ends with CI_CANCELLED before it plans its next node,
+ * or runs its next node or step of a loop. A node that has begun is not interrupted. Without such a call it does
+ * nothing.
+ */
 CI_API void ci_cancel(ci_session *session);
+/* From the next call on, each may take so many nanoseconds; 0: no end. It ends as if it were cancelled, with
+ * CI_DEADLINE_EXCEEDED, one node or at most 16 short ones late. By the thread that uses the session. */
+CI_API ci_status ci_session_set_deadline(ci_session *session, uint64_t nanoseconds, ci_error *error);
 typedef struct ci_stats {
   size_t size;
   uint64_t runs;

@@ -188,7 +188,7 @@ static ci_status index_get_variable(index_reader *r, ci_span message) {
       case CI_KEY(CHECKPOINTVARIABLE_SLOT): v.slot = f.bytes; break;
       default: break;
     }
-  good = good && ci_utf8_valid(v.name) && ci_utf8_valid(v.slot_of) && ci_utf8_valid(v.slot);
+  good = good && ci_is_text(v.name) && ci_is_text(v.slot_of) && ci_is_text(v.slot);
   if (!good || w.broken) return index_damaged(r, "a variable's entry cannot be read");
   if (!CI_LIST_GROW(r->index->allocator, &r->index->variables)) return index_no_memory(r);
   r->index->variables.at[r->index->variables.count++] = v;
@@ -232,9 +232,8 @@ static ci_status index_get_resource(index_reader *r, ci_span message) {
         break;
       default: break;
     }
-  good = good && ci_utf8_valid(resource.name);
-  if (!good || w.broken || resource.name.length == 0 || memchr(resource.name.data, 0, resource.name.length))
-    return index_damaged(r, "a resource's entry cannot be read");
+  good = good && ci_is_text(resource.name);
+  if (!good || w.broken || resource.name.length == 0) return index_damaged(r, "a resource's entry cannot be read");
   if (resource.kind == 0) return index_damaged(r, "a resource has no state");
   if (!CI_LIST_GROW(r->index->allocator, &r->index->resources)) return index_no_memory(r);
   r->index->resources.at[r->index->resources.count++] = resource;
@@ -286,7 +285,7 @@ static ci_status index_get_message(index_reader *r, ci_span message) {
       case CI_KEY(CHECKPOINTINDEX_STEP): step = f.number; break;
       case CI_KEY(CHECKPOINTINDEX_HAS_STEP): has_step = f.number != 0; break;
       case CI_KEY(CHECKPOINTINDEX_PRODUCER):
-        if (!ci_utf8_valid(f.bytes)) return index_damaged(r, "its producer is no text");
+        if (!ci_is_text(f.bytes)) return index_damaged(r, "its producer is no text");
         break;
       case CI_KEY(CHECKPOINTINDEX_TIME): index->time = f.number <= INT64_MAX ? (int64_t)f.number : 0; break;
       case CI_KEY(CHECKPOINTINDEX_MIN_READER): min_reader = f.number; break;

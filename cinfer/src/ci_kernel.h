@@ -148,7 +148,8 @@ enum {
   CI_OP_SHAPE_ONLY = 4, /* needs its input's shape, not the numbers */
   CI_OP_HALF = 8, /* float16 and bfloat16 are computed in float32 (half.h) */
   CI_OP_HOLDS = 16, /* inputs may be sequences, or nothing */
-  CI_OP_PANELS = 32 /* input 1 may lie in panels: prepare asks pack.h for it and reads no number of it itself */
+  CI_OP_PANELS = 32, /* input 1 may lie in panels: prepare asks pack.h for it and reads no number of it itself */
+  CI_OP_STEEP = 64 /* its time may grow faster than its bytes: computed before the run only where these are few */
 };
 const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
 /* The family of an operator, of ONNX or of graphio, that this build leaves out; NULL: of no such operator. */

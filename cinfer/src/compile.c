@@ -3,10 +3,9 @@
 #include "half.h"
 #include "wire.h"
 
-enum {
-  COMPILE_FOLD_BYTES = 1 << 16, /* larger results are computed in the run, so that planning stays quick and small */
-  COMPILE_DEEP = 4              /* bodies deeper than this are compiled once: twice at every depth would be 2^depth */
-};
+/* A loop around another lets the other be compiled a few times more (loop_known in control.c); bodies deeper than this
+ * are compiled once for each of those around them. */
+enum { COMPILE_DEEP = 4 };
 
 static ci_status compile_memory(ci_compiler *c) { return ci_plan_no_memory(c->error); }
 
@@ -27,6 +26,11 @@ static void compile_blank(ci_plan *plan, int32_t cell, int32_t dtype) {
                                 .made = CI_NONE,
                                 .last_read = CI_NONE,
                                 .result = CI_NONE};
+}
+
+void ci_plan_drop_places(ci_plan *plan, size_t count) {
+  for (size_t i = count; i < plan->places.count; i++) ci_fold_release(plan, &plan->places.at[i]);
+  plan->places.count = count;
 }
 
 int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes) {
@@ -407,52 +411,6 @@ static ci_status compile_outputs(ci_compiler *c, ci_step *step) {
   return CI_OK;
 }
 
-/* ---- results that are known before the run ---- */
-
-static bool compile_can_fold(const ci_step *step) {
-  const ci_op *op = step->node->kernel;
-  size_t bytes = 0;
-  if (step->dynamic || (op->flags & (CI_OP_STATEFUL | CI_OP_CONTROL)) != 0 || op->run == ci_run_nothing) return false;
-  if (step->k.n_out == 0 || step->k.scratch_bytes > COMPILE_FOLD_BYTES) return false;
-  for (int i = 0; i < step->k.n_in && (op->flags & CI_OP_SHAPE_ONLY) == 0; i++) {
-    if (step->k.in[i] != NULL && step->k.in[i]->data == NULL) return false;
-  }
-  for (int o = 0; o < step->k.n_out; o++) {
-    if (step->alias[o] != CI_NONE || !ci_add_size(bytes, step->k.out[o]->bytes, &bytes)) return false;
-  }
-  return bytes <= COMPILE_FOLD_BYTES;
-}
-
-bool ci_compile_fold_into(ci_compiler *c, ci_step *step) {
-  const size_t scratch = step->k.scratch_bytes;
-  if (!compile_can_fold(step)) return false;
-  step->k.scratch = ci_alloc(c->allocator, scratch);
-  step->k.threads = 1;
-  const bool whole = step->k.scratch != NULL && step->run(&step->k) == CI_OK;
-  ci_release(c->allocator, step->k.scratch, scratch);
-  step->k.scratch = step;
-  step->k.threads = c->plan->session->thread_count;
-  return whole;
-}
-
-/* Runs the step now. A failure is left to the run, which reaches it or not. */
-static bool compile_fold(ci_compiler *c, ci_step *step) {
-  bool whole = true;
-  if (!compile_can_fold(step)) return false;
-  for (int o = 0; o < step->k.n_out; o++) {
-    step->k.out[o]->data = ci_pool_alloc(&c->plan->pool, step->k.out[o]->bytes);
-    whole = whole && step->k.out[o]->data != NULL;
-  }
-  whole = whole && ci_compile_fold_into(c, step);
-  for (int o = 0; o < step->k.n_out; o++) {
-    void *data = step->k.out[o]->data;
-    step->k.out[o]->data = NULL;
-    ci_cell_of(step->k.out[o])->made = step->begin;
-    whole = whole && ci_plan_fix(&step->k, o, data) == CI_OK;
-  }
-  return whole;
-}
-
 /* ---- frames ---- */
 
 /* A step that has nothing to do in the run is not put into the frame. */
@@ -488,14 +446,19 @@ static void compile_reads(ci_compiler *c, const ci_step *step) {
 
 static ci_status compile_node(ci_compiler *c, ci_frame *frame, const ci_node *node) {
   ci_step *step = NULL;
+  ci_stop *stop = &c->plan->session->stop;
+  if (ci_stop_wanted(stop))
+    return ci_fail_node(c->model, node, c->error, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
   CI_TRY(compile_new_step(c, node, &step));
   CI_TRY(compile_position(c, step, &step->begin));
   step->end = step->begin;
   CI_TRY(compile_prepare(c, step));
   if (step->widens && !step->dynamic) step->run = ci_half_run;
   if (compile_is_control(step)) CI_TRY(compile_position(c, step, &step->end));
-  if (compile_fold(c, step)) return CI_OK;
-  CI_TRY(compile_outputs(c, step));
+  const bool folded = ci_fold(c, step);
+  if (!folded) CI_TRY(compile_outputs(c, step));
+  ci_fold_note(c, step, folded || (!step->dynamic && node->kernel->run == ci_run_nothing));
+  if (folded) return CI_OK;
   if (node->kernel->run == ci_run_assign) CI_TRY(compile_note_assign(c, step));
   if (compile_is_idle(c, step)) return compile_bound_read(c, step);
   compile_reads(c, step);
@@ -510,9 +473,12 @@ static ci_status compile_frame(ci_compiler *c, ci_frame *frame) {
   frame->places_begin = (int32_t)c->plan->places.count;
   frame->steps.count = 0;
   CI_TRY(compile_position(c, NULL, &frame->begin));
+  const int32_t around = c->frame_begin;
+  c->frame_begin = frame->begin;
   for (int32_t n = graph->first; n < graph->end; n = ci_graph_next(c->model, graph, n)) {
     if (c->need[n]) CI_TRY(compile_node(c, frame, &c->model->nodes.at[n]));
   }
+  c->frame_begin = around;
   CI_TRY(compile_position(c, NULL, &frame->end));
   frame->places_end = (int32_t)c->plan->places.count;
   frame->has_heap = false;
@@ -570,7 +536,7 @@ ci_plan_mark ci_plan_mark_now(const ci_plan *plan) {
 }
 
 void ci_plan_forget(ci_plan *plan, ci_plan_mark mark) {
-  plan->places.count = mark.places;
+  ci_plan_drop_places(plan, mark.places);
   plan->compiler->offers.count = mark.offers;
   plan->bound_reads.count = mark.bound_reads;
   for (size_t i = mark.steps; i < plan->all_steps.count; i++) {
@@ -608,6 +574,7 @@ static ci_status compile_signature(ci_compiler *c, int32_t number) {
   int64_t count = compile_number_cells(c, signature);
   if (count > INT32_MAX) return compile_memory(c);
   c->cell_count = (int32_t)count;
+  ci_fold_readers(c, signature);
   c->signature = number;
   return CI_OK;
 }
@@ -700,10 +667,13 @@ static ci_status compile_begin(struct ci_session *session, ci_compiler **made, c
     c->need = ci_alloc(allocator, m->nodes.count * sizeof *c->need);
     c->fed = ci_alloc(allocator, m->edges.count * sizeof *c->fed);
     c->cell_of = ci_alloc(allocator, m->edges.count * sizeof *c->cell_of);
+    c->readers = ci_alloc(allocator, m->edges.count * sizeof *c->readers);
   }
   *made = c;
   c->error = error;
   c->depth = 0;
+  c->folded = 0;
+  if (c->loops != NULL) memset(c->loops, 0, m->nodes.count * sizeof *c->loops);
   c->offers.count = c->assigns.count = c->step_at.count = 0;
   const size_t slots = (size_t)ci_state_slot_count(session->state);
   if (slots > c->slot_count || c->slots == NULL) {
@@ -713,7 +683,7 @@ static ci_status compile_begin(struct ci_session *session, ci_compiler **made, c
   } else if (slots > 0) {
     memset(c->slots, 0, c->slot_count * sizeof *c->slots);
   }
-  const bool whole = c->need != NULL && c->fed != NULL && c->cell_of != NULL && c->slots != NULL;
+  const bool whole = c->need != NULL && c->fed != NULL && c->cell_of != NULL && c->readers != NULL && c->slots != NULL;
   if (whole) return CI_OK;
   ci_compiler_free(session);
   return ci_plan_no_memory(error);
@@ -726,6 +696,8 @@ void ci_compiler_free(struct ci_session *session) {
   ci_release(c->allocator, c->need, c->model->nodes.count * sizeof *c->need);
   ci_release(c->allocator, c->fed, c->model->edges.count * sizeof *c->fed);
   ci_release(c->allocator, c->cell_of, c->model->edges.count * sizeof *c->cell_of);
+  ci_release(c->allocator, c->loops, c->model->nodes.count * sizeof *c->loops);
+  ci_release(c->allocator, c->readers, c->model->edges.count * sizeof *c->readers);
   ci_release(c->allocator, c->slots, c->slot_count * sizeof *c->slots);
   CI_LIST_FREE(c->allocator, &c->offers);
   CI_LIST_FREE(c->allocator, &c->assigns);
@@ -768,6 +740,7 @@ ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tenso
 static void compile_release(ci_plan *plan) {
   const ci_allocator *allocator = &plan->session->allocator;
   for (size_t i = 0; i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);
+  ci_plan_drop_places(plan, 0);
   for (size_t i = 0; i < plan->all_steps.count; i++) {
     ci_step *step = plan->all_steps.at[i];
     if (!step->private_pooled) ci_release(allocator, step->k.private_memory, step->private_bytes);

@@ -40,10 +40,14 @@ typedef struct ci_compiler {
   int32_t *need;    /* [node] */
   bool *fed;        /* [edge] */
   int32_t *cell_of; /* [edge], CI_NONE: not in the plan */
+  int32_t *readers; /* [edge]: how often it stands among inputs, captures and outputs of the signature's nodes */
   ci_slot_plan *slots;
   size_t slot_count;
   int32_t unread; /* next cell for an output that the caller feeds instead */
   int32_t depth;
+  void **loops; /* [node], NULL until there is one; control.c: what it knows of a loop */
+  int32_t frame_begin; /* position of the frame that is being compiled */
+  uint64_t folded; /* bytes read and written by what was computed for this plan */
   CI_LIST(ci_offer) offers;
   CI_LIST(ci_assigned) assigns;
   CI_LIST(ci_step *) step_at; /* by position; NULL where a frame begins or ends */
@@ -51,9 +55,23 @@ typedef struct ci_compiler {
   CI_LIST(ci_gap) gaps;
 } ci_compiler;
 
-/* Computes a step's results now, into the memory that its outputs have; false: it cannot be done, or failed. */
-bool ci_compile_fold_into(ci_compiler *c, ci_step *step);
 /* Notes that the bytes of a cell are read at a position. */
 void ci_compile_read(ci_plan *plan, int32_t cell, int32_t position);
+/* Forgets the places from `count` on, and gives back what was computed for them. */
+void ci_plan_drop_places(ci_plan *plan, size_t count);
+
+/* ---- fold.c ---- */
+
+void ci_fold_readers(ci_compiler *c, const ci_signature_info *signature); /* fills readers */
+/* Computes a step's results now, and makes their places. A failure is left to the run, which reaches it or not. */
+bool ci_fold(ci_compiler *c, ci_step *step);
+/* The same into the memory that its outputs have; false: it cannot be done, or failed. */
+bool ci_fold_again(ci_compiler *c, ci_step *step);
+/* Told of every step once its outputs have places. done: the run has nothing to do for it. */
+void ci_fold_note(ci_compiler *c, ci_step *step, bool done);
+/* Other memory for what a place of CI_HOME_FIXED holds. */
+bool ci_fold_take(ci_plan *plan, ci_place *place, size_t bytes, void **data);
+void ci_fold_release(ci_plan *plan, ci_place *place);
+
 enum { CI_END = INT32_MAX }; /* the position of the signature's outputs */
 #endif

@@ -10,6 +10,7 @@ const char *ci_status_name(ci_status status) {
     case CI_CANCELLED: return "CANCELLED";
     case CI_UNKNOWN: return "UNKNOWN";
     case CI_INVALID_ARGUMENT: return "INVALID_ARGUMENT";
+    case CI_DEADLINE_EXCEEDED: return "DEADLINE_EXCEEDED";
     case CI_NOT_FOUND: return "NOT_FOUND";
     case CI_ALREADY_EXISTS: return "ALREADY_EXISTS";
     case CI_RESOURCE_EXHAUSTED: return "RESOURCE_EXHAUSTED";

@@ -384,7 +384,7 @@ ci_status ci_plan_offsets(ci_plan *plan) {
     ci_place *place = &plan->places.at[arena.by_first[i]];
     place->room = layout_bytes(place);
   }
-  if (plan->arena_bytes <= plan->session->limits.max_memory) return CI_OK;
+  if (ci_charge_arena(plan->session, plan->arena_bytes)) return CI_OK;
   return ci_fail(c->error, CI_RESOURCE_EXHAUSTED,
                  "the values of this signature need %zu bytes, the session's limit is %llu", plan->arena_bytes,
                  (unsigned long long)plan->session->limits.max_memory);

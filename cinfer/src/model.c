@@ -61,11 +61,16 @@ static void model_release(void *user, void *memory, size_t bytes) {
   ci_release(&m->given, memory, bytes);
 }
 
-static size_t model_most(const ci_model *m) {
+size_t ci_model_load_most(const ci_model *m) {
   size_t most;
   const bool fits =
       ci_mul_size(m->file.length, m->limits.max_load, &most) && ci_add_size(most, MODEL_LEAST_MEMORY, &most);
   return fits ? most : SIZE_MAX;
+}
+
+ci_status ci_model_go_on(ci_model *model, ci_error *error) {
+  if (!ci_stop_wanted(&model->stop)) return CI_OK;
+  return ci_fail(error, ci_stop_status(&model->stop), "opening the model %s", ci_stop_text(&model->stop));
 }
 
 /* ---- tables ---- */
@@ -126,6 +131,7 @@ static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
   CI_TRY(model_dims(m, &type, &v->dims, error));
   v->slot_of = slot_of;
   v->slot = slot;
+  if (!ci_is_text(slot_of) || !ci_is_text(slot)) return model_damaged(error, "a name has a zero byte");
   CI_TRY(model_text(m, name, &v->name, error));
   m->variables.count++;
   return CI_OK;
@@ -350,6 +356,7 @@ static ci_status model_each(ci_model *m, ci_span message, uint32_t key, model_re
                      CI_SPAN_ARG(name));
     }
     last = name;
+    CI_TRY(ci_model_go_on(m, error));
     if (reader != NULL) CI_TRY(reader(m, field.bytes, error));
   }
   return CI_OK;
@@ -362,7 +369,9 @@ static ci_status model_tensors(ci_model *m, ci_span message, ci_span data, ci_er
   while (ci_wire_next(&wire, &field)) count += field.key == CI_KEY(MODEL_TENSOR);
   if (!CI_LIST_GROW_BY(&m->allocator, &m->constants, count)) return model_memory(error);
   for (wire = ci_wire_open(message); ci_wire_next(&wire, &field);) {
-    if (field.key == CI_KEY(MODEL_TENSOR)) CI_TRY(model_tensor(m, field.bytes, data, &end, error));
+    if (field.key != CI_KEY(MODEL_TENSOR)) continue;
+    CI_TRY(ci_model_go_on(m, error));
+    CI_TRY(model_tensor(m, field.bytes, data, &end, error));
   }
   if (wire.broken) return model_damaged(error, "its message cannot be read");
   bool panels = false;
@@ -385,7 +394,7 @@ static ci_status model_graph(ci_model *m, ci_span message, ci_error *error) {
 
 static ci_status model_read(ci_model *m, ci_error *error) {
   ci_span message, data;
-  m->most = model_most(m);
+  m->most = ci_model_load_most(m);
   const ci_span file = {(const char *)m->file.data, m->file.length};
   CI_TRY(ci_container_open(file, &message, &data, &m->panels, error));
   m->section = message;
@@ -443,7 +452,9 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
   m->isa = isa;
   m->pool.allocator = &m->allocator;
   *model = m;
-  const ci_status status = ci_custom_take(m, options.operators, options.operator_count, error);
+  ci_status status = ci_stop_set(&m->stop, options.deadline, options.cancel, options.interrupt, error);
+  ci_stop_begin(&m->stop);
+  if (status == CI_OK) status = ci_custom_take(m, options.operators, options.operator_count, error);
   if (status == CI_OK) return CI_OK;
   ci_close(m);
   *model = NULL;

@@ -8,6 +8,7 @@
 #include "isa.h"
 #include "memory.h"
 #include "names.h"
+#include "stop.h"
 #include "wire.h"
 
 enum { CI_NONE = -1 }; /* a number that refers to nothing */
@@ -151,6 +152,7 @@ struct ci_model {
   enum { CI_ORIGIN_BORROWED, CI_ORIGIN_FILE, CI_ORIGIN_COPY } origin;
   ci_allocator allocator; /* while it loads, one that counts */
   ci_allocator given; /* the caller's */
+  ci_stop stop; /* what may end its load */
   size_t held, most; /* bytes while it loads, and how many these may be */
   ci_limits limits; /* defaults filled in */
   bool exhausted; /* it wanted more */
@@ -219,8 +221,8 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *p
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
                             ci_error *error);
 ci_value ci_constant_value(const ci_constant *constant);
-/* Whether the bytes of a lazily checked constant are whole. */
-bool ci_constant_intact(const ci_constant *constant);
+/* Whether the bytes of a lazily checked constant are whole; looks at them only until the call has to end. */
+bool ci_constant_intact(const ci_constant *constant, ci_stop *stop);
 /* pack.c: a constant's elements, row-major; NULL: there is no memory for them. */
 const void *ci_constant_plain(ci_model *model, ci_constant *constant);
 
@@ -270,4 +272,6 @@ int ci_span_order(ci_span a, ci_span b); /* as memcmp: bytes, then length */
 #define CI_SPAN_ARG(span) (int)((span).length > 200 ? 200 : (span).length), (span).data /* for "%.*s" */
 void ci_limits_fill(ci_limits *limits);
 void ci_model_retain(ci_model *model);
+ci_status ci_model_go_on(ci_model *model, ci_error *error); /* while it loads: not if the load has to end */
+size_t ci_model_load_most(const ci_model *model); /* bytes that its load may take */
 #endif

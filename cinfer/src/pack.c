@@ -192,13 +192,17 @@ static bool pack_fill(ci_model *model, const ci_constant *constant, struct ci_pa
   ci_value plain = *value;
   void *copy = NULL;
   if (constant->panel > 0 && value->data == constant->data) {
+    size_t taken;
+    if (!pack_count(&model->packs.taken, value->bytes, model->limits.max_memory, &taken)) return false;
     copy = ci_alloc_uncleared(&model->allocator, value->bytes);
+    if (copy == NULL) atomic_fetch_sub(&model->packs.taken, value->bytes);
     if (copy == NULL) return false;
     pack_restore(model->isa, constant, copy);
     plain.data = copy;
   }
   fill((char *)made + PACK_HEADER, &plain, argument);
   ci_release(&model->allocator, copy, value->bytes);
+  if (copy != NULL) atomic_fetch_sub(&model->packs.taken, value->bytes);
   if (copy == NULL) ci_file_forget(&model->file, value->data, value->bytes);
   return true;
 }

@@ -566,6 +566,7 @@ static ci_status parse_inputs(ci_parser *p, const ci_scope *scope, ci_span messa
   while (ci_wire_next(&wire, &field)) {
     int32_t edge;
     if (field.key != CI_KEY(NODE_INPUT)) continue;
+    CI_TRY(ci_model_go_on(p->model, p->error));
     CI_TRY(ci_parse_ref(p, scope, field.bytes, &edge));
     CI_TRY(parse_push_ref(p, edge));
     node->input_count++;
@@ -666,6 +667,7 @@ ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, const ci_field *fie
   ci_model *m = p->model;
   ci_node node = {.at = ci_model_store(m, field), .graph = scope->graph, .outputs = CI_NONE};
   parse_head head = {.fields = 0};
+  CI_TRY(ci_model_go_on(m, p->error));
   CI_TRY(parse_read_head(p, scope, field->bytes, &head));
   const ci_node_text *text = &head.text;
   const int64_t version = (int64_t)text->version;

@@ -30,8 +30,8 @@ typedef struct ci_place {
   size_t bytes, offset; /* in the arena */
   size_t room;          /* there, from its offset on */
   size_t first_offset;  /* layout.c: from its first attempt */
-  void *block;
-  size_t block_bytes;
+  void *block; /* of CI_HOME_FIXED, too: what was computed while planning */
+  size_t block_bytes; /* of CI_HOME_FIXED: of what was computed, in a block or in the plan's pool */
   int32_t next_freed; /* the next place that the same step gives back, or CI_NONE */
   int32_t output;     /* output.c: the number of the one output that lies in it; negative: of none, or of several */
 } ci_place;
@@ -43,7 +43,9 @@ typedef struct ci_cell { /* a value of the plan */
   int32_t place;         /* of a root */
   int32_t made, last_read; /* positions; of a root, last_read counts for all with its bytes */
   int32_t result;        /* the carried formal input that takes it at the end of an iteration, or CI_NONE */
+  int32_t readers;       /* fold.c: of a root that is settled: how many readers are to come */
   bool taken;            /* another value is written over it */
+  bool settled;          /* fold.c: its numbers follow from constants alone */
   bool changed; /* while a plan is fitted to other shapes: its own, or the number that is known; rows.c: has rows */
 } ci_cell;
 
@@ -220,7 +222,7 @@ ci_status ci_frame_run(ci_frame *frame);
 void ci_frame_release(ci_frame *frame); /* gives back what its steps have taken */
 ci_status ci_step_dynamic(ci_kernel *k); /* runs a step that is prepared only now */
 ci_status ci_step_freeing(ci_kernel *k); /* runs a step and gives back what it was the last to read */
-bool ci_session_cancelled(const ci_plan *plan);
+ci_status ci_run_go_on(ci_kernel *k); /* not if the run has to end */
 ci_place *ci_place_of(ci_plan *plan, const ci_value *value);
 /* pack.c: the constant whose bytes a value of the plan has, or NULL. */
 ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value);

@@ -90,6 +90,19 @@ void ci_plans_show(struct ci_session *session, ci_plan *plan) {
   plans->shown = plan;
 }
 
+bool ci_plans_shed(struct ci_session *session) {
+  ci_plans *plans = &session->plans;
+  bool any = plans->spare != NULL;
+  for (int p = plans->count; p-- > 0;) {
+    if (plans->at[p] == plans->shown || plans->at[p]->reserved) continue;
+    plans_drop(session, p);
+    any = true;
+  }
+  if (plans->spare != NULL) ci_plan_free(plans->spare);
+  plans->spare = NULL;
+  return any;
+}
+
 static int plans_oldest(const ci_plans *plans) {
   int oldest = 0;
   for (int p = 1; p < plans->count; p++) {
@@ -168,6 +181,19 @@ static bool plans_refit(struct ci_session *session, int p, uint64_t key, const c
   return true;
 }
 
+/* In the memory that other plans held, if there is no other. */
+static ci_status plans_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
+                            ci_error *error) {
+  session->refused.bytes = 0;
+  ci_status status = ci_plan_make(session, signature, inputs, plan, error);
+  if (status == CI_RESOURCE_EXHAUSTED && session->refused.bytes > 0 && ci_plans_shed(session)) {
+    session->refused.bytes = 0;
+    status = ci_plan_make(session, signature, inputs, plan, error);
+  }
+  const bool refused = status == CI_RESOURCE_EXHAUSTED && session->refused.bytes > 0;
+  return refused ? ci_charge_refusal(session, signature, error) : status;
+}
+
 static ci_status plans_new(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs,
                            ci_plan **plan, ci_error *error) {
   const ci_signature_info *s = &session->model->signatures.at[signature];
@@ -176,7 +202,7 @@ static ci_status plans_new(struct ci_session *session, uint64_t key, int signatu
   }
   if (plans_refit(session, plans_to_refit(&session->plans, signature, inputs), key, inputs, plan)) return CI_OK;
   if (session->plans.count == CI_MOST_PLANS) plans_drop(session, plans_oldest(&session->plans));
-  CI_TRY(ci_plan_make(session, signature, inputs, plan, error));
+  CI_TRY(plans_make(session, signature, inputs, plan, error));
   const int p = session->plans.count++;
   session->plans.at[p] = *plan;
   session->plans.keys[p] = key;
@@ -190,22 +216,31 @@ static ci_status plans_memory(ci_error *error) {
 }
 
 /* An arena that has to grow grows by half at least, so that ever larger inputs seldom need another one. */
-static size_t plans_arena_bytes(const struct ci_session *session, size_t bytes) {
+static size_t plans_arena_bytes(struct ci_session *session, size_t bytes) {
   size_t more = session->arena_bytes + session->arena_bytes / 2;
-  if (more > session->limits.max_memory) more = bytes;
+  if (!ci_charge_arena(session, more)) more = bytes;
   return more > bytes ? more : bytes;
 }
 
 static ci_status plans_arena(struct ci_session *session, size_t bytes, ci_error *error) {
   if (bytes == 0) bytes = 64; /* a plan that is bound has an address to compare */
   bytes = plans_arena_bytes(session, bytes);
-  ci_retired *record = ci_session_record(session); /* outputs that are borrowed show the old arena until the next run */
-  char *arena = record == NULL ? NULL : ci_alloc_uncleared(&session->allocator, bytes);
+  ci_retired *record = NULL;
+  if (session->plans.shown != NULL) { /* outputs that are borrowed show the old arena until the next run */
+    record = ci_session_record(session);
+    if (record == NULL) return plans_memory(error);
+  } else {
+    ci_release(&session->values, session->arena, session->arena_bytes);
+    session->arena = NULL;
+    session->arena_bytes = 0;
+  }
+  char *arena = ci_alloc_uncleared(&session->values, bytes);
   if (arena == NULL) {
     ci_release(&session->allocator, record, sizeof *record);
     return plans_memory(error);
   }
-  ci_session_retire(session, record, &session->allocator, (ci_block){session->arena, session->arena_bytes, NULL});
+  if (record != NULL)
+    ci_session_retire(session, record, &session->values, (ci_block){session->arena, session->arena_bytes, NULL});
   session->arena = arena;
   session->arena_bytes = bytes;
   return CI_OK;

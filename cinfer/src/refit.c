@@ -86,16 +86,14 @@ static bool refit_folded(ci_compiler *c, ci_step *step, const ci_value *was) {
     ci_place *place = refit_place(plan, ci_cell_of(value));
     const size_t held = place->block_bytes > was[o].bytes ? place->block_bytes : was[o].bytes;
     value->data = was[o].data;
-    place->block_bytes = held;
     if (value->bytes > held) {
-      place->block_bytes = value->bytes + value->bytes / 2; /* ci_k_out has checked that there may be so many */
-      value->data = ci_pool_alloc(&plan->pool, place->block_bytes);
-      plan->lost += held;
+      plan->lost += place->block == NULL ? held : 0;
+      /* ci_k_out has checked that there may be so many */
+      if (!ci_fold_take(plan, place, value->bytes + value->bytes / 2, &value->data)) return false;
     }
     ci_cell_of(value)->changed = true;
-    if (value->data == NULL) return false;
   }
-  return ci_compile_fold_into(c, step);
+  return ci_fold_again(c, step);
 }
 
 static bool refit_output(ci_compiler *c, ci_step *step, int o, const ci_value *was) {
@@ -183,10 +181,12 @@ static bool refit_roomy(ci_plan *plan) {
 static bool refit_all(ci_compiler *c, const ci_tensor *inputs) {
   ci_plan *plan = c->plan;
   const bool grows = ci_plan_lacks_room(plan, inputs);
+  c->folded = 0;
   refit_forget(plan);
   if (!refit_inputs(plan, inputs)) return false;
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     ci_step *step = plan->all_steps.at[s];
+    if (ci_stop_wanted(&plan->session->stop)) return false; /* nor will a new plan be made */
     if (refit_is_touched(step) && !refit_step(c, step)) return false;
   }
   if (!refit_joined(plan) || !refit_sizes(plan)) return false;

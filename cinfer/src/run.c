@@ -7,7 +7,7 @@
 
 void ci_heap_release(ci_plan *plan, ci_place *place) {
   if (place->home != CI_HOME_HEAP || place->block == NULL) return;
-  ci_release(&plan->session->allocator, place->block, place->block_bytes);
+  ci_release(&plan->session->values, place->block, place->block_bytes);
   plan->session->heap_bytes -= place->block_bytes;
   place->block = NULL;
   place->block_bytes = 0;
@@ -18,14 +18,9 @@ ci_place *ci_place_of(ci_plan *plan, const ci_value *value) {
   return &plan->places.at[ci_plan_resolve(plan, root->place)];
 }
 
-static bool run_fits(const struct ci_session *session, size_t bytes) {
-  size_t held = session->arena_bytes + session->heap_bytes;
-  return held <= session->limits.max_memory && bytes <= session->limits.max_memory - held;
-}
-
 bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes) {
   ci_heap_release(plan, place);
-  void *block = run_fits(plan->session, bytes) ? ci_alloc(&plan->session->allocator, bytes) : NULL;
+  void *block = ci_charge_value(plan->session, bytes) ? ci_alloc(&plan->session->values, bytes) : NULL;
   if (block == NULL) return false;
   place->block = block;
   place->block_bytes = bytes;
@@ -36,16 +31,17 @@ bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes) {
 static ci_status run_too_large(ci_kernel *k, const char *what, size_t bytes) {
   const struct ci_session *session = k->node->plan->session;
   return ci_k_fail(k, CI_RESOURCE_EXHAUSTED,
-                   "%s of %zu bytes, with %zu held already, exceeds the session's limit of %llu", what, bytes,
-                   session->arena_bytes + session->heap_bytes, (unsigned long long)session->limits.max_memory);
+                   "%s of %zu bytes, with %zu held already and %zu for plans, exceeds the session's limit of %llu",
+                   what, bytes, session->arena_bytes + session->heap_bytes, session->planned,
+                   (unsigned long long)session->limits.max_memory);
 }
 
 ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes) {
   ci_plan *plan = k->node->plan;
   struct ci_session *session = plan->session;
   if (keep == 0) ci_heap_release(plan, place);
-  if (!run_fits(session, bytes)) return run_too_large(k, "a value", bytes);
-  void *block = ci_alloc_uncleared(&session->allocator, bytes);
+  if (!ci_charge_value(session, bytes)) return run_too_large(k, "a value", bytes);
+  void *block = ci_alloc_uncleared(&session->values, bytes);
   if (block == NULL) return ci_k_no_memory(k);
   if (keep > 0) memcpy(block, place->block, keep);
   ci_heap_release(plan, place);
@@ -103,9 +99,9 @@ static ci_status run_dynamic_outputs(ci_step *step) {
 
 static ci_status run_dynamic_kernel(ci_step *step) {
   ci_kernel *k = &step->k;
-  const ci_allocator *allocator = &step->plan->session->allocator;
+  const ci_allocator *allocator = &step->plan->session->values;
   size_t bytes = k->scratch_bytes;
-  if (!run_fits(step->plan->session, bytes)) return run_too_large(k, "scratch memory", bytes);
+  if (!ci_charge_value(step->plan->session, bytes)) return run_too_large(k, "scratch memory", bytes);
   k->scratch = bytes == 0 ? (void *)step : ci_alloc(allocator, bytes);
   if (k->scratch == NULL) return ci_k_no_memory(k);
   ci_status status = ci_step_compute(step);
@@ -124,8 +120,10 @@ ci_status ci_step_dynamic(ci_kernel *k) {
   return status;
 }
 
-bool ci_session_cancelled(const ci_plan *plan) {
-  return atomic_load_explicit(&plan->session->cancelled, memory_order_relaxed) != 0;
+ci_status ci_run_go_on(ci_kernel *k) {
+  ci_stop *stop = &k->node->plan->session->stop;
+  if (!ci_stop_wanted(stop)) return CI_OK;
+  return ci_k_fail(k, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
 }
 
 /* The step has changed variables; their Assigns, which follow at once, only say so again. */
@@ -138,7 +136,7 @@ static void run_note_made(const ci_step *step) {
 
 ci_status ci_frame_run(ci_frame *frame) {
   ci_step *const *steps = frame->steps.at;
-  atomic_int *cancelled = &frame->plan->session->cancelled;
+  ci_stop *stop = &frame->plan->session->stop;
   const ci_observer observer = frame->plan->session->observer;
   const bool makes = frame->plan->makes;
   const bool watched = observer.step != NULL && frame == &frame->plan->root;
@@ -153,9 +151,7 @@ ci_status ci_frame_run(ci_frame *frame) {
       const ci_span name = ci_node_name(frame->plan->model, step->node, room, sizeof room);
       observer.step(observer.user, name.data, name.length);
     }
-    if (atomic_load_explicit(cancelled, memory_order_relaxed)) {
-      return ci_k_fail(&step->k, CI_CANCELLED, "the run was cancelled");
-    }
+    if (ci_stop_wanted(stop)) return ci_k_fail(&step->k, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
   }
   return CI_OK;
 }

@@ -7,27 +7,9 @@
 #include "sequence.h"
 #include "threads.h"
 
-enum {
-  SESSION_MOST_THREADS = 256,
-  SESSION_LARGE = 1 << 23 /* bytes from which large pages are asked for: to find one may take a virtual machine longer
-                             than the first run, and few of them make no run faster */
-};
+enum { SESSION_MOST_THREADS = 256 };
 
 /* ---- memory ---- */
-
-static void *session_alloc(void *user, size_t bytes, size_t align) {
-  struct ci_session *session = user;
-  (void)align; /* ci_alloc asks for 64 */
-  session->stats.allocations++;
-  session->stats.run_allocations += session->running;
-  void *block = bytes < SESSION_LARGE ? ci_alloc_sparse(&session->given, bytes) : NULL;
-  return block != NULL ? block : ci_alloc_uncleared(&session->given, bytes); /* ci_alloc clears it */
-}
-
-static void session_release(void *user, void *memory, size_t bytes) {
-  struct ci_session *session = user;
-  ci_release(&session->given, memory, bytes);
-}
 
 static ci_status session_memory(ci_error *error) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the session");
@@ -54,10 +36,16 @@ static void session_tidy(struct ci_session *session) {
   }
 }
 
+ci_status ci_session_go_on(struct ci_session *session, ci_error *error) {
+  if (!ci_stop_wanted(&session->stop)) return CI_OK;
+  return ci_fail(error, ci_stop_status(&session->stop), "the call %s", ci_stop_text(&session->stop));
+}
+
 ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error) {
   const ci_constant *c = &session->model->constants.at[constant];
   if (!c->unchecked || session->checked[constant]) return CI_OK;
-  if (!ci_constant_intact(c)) {
+  if (!ci_constant_intact(c, &session->stop)) {
+    CI_TRY(ci_session_go_on(session, error));
     return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: the checksum of a tensor does not match");
   }
   session->checked[constant] = true;
@@ -94,6 +82,7 @@ static ci_status session_variables(struct ci_session *session, ci_slot_change *c
   for (size_t i = 0; i < m->variables.count; i++) {
     const ci_variable_info *v = &m->variables.at[i];
     ci_slot_change *change = &changes[i];
+    CI_TRY(ci_session_go_on(session, error));
     if (v->value == CI_NONE || ci_state_slot(session->state, change->slot)->initialized) continue;
     ci_constant *constant = &session->model->constants.at[v->value];
     CI_TRY(ci_session_constant(session, v->value, error));
@@ -182,15 +171,17 @@ ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_opt
   s->model = model;
   ci_model_retain(model);
   s->given = options.allocator;
-  s->allocator = (ci_allocator){s, session_alloc, session_release};
   s->limits = options.limits;
   s->host = options.host;
   s->executor = options.executor;
   ci_limits_fill(&s->limits);
+  ci_charge_open(s);
   s->thread_count = options.threads < 1 ? 1 : options.threads;
   if (s->thread_count > SESSION_MOST_THREADS) s->thread_count = SESSION_MOST_THREADS;
-  atomic_init(&s->cancelled, 0);
-  ci_status status = session_fill(s, state, error);
+  atomic_init(&s->stop.cancelled, 0);
+  ci_status status = ci_stop_set(&s->stop, options.deadline, NULL, options.interrupt, error);
+  ci_stop_begin(&s->stop);
+  if (status == CI_OK) status = session_fill(s, state, error);
   if (status == CI_OK) *session = s;
   else ci_session_close(s);
   return status;
@@ -201,7 +192,7 @@ void ci_session_close(ci_session *session) {
   if (session->state != NULL) session_tidy(session);
   ci_plans_free(session);
   ci_threads_stop(&session->allocator, session->threads);
-  ci_release(&session->allocator, session->arena, session->arena_bytes);
+  ci_release(&session->values, session->arena, session->arena_bytes);
   ci_release(&session->allocator, session->checked, session->model->constants.count * sizeof(bool));
   ci_state_close(session->state);
   ci_close(session->model);
@@ -216,7 +207,12 @@ void ci_session_observe(ci_session *session, ci_observer observer) {
 }
 
 void ci_cancel(ci_session *session) {
-  if (session != NULL) atomic_store(&session->cancelled, 1);
+  if (session != NULL) atomic_store(&session->stop.cancelled, 1);
+}
+
+ci_status ci_session_set_deadline(ci_session *session, uint64_t nanoseconds, ci_error *error) {
+  if (session == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "session is NULL");
+  return ci_stop_set(&session->stop, nanoseconds, NULL, session->stop.interrupt, error);
 }
 
 void ci_session_stats(const ci_session *session, ci_stats *stats) {
@@ -429,7 +425,7 @@ ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, in
     return status;
   }
   ci_float_enter(&mode);
-  atomic_store_explicit(&session->cancelled, 0, memory_order_relaxed);
+  ci_stop_begin(&session->stop);
   ci_plans_show(session, NULL);
   if (session->retired != NULL || session->heap_bytes > 0) session_tidy(session);
   status = ci_session_plan(session, signature, inputs, &plan, error);
@@ -447,6 +443,7 @@ static ci_status session_reserve(ci_session *session, int signature, const ci_te
   ci_float_mode mode;
   ci_plan *plan;
   ci_float_enter(&mode);
+  ci_stop_begin(&session->stop);
   ci_status status = ci_session_plan(session, signature, inputs, &plan, error);
   if (status == CI_OK && outputs == NULL) plan->reserved = true;
   ci_float_leave(&mode);

@@ -299,7 +299,7 @@ ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, ui
 ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, bool *made, ci_error *error) {
   ci_slot *linked = state->slots.at[index];
   *made = false;
-  if (linked->slot_of != NULL || slot_of.length == 0 || !ci_utf8_valid(slot_of) || !ci_utf8_valid(slot)) return CI_OK;
+  if (linked->slot_of != NULL || slot_of.length == 0 || !ci_is_text(slot_of) || !ci_is_text(slot)) return CI_OK;
   char *of = state_text(state, slot_of), *which = state_text(state, slot);
   if (of != NULL && which != NULL) {
     linked->slot_of = of;

@@ -171,6 +171,37 @@ static void plans_assigns(ci_out *graph, ci_out *model, size_t n, bool in_turn) 
 static void plans_training(ci_out *graph, ci_out *model, size_t n) { plans_assigns(graph, model, n, true); }
 static void plans_late_assigns(ci_out *graph, ci_out *model, size_t n) { plans_assigns(graph, model, n, false); }
 
+/* A constant of one number, a vector. */
+static void plans_constant(ci_out *to, uint32_t field, const char *name, int32_t dtype, const void *data,
+                           size_t bytes) {
+  ci_out node = hostile_node(name, "Constant", 13), tensor = {0};
+  ci_out_field_varint(&tensor, CI_PB_TENSOR_DTYPE, (uint64_t)dtype);
+  ci_out_field_bytes(&tensor, CI_PB_TENSOR_DIMS, "\1", 1);
+  ci_out_field_bytes(&tensor, CI_PB_TENSOR_DATA, data, bytes);
+  hostile_attribute(&node, "value", CI_PB_ATTRIBUTEVALUE_T, &tensor);
+  ci_out_free(&tensor);
+  hostile_outputs(&node, 1);
+  hostile_add(to, field, &node);
+}
+
+/* A chain of what follows from constants: so many numbers each, the last one is an output. */
+static void plans_known(ci_out *graph, ci_out *model, size_t n, int64_t elements) {
+  char name[16], before[16] = "-wide";
+  hostile_x(graph);
+  plans_constant(graph, CI_PB_GRAPH_NODE, "-one", CI_FLOAT, &(float){1}, sizeof(float));
+  plans_constant(graph, CI_PB_GRAPH_NODE, "-shape", CI_INT64, &elements, sizeof elements);
+  hostile_step(graph, CI_PB_GRAPH_NODE, before, "Expand", "-one", "-shape");
+  for (size_t i = 0; i < n; i++) {
+    hostile_step(graph, CI_PB_GRAPH_NODE, hostile_name(name, i), "Neg", before, NULL);
+    memcpy(before, name, sizeof before);
+  }
+  ci_out signature = hostile_signature(before);
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+static void plans_small_known(ci_out *graph, ci_out *model, size_t n) { plans_known(graph, model, n, 4); }
+static void plans_large_known(ci_out *graph, ci_out *model, size_t n) { plans_known(graph, model, n, 256); }
+
 static const hostile_family hostile_plans[] = {
     {"a chain of steps", plans_chain, CI_OK, false},
     {"values that are read at the end", plans_fan, CI_OK, false},
@@ -178,6 +209,8 @@ static const hostile_family hostile_plans[] = {
     {"gaps that nothing fits", plans_gaps, CI_OK, false},
     {"variables assigned in turn", plans_training, CI_OK, false},
     {"variables assigned at the end", plans_late_assigns, CI_OK, false},
+    {"a chain of small constants", plans_small_known, CI_OK, false},
+    {"a chain of constants", plans_large_known, CI_OK, false},
 };
 enum { HOSTILE_PLANS = sizeof hostile_plans / sizeof hostile_plans[0] };
 #endif

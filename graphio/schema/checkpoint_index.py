@@ -123,6 +123,7 @@ def check(index: CheckpointIndex) -> None:
         raise damaged("its list of shards is inconsistent")
     _ascending("variables", [v.name for v in index.variable])
     _ascending("resources", [r.name for r in index.resource])
+    _check_texts(index)
     _check_sizes(index.variable)
     _check_tiling(index)
     for resource in index.resource:
@@ -147,6 +148,17 @@ def by_shard(index: CheckpointIndex) -> list[list[CheckpointVariable]]:
     for rows in inside:
         rows.sort(key=lambda v: (v.offset, v.nbytes))
     return inside
+
+
+def _check_texts(index: CheckpointIndex) -> None:
+    """A C program gets them as texts, which end at a zero byte."""
+    for variable in index.variable:
+        for text in (variable.name, variable.slot_of, variable.slot):
+            if "\0" in text:
+                raise damaged(f"a variable's entry has a zero byte in {text!r}")
+    for text in (*(resource.name for resource in index.resource), index.producer):
+        if "\0" in text:
+            raise damaged(f"there is a zero byte in {text!r}")
 
 
 def _check_sizes(variables: Iterable[CheckpointVariable]) -> None:

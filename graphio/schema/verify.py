@@ -48,6 +48,8 @@ def verify(model: Model) -> None:
 def text_problems(model: Model) -> list[str]:
     """What C programs are given, where a text ends at a zero byte, has none inside."""
     texts = [("variable", v.name) for v in model.variable]
+    texts += [("slot_of", v.slot_of) for v in model.variable]
+    texts += [("slot", v.slot) for v in model.variable]
     texts += [("resource", r.name) for r in model.resource]
     texts += [("metadata", text) for row in model.metadata for text in (row.key, row.value)]
     for signature in model.signature:

@@ -14,6 +14,8 @@ from graphio.schema.model_pb2 import Type
 @kernel("HostCall", domain="graphio", fold=False, fresh=True)
 def _host_call(call: Call) -> Function:
     name, functions = call.text("function", ""), call.host
+    if "\0" in name:
+        raise errors.InvalidArgumentError(message="the name of the function has a zero byte")
     outputs = [_declared(kind) for kind in call.outputs]
 
     def run(*inputs: Any) -> Any:

@@ -105,20 +105,37 @@ typedef struct scan_way { /* how a Scan cuts an input or joins an output */
   bool backward;
 } scan_way;
 
+typedef struct loop_known { /* what earlier attempts at a loop have shown, for it is compiled again with those around */
+  int32_t failures;
+  bool grows[]; /* [carried]: its shape is not known before the run */
+} loop_known;
+
+enum { LOOP_MOST_FAILURES = 4 };
+
 typedef struct loop_plan { /* the step's private memory, of a Scan too */
-  int32_t head;    /* where the carried values begin among the inputs and the formal inputs: 0 for Scan */
+  int32_t head; /* where the carried values begin among the inputs and the formal inputs: 0 for Scan */
   int32_t results; /* and among what the body gives */
-  int32_t sliced;  /* Scan's inputs that are cut, after the carried ones */
-  scan_way *ways;  /* [sliced + scans] of a Scan */
+  int32_t sliced; /* Scan's inputs that are cut, after the carried ones */
+  scan_way *ways; /* [sliced + scans] of a Scan */
   int64_t iteration; /* what the formal inputs show */
   uint8_t condition;
   int32_t carried, scans;
-  bool *grows;     /* [carried]: its shape is not known before the run */
+  bool *grows; /* those of `known` */
+  loop_known *known;
   int32_t *staged; /* [carried]: place for the next value of one that grows, or of one that another copy would
                       overwrite; else CI_NONE */
-  ci_value *next;  /* [carried]: shapes of what is staged */
-  size_t *filled;  /* [scans]: bytes that are there */
+  ci_value *next; /* [carried]: shapes of what is staged */
+  size_t *filled; /* [scans]: bytes that are there */
 } loop_plan;
+
+static loop_known *loop_remember(ci_kernel *k, size_t carried) {
+  ci_compiler *c = k->node->plan->compiler;
+  const size_t node = (size_t)(k->node->node - c->model->nodes.at);
+  if (c->loops == NULL) c->loops = ci_alloc(c->allocator, c->model->nodes.count * sizeof *c->loops);
+  if (c->loops == NULL) return NULL;
+  if (c->loops[node] == NULL) c->loops[node] = ci_pool_alloc(&c->plan->pool, sizeof(loop_known) + carried);
+  return c->loops[node];
+}
 
 static loop_plan *loop_make(ci_kernel *k, int head, int sliced) {
   size_t carried = (size_t)(k->n_in - head - sliced), scans = (size_t)k->n_out - carried;
@@ -130,7 +147,8 @@ static loop_plan *loop_make(ci_kernel *k, int head, int sliced) {
   loop->sliced = sliced;
   loop->carried = (int32_t)carried;
   loop->scans = (int32_t)scans;
-  loop->grows = ci_pool_alloc(pool, carried * sizeof *loop->grows);
+  loop->known = loop_remember(k, carried);
+  loop->grows = loop->known == NULL ? NULL : loop->known->grows;
   loop->staged = ci_pool_alloc(pool, carried * sizeof *loop->staged);
   loop->next = ci_pool_alloc(pool, carried * sizeof *loop->next);
   loop->filled = ci_pool_alloc(pool, scans * sizeof *loop->filled);
@@ -269,10 +287,12 @@ static ci_status loop_compile(ci_kernel *k, loop_plan *loop) {
     for (int i = 0; i < loop->carried; i++) loop->grows[i] = true;
   }
   for (int attempt = 0; again; attempt++) {
-    if (attempt == 2) { /* what grows makes others grow: stop asking which */
+    if (attempt == 2 ||
+        loop->known->failures >= LOOP_MOST_FAILURES) { /* what grows makes others grow: do not ask which */
       for (int i = 0; i < loop->carried; i++) loop->grows[i] = true;
     }
     CI_TRY(loop_try(k, loop, &again));
+    loop->known->failures += again;
   }
   return CI_OK;
 }
@@ -474,7 +494,7 @@ static ci_status loop_iterate(ci_kernel *k, loop_plan *loop, int64_t *steps) {
     CI_TRY(loop_scan_step(k, loop, *steps));
     CI_TRY(loop_carry(k, loop));
     ci_frame_release(frame);
-    if (ci_session_cancelled(k->node->plan)) return ci_k_fail(k, CI_CANCELLED, "the run was cancelled");
+    CI_TRY(ci_run_go_on(k));
   }
   return CI_OK;
 }
@@ -694,7 +714,7 @@ ci_status ci_run_scan(ci_kernel *k) {
     CI_TRY(scan_give(k, loop, step, steps));
     CI_TRY(loop_carry(k, loop));
     ci_frame_release(frame);
-    if (ci_session_cancelled(k->node->plan)) return ci_k_fail(k, CI_CANCELLED, "the run was cancelled");
+    CI_TRY(ci_run_go_on(k));
   }
   loop_last_values(k, loop);
   return steps == 0 ? scan_nothing(k, loop) : CI_OK;

@@ -71,6 +71,7 @@ static ci_status host_declare(ci_kernel *k, int o, ci_info *info) {
 ci_status ci_prepare_host_call(ci_kernel *k) {
   ci_span function;
   CI_TRY(ci_k_attr_s(k, "function", "", &function));
+  if (!ci_is_text(function)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the name of the function has a zero byte");
   host_plan *plan = host_memory(k, function);
   if (plan == NULL) return ci_k_no_memory(k);
   for (int o = 0; o < k->n_out; o++) {

@@ -1,0 +1,32 @@
+/* stop.h - calls that end early: cancelled, past their deadline, interrupted by the host. */
+#ifndef CI_STOP_H
+#define CI_STOP_H
+#include "atomics.h"
+#include "ci_common.h"
+
+typedef struct ci_stop {
+  atomic_int cancelled; /* what ci_cancel sets */
+  uint32_t left;        /* units of work until the clock is looked at */
+  uint32_t pace;        /* how many there are from one look to the next */
+  bool late;
+  uint64_t deadline; /* nanoseconds that a call may take; 0: no end */
+  uint64_t until;    /* the moment on the clock; 0: none */
+  uint64_t seen;     /* the clock at the last look */
+  uint64_t ask_at;   /* when the host is asked next; 0: not decided yet */
+  const ci_cancel_token *token;
+  ci_interrupt interrupt;
+} ci_stop;
+
+/* What calls are to heed. CI_UNIMPLEMENTED: there is no clock. */
+ci_status ci_stop_set(ci_stop *stop, uint64_t deadline, const ci_cancel_token *token, ci_interrupt interrupt,
+                      ci_error *error);
+void ci_stop_begin(ci_stop *stop); /* a call begins */
+bool ci_stop_look(ci_stop *stop);
+/* Asked once for each unit of work, such as a step. A call that nothing may end but ci_cancel reads a flag. */
+CI_INLINE bool ci_stop_wanted(ci_stop *stop) {
+  return atomic_load_explicit(&stop->cancelled, memory_order_relaxed) != 0 || (--stop->left == 0 && ci_stop_look(stop));
+}
+ci_status ci_stop_status(const ci_stop *stop);
+/* "was cancelled": what happened to the call that is named before it. */
+const char *ci_stop_text(const ci_stop *stop);
+#endif
