@@ -90,6 +90,7 @@ def _engine(target: str, config: ConfigProto) -> tuple[Any, dict[str, Any]]:
         return cinfer, {
             "threads": max(1, config.intra_op_parallelism_threads),
             "parallel": config.inter_op_parallelism_threads,
+            "limits": {"max_load": (1 << 32) - 1},  # its own bytes are trusted
         }
     raise errors.NotFoundError(
         message=f"No session factory registered for the target {target!r}; there are 'runtime' "
@@ -483,7 +484,7 @@ class _Plan:
                 model, arrays = rewrite(model, arrays)
                 self._parts = fused.parts(model)
             loaded = session._engine.load(
-                container.pack(model, arrays),
+                container.pack(model, arrays, filled=False),
                 state=session.state,
                 host=session._host,
                 **{**session._options, **self._separate},

@@ -22,7 +22,7 @@ def dense() -> bytes:
     made = pb.Model()
     for i in range(NODES):
         made.graph.node.add(name=f"{i:x}", op="", version=1)
-    return container.pack(made, [])
+    return container.pack(made, [], filled=False)
 
 
 def doubling(path: Path) -> str:

@@ -510,6 +510,8 @@
 #define CI_PB_MODEL_SEED_WIRE 0
 #define CI_PB_MODEL_HAS_SEED 15
 #define CI_PB_MODEL_HAS_SEED_WIRE 0
+#define CI_PB_MODEL_FILLING 16
+#define CI_PB_MODEL_FILLING_WIRE 2
 #define CI_PB_MODEL_FIELDS(X) \
   X(opset, 1, 2, MANY) \
   X(graph, 2, 2, ONE) \
@@ -525,7 +527,8 @@
   X(selftest, 12, 2, MANY) \
   X(producer, 13, 2, ONE) \
   X(seed, 14, 0, ONE) \
-  X(has_seed, 15, 0, ONE)
+  X(has_seed, 15, 0, ONE) \
+  X(filling, 16, 2, ONE)
 
 /* ---- checkpoint.proto ---- */
 

@@ -429,10 +429,28 @@ static ci_status parse_results(ci_parser *p, const ci_scope *scope, ci_span mess
 /* ---- how much there is ---- */
 
 typedef struct parse_counts {
-  size_t nodes, edges, refs, attrs, constants;
+  size_t nodes, edges, refs, attrs, constants, ints, floats, strings;
 } parse_counts;
 
 static void parse_count_graph(parse_counts *counts, ci_span graph, uint32_t depth);
+
+/* The elements of a list, one a field or a run of them. */
+static void parse_count_list(parse_counts *counts, const ci_field *list) {
+  ci_wire wire = ci_wire_open(list->bytes);
+  ci_field field;
+  while (ci_wire_next(&wire, &field)) {
+    switch (list->key) {
+      case CI_KEY(ATTRIBUTEVALUE_INTS):
+        counts->ints += field.key == CI_KEY_PACKED(ATTRIBUTEVALUE_INTLIST_I) ? parse_varints(field.bytes) : 1;
+        break;
+      case CI_KEY(ATTRIBUTEVALUE_FLOATS):
+        counts->floats += field.key == CI_KEY_PACKED(ATTRIBUTEVALUE_FLOATLIST_F) ? field.bytes.length / 4 : 1;
+        break;
+      case CI_KEY(ATTRIBUTEVALUE_STRINGS): counts->strings++; break;
+      default: return;
+    }
+  }
+}
 
 static void parse_count_attr(parse_counts *counts, ci_span attribute, uint32_t depth) {
   ci_wire wire = ci_wire_open(attribute);
@@ -444,6 +462,7 @@ static void parse_count_attr(parse_counts *counts, ci_span attribute, uint32_t d
     while (ci_wire_next(&value, &field)) {
       counts->constants += field.key == CI_KEY(ATTRIBUTEVALUE_T);
       if (field.key == CI_KEY(ATTRIBUTEVALUE_G)) parse_count_graph(counts, field.bytes, depth);
+      else parse_count_list(counts, &field);
     }
   }
 }
@@ -484,7 +503,8 @@ static ci_status parse_reserve(ci_parser *p, ci_span graph) {
       CI_LIST_GROW_BY(&m->allocator, &m->nodes, all.nodes) && CI_LIST_GROW_BY(&m->allocator, &m->edges, all.edges) &&
       CI_LIST_GROW_BY(&m->allocator, &m->refs, all.refs) && CI_LIST_GROW_BY(&m->allocator, &m->attrs, all.attrs) &&
       CI_LIST_GROW_BY(&m->allocator, &m->constants, all.constants) &&
-      ci_names_reserve(&m->allocator, &m->names, all.nodes);
+      CI_LIST_GROW_BY(&m->allocator, &m->ints, all.ints) && CI_LIST_GROW_BY(&m->allocator, &m->floats, all.floats) &&
+      CI_LIST_GROW_BY(&m->allocator, &m->strings, all.strings) && ci_names_reserve(&m->allocator, &m->names, all.nodes);
   return room ? CI_OK : ci_parse_memory(p);
 }
 

@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 
 from graphio.schema import calls, dtypes, errors, files, foreign, stores, tensors, versions
 from graphio.schema.crc32c import crc32c
+from graphio.schema.filling import filling
 from graphio.schema.model_pb2 import Model, Tensor
 from graphio.schema.panels import LARGEST, PANEL_WIDTH, Panels, order
 
@@ -46,7 +47,13 @@ _FLOAT = 1  # the element type's number
 Array = np.ndarray[Any, Any]
 
 
-def pack(model: Model, arrays: Sequence[Array], panels: Mapping[int, int] | None = None) -> bytes:
+def pack(
+    model: Model,
+    arrays: Sequence[Array],
+    panels: Mapping[int, int] | None = None,
+    *,
+    filled: bool = True,
+) -> bytes:
     """The bytes of a model file.
 
     Args:
@@ -54,11 +61,13 @@ def pack(model: Model, arrays: Sequence[Array], panels: Mapping[int, int] | None
         arrays: what attributes and variables refer to by index.
         panels: which of the arrays lie in panels, by index, and along which axis: 0 or the last.
             Readers give them back row-major, whatever the file had.
+        filled: True makes it long enough for the default limit of memory of an open (see filling
+            of graphio.schema.filling).
 
     Raises:
         ValueError: there is no such array, or it is not float32 of rank 2 or more, or another axis.
     """
-    return b"".join(_parts(model, arrays, panels or {}))
+    return b"".join(_parts(model, arrays, panels or {}, filled))
 
 
 def write(
@@ -76,7 +85,7 @@ def write(
     Raises:
         As pack.
     """
-    parts = files.in_blocks(_parts(model, arrays, panels or {}))
+    parts = files.in_blocks(_parts(model, arrays, panels or {}, filled=True))
     if stores.is_remote(path):
         stores.write(path, parts)
     else:
@@ -84,12 +93,13 @@ def write(
 
 
 def _parts(
-    model: Model, arrays: Sequence[Array], panels: Mapping[int, int]
+    model: Model, arrays: Sequence[Array], panels: Mapping[int, int], filled: bool
 ) -> Iterator[bytes | memoryview]:
     encoded = _encoded(arrays, panels)
     whole = Model()
     whole.CopyFrom(model)
     del whole.tensor[:]
+    whole.ClearField("filling")
     end = 0
     for i, (array, data) in enumerate(zip(arrays, encoded, strict=True)):
         tensor = whole.tensor.add(
@@ -104,6 +114,10 @@ def _parts(
             tensor.panel_width, tensor.panel_axis = PANEL_WIDTH, panels[i] % array.ndim
         end = _round_up(end) + len(data)
     graph = whole.SerializeToString(deterministic=True)
+    more = filling(whole, len(graph), HEADER + len(graph) + end) if filled else 0
+    if more:
+        whole.filling = bytes(more)
+        graph = whole.SerializeToString(deterministic=True)
     start = _round_up(HEADER + len(graph))
     flags = IN_PANELS if panels else 0
     fields = _FIELDS.pack(
@@ -199,6 +213,7 @@ def _parsed(
         model.ParseFromString(bytes(graph))
     except DecodeError:
         raise _damaged("the graph section is no Model message") from None
+    model.ClearField("filling")
     return model, _stored(model, view, header)
 
 

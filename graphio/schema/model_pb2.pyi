@@ -435,7 +435,7 @@ class KeyValue(_message.Message):
     def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
 
 class Model(_message.Message):
-    __slots__ = ("opset", "graph", "function", "variable", "resource", "signature", "tensor", "collection", "saver", "rewrite", "metadata", "selftest", "producer", "seed", "has_seed")
+    __slots__ = ("opset", "graph", "function", "variable", "resource", "signature", "tensor", "collection", "saver", "rewrite", "metadata", "selftest", "producer", "seed", "has_seed", "filling")
     OPSET_FIELD_NUMBER: _ClassVar[int]
     GRAPH_FIELD_NUMBER: _ClassVar[int]
     FUNCTION_FIELD_NUMBER: _ClassVar[int]
@@ -451,6 +451,7 @@ class Model(_message.Message):
     PRODUCER_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     HAS_SEED_FIELD_NUMBER: _ClassVar[int]
+    FILLING_FIELD_NUMBER: _ClassVar[int]
     opset: _containers.RepeatedCompositeFieldContainer[OpsetImport]
     graph: Graph
     function: _containers.RepeatedCompositeFieldContainer[Function]
@@ -466,4 +467,5 @@ class Model(_message.Message):
     producer: str
     seed: int
     has_seed: bool
-    def __init__(self, opset: _Optional[_Iterable[_Union[OpsetImport, _Mapping]]] = ..., graph: _Optional[_Union[Graph, _Mapping]] = ..., function: _Optional[_Iterable[_Union[Function, _Mapping]]] = ..., variable: _Optional[_Iterable[_Union[Variable, _Mapping]]] = ..., resource: _Optional[_Iterable[_Union[Resource, _Mapping]]] = ..., signature: _Optional[_Iterable[_Union[Signature, _Mapping]]] = ..., tensor: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ..., collection: _Optional[_Iterable[_Union[Collection, _Mapping]]] = ..., saver: _Optional[_Union[Saver, _Mapping]] = ..., rewrite: _Optional[_Iterable[_Union[Rewrite, _Mapping]]] = ..., metadata: _Optional[_Iterable[_Union[KeyValue, _Mapping]]] = ..., selftest: _Optional[_Iterable[_Union[SelfTest, _Mapping]]] = ..., producer: _Optional[str] = ..., seed: _Optional[int] = ..., has_seed: bool = ...) -> None: ...
+    filling: bytes
+    def __init__(self, opset: _Optional[_Iterable[_Union[OpsetImport, _Mapping]]] = ..., graph: _Optional[_Union[Graph, _Mapping]] = ..., function: _Optional[_Iterable[_Union[Function, _Mapping]]] = ..., variable: _Optional[_Iterable[_Union[Variable, _Mapping]]] = ..., resource: _Optional[_Iterable[_Union[Resource, _Mapping]]] = ..., signature: _Optional[_Iterable[_Union[Signature, _Mapping]]] = ..., tensor: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ..., collection: _Optional[_Iterable[_Union[Collection, _Mapping]]] = ..., saver: _Optional[_Union[Saver, _Mapping]] = ..., rewrite: _Optional[_Iterable[_Union[Rewrite, _Mapping]]] = ..., metadata: _Optional[_Iterable[_Union[KeyValue, _Mapping]]] = ..., selftest: _Optional[_Iterable[_Union[SelfTest, _Mapping]]] = ..., producer: _Optional[str] = ..., seed: _Optional[int] = ..., has_seed: bool = ..., filling: _Optional[bytes] = ...) -> None: ...
