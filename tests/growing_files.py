@@ -787,21 +787,25 @@ def many_tensors_in_files(folder: Path, size: int) -> Work:
     return _read(_index(folder, dict.fromkeys(_arrays(size), "one.safetensors")))
 
 
-def _torch(folder: Path, rows: list[tuple[str, int]], lengths: list[int]) -> Work:
-    """A file of torch.save's: names and storages of float32 tensors of one element."""
+def torch_pickle(rows: list[tuple[str, int]], lengths: list[int]) -> bytes:
+    """What torch.save writes of float32 tensors of one element: their names and storages."""
     pickle = [b"\x80\x02}("]
     for name, storage in rows:
         pickle += [_text(name), b"ctorch._utils\n_rebuild_tensor_v2\n((", _text("storage")]
         pickle += [b"ctorch\nFloatStorage\n", _text(str(storage)), _text("cpu")]
         pickle += [b"J" + struct.pack("<i", lengths[storage]), b"tQK\x00K\x01\x85K\x01\x85"]
         pickle += [b"\x89ccollections\nOrderedDict\n)RtR"]
-    storages = {str(i): bytes(4 * length) for i, length in enumerate(lengths)}
-    return _read(torch_file(folder / "m.pt", b"".join([*pickle, b"u."]), storages))
+    return b"".join([*pickle, b"u."])
 
 
 def _text(text: str) -> bytes:
     data = text.encode()
     return b"X" + struct.pack("<I", len(data)) + data
+
+
+def _torch(folder: Path, rows: list[tuple[str, int]], lengths: list[int]) -> Work:
+    storages = {str(i): bytes(4 * length) for i, length in enumerate(lengths)}
+    return _read(torch_file(folder / "m.pt", torch_pickle(rows, lengths), storages))
 
 
 def torch_state(folder: Path, size: int) -> Work:

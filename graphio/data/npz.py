@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 import zipfile
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphio.io.gfile import failing_as_tensorflow
-from graphio.schema import errors
+from graphio.schema import errors, packed
 
 Array = np.ndarray[Any, Any]
 
@@ -20,19 +21,30 @@ def arrays(path: str) -> dict[str, Array]:
 
     Raises:
         NotFoundError: there is no such file. DataLossError: it is none of the two.
+        ResourceExhaustedError: it is packed and becomes too much; see graphio.schema.packed.
     """
     with failing_as_tensorflow(path), open(path, "rb") as file:
-        packed = file.read(4) == b"PK\x03\x04"
+        archived = file.read(4) == b"PK\x03\x04"
     try:
-        if not packed:
+        if not archived:
             return {"": _usable(np.load(path, mmap_mode="r", allow_pickle=False))}
         with zipfile.ZipFile(path) as archive:
+            _check_packed(archive, path)
             return {
                 info.filename.removesuffix(".npy"): _usable(_member(archive, info, path))
                 for info in archive.infolist()
             }
+    except errors.ResourceExhaustedError:
+        raise
     except Exception as error:  # zipfile and numpy raise almost anything for damaged bytes
         raise errors.DataLossError(message=f"{path} is no .npy or .npz file: {error}") from None
+
+
+def _check_packed(archive: zipfile.ZipFile, path: str) -> None:
+    members = archive.infolist()
+    total = sum(m.file_size for m in members if m.compress_type != zipfile.ZIP_STORED)
+    advice = "save it by numpy.savez, which does not pack"
+    packed.check(path, os.path.getsize(path), total, None, advice)
 
 
 def _usable(array: Array) -> Array:

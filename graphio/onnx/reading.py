@@ -20,6 +20,7 @@ __all__ = ["Source", "read"]
 
 Array = np.ndarray[Any, Any]
 _LIMIT = 1 << 62  # bytes of one tensor
+SHARED = 16  # how often the bytes of an external file may be those of a tensor
 
 
 class Source:
@@ -35,6 +36,7 @@ class Source:
         self.model = model
         self.name = name
         self.folder = folder
+        self._taken: dict[Path, int] = {}  # bytes of external files that tensors have taken
 
     def array(self, tensor: onnx.TensorProto) -> Array:
         """A tensor's elements; strings are bytes in an object array.
@@ -91,6 +93,7 @@ class Source:
             )
         if kind.kind == "O":
             raise ValueError(f"tensor '{tensor.name}': strings cannot be external data")
+        self._take(path, size, length)
         if bits < 8:
             with path.open("rb") as file:
                 file.seek(offset)
@@ -100,6 +103,15 @@ class Source:
             )
         array = np.fromfile(path, kind.newbyteorder("<"), count, offset=offset)
         return array.astype(kind, copy=False).reshape(tuple(tensor.dims))
+
+    def _take(self, path: Path, size: int, length: int) -> None:
+        """Tensors may share bytes of a file, but not make a hundred large arrays of one."""
+        self._taken[path] = taken = self._taken.get(path, 0) + length
+        if taken > SHARED * size:
+            raise ValueError(
+                f"the tensors whose data are in '{path.name}' of {size} bytes have more than "
+                f"{SHARED} times as many; save the model with the data of each tensor for itself"
+            )
 
     def _inside(self, name: str, location: str) -> Path:
         """The file of external data, which must lie in the model's folder."""

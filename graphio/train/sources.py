@@ -135,7 +135,7 @@ class ArraysSource:
         return self._arrays[name]
 
 
-def open_source(where: Any, *, lazy: bool = False) -> Source:
+def open_source(where: Any, *, lazy: bool = False, unpacked: int | None = None) -> Source:
     """Opens what a restore can read; its bytes say what it is, not its name.
 
     Args:
@@ -143,8 +143,10 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
             .npy, or one of torch.save's; a folder, or its `*.index.json`, as Hugging Face lays
             models out; a Source, or a mapping from names to arrays.
         lazy: True checks a variable of a checkpoint of ours when it is read, False all now.
+        unpacked: bytes that the packed parts of a file may become; see graphio.schema.packed.
 
     Raises:
+        ResourceExhaustedError: they become more.
         NotFoundError: there is no such file.
         DataLossError: it is damaged.
         InvalidArgumentError: it is none of these.
@@ -159,7 +161,7 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
         return CheckpointSource(path, lazy=lazy)
     from graphio.train.interop import formats
 
-    return formats.open_foreign(path)
+    return formats.open_foreign(path, unpacked)
 
 
 def _starts_as_ours(path: str) -> bool:

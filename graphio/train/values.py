@@ -107,7 +107,10 @@ def _shown(name: str) -> str:
 
 
 def load_values(
-    where: Any, *, transpose: Mapping[str, str | Sequence[int]] | None = None
+    where: Any,
+    *,
+    transpose: Mapping[str, str | Sequence[int]] | None = None,
+    unpacked: int | None = None,
 ) -> Values:
     """Opens any file that `Saver.restore` reads.
 
@@ -118,17 +121,22 @@ def load_values(
         transpose: regular expressions of names to the order of axes that the arrays then have: a
             tuple as numpy.transpose takes, or what the weight was in PyTorch: "linear", "conv1d",
             "conv2d" (a transposed convolution, too), "conv3d", "depthwise".
+        unpacked: bytes that the packed arrays of an .npz file, or of one of torch.save's, may
+            become together; None: 256 MB, or 32 times the file's size where that is more.
 
     Returns:
         A mapping from names to read-only arrays.
 
     Raises:
+        ResourceExhaustedError: they become more than that.
         NotFoundError: there is no such file.
         DataLossError: it is damaged.
         InvalidArgumentError: it is of no known format; an expression in `transpose` fits no
             name, or a name of another rank.
     """
-    source = open_source(where, lazy=True)
+    if unpacked is not None and (isinstance(unpacked, bool) or not isinstance(unpacked, int)):
+        raise TypeError(f"unpacked is {unpacked!r}, expected a number of bytes or None")
+    source = open_source(where, lazy=True, unpacked=unpacked)
     axes: dict[str, tuple[int, ...]] = {}
     for pattern, order in (transpose or {}).items():
         axes.update(_matching(source, pattern, order))

@@ -27,15 +27,21 @@ REFUSED = (
 )
 
 
-def open_foreign(where: str) -> Source:
+def open_foreign(where: str, unpacked: int | None = None) -> Source:
     """The values of a file, folder or prefix that is no checkpoint of ours.
 
+    Args:
+        where: its path.
+        unpacked: bytes that the packed parts of a file may become; see graphio.schema.packed.
+
     Raises:
+        ResourceExhaustedError: they become more.
         NotFoundError, DataLossError, InvalidArgumentError: as graphio.train.sources.open_source.
     """
     path = stores.plain(where)
     if is_file(path):
-        return _open_index(path) if path.endswith(".index.json") else _open_file(path)
+        index = path.endswith(".index.json")
+        return _open_index(path, unpacked) if index else _open_file(path, unpacked)
     if is_file(path + ".index"):
         if is_tensorflow(path):
             return TensorFlowSource(path)
@@ -43,7 +49,7 @@ def open_foreign(where: str) -> Source:
         raise damaged(f"checkpoint {path!r}", text)
     found = huggingface.inside(path)
     if found is not None:
-        return open_foreign(found)
+        return open_foreign(found, unpacked)
     saved = stores.join(stores.join(path, "variables"), "variables")
     if is_file(saved + ".index"):
         return TensorFlowSource(saved)
@@ -59,15 +65,18 @@ def is_tensorflow(prefix: str) -> bool:
     return bytes(map_bytes(stores.plain(prefix) + ".index")[-len(table.MAGIC) :]) == table.MAGIC
 
 
-def _open_index(path: str) -> Source:
-    return huggingface.HuggingFaceSource(path, map_bytes(path), _open_file)
+def _open_index(path: str, unpacked: int | None) -> Source:
+    def open_file(file: str) -> Source:
+        return _open_file(file, unpacked)
+
+    return huggingface.HuggingFaceSource(path, map_bytes(path), open_file)
 
 
-def _open_file(path: str) -> Source:
+def _open_file(path: str, unpacked: int | None) -> Source:
     data = map_bytes(path)
     start = bytes(data[:9])
     if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        archive = ZipFile(data, f"zip file {path!r}")
+        archive = ZipFile(data, f"zip file {path!r}", unpacked)
         if any(name.endswith("/data.pkl") for name in archive.members):
             return TorchSource(path, archive)
         if not archive.members or any(name.endswith(".npy") for name in archive.members):

@@ -10,6 +10,7 @@ import struct
 import zlib
 from typing import NamedTuple
 
+from graphio.schema import packed as packed_parts
 from graphio.train.interop.reading import damaged, find, refused
 
 LOCAL = struct.Struct("<4s5H3I2H")
@@ -46,13 +47,16 @@ class ZipFile:
     Args:
         data: its bytes.
         what: how messages call it.
+        unpacked: bytes that its packed entries may become together; None: as graphio.schema.packed
+            says.
 
     Raises:
+        ResourceExhaustedError: they become more.
         DataLossError: it is no archive, or a broken one.
         InvalidArgumentError: it is encrypted, or packed in a way that we do not read.
     """
 
-    def __init__(self, data: memoryview, what: str) -> None:
+    def __init__(self, data: memoryview, what: str, unpacked: int | None = None) -> None:
         self.what = what
         self._view = data
         count, size, offset = self._end()
@@ -60,7 +64,11 @@ class ZipFile:
         self.members = self._directory(count, offset, offset + size)
         self._places = {m.name: self._place(m) for m in self.members.values()}
         self._check_overlaps()
+        total = sum(m.size for m in self.members.values() if m.method == DEFLATED)
+        advice = f"open it with tf.train.load_values(path, unpacked={total})"
+        packed_parts.check(what, len(data), total, unpacked, advice)
         self._checked: set[str] = set()  # stored entries whose checksum was computed
+        self._last: tuple[str, memoryview] | None = None  # the packed entry that was read last
 
     def _end(self) -> tuple[int, int, int]:
         """Number of entries, size and offset of the central directory."""
@@ -141,11 +149,11 @@ class ZipFile:
 
     def _large(self, name: str, extra: bytes, fields: list[int]) -> list[int]:
         """The fields of 32 bits with those that are full from the zip64 extra field."""
-        found = b""
-        while len(extra) >= 4:
-            kind, length = struct.unpack_from("<2H", extra)
-            found = extra[4 : 4 + length] if kind == 1 else found
-            extra = extra[4 + length :]
+        found, at = b"", 0
+        while len(extra) - at >= 4:
+            kind, length = struct.unpack_from("<2H", extra, at)
+            found = extra[at + 4 : at + 4 + length] if kind == 1 else found
+            at += 4 + length
         for i, value in enumerate(fields):
             if value == FULL and len(found) >= 8:
                 fields[i], found = int.from_bytes(found[:8], "little"), found[8:]
@@ -202,6 +210,8 @@ class ZipFile:
             DataLossError: they do not have their checksum.
         """
         member = find(self.members, name, self.what)
+        if self._last is not None and self._last[0] == name:
+            return self._last[1]  # as a storage that many tensors share is asked for
         if member.method == STORED:
             data = self._packed(member)
         else:
@@ -210,6 +220,8 @@ class ZipFile:
             raise damaged(self.what, f"the checksum of the entry {name!r} does not match")
         if member.method == STORED:
             self._checked.add(name)
+        else:
+            self._last = name, data
         return data
 
     def _packed(self, member: Member) -> memoryview:
