@@ -14,7 +14,7 @@ import numpy as np
 from graphio import dtypes, scopes, source
 from graphio.dtypes import DType
 from graphio.graph import Tensor
-from graphio.schema import errors
+from graphio.schema import array_likes, errors
 from graphio.schema.tensors import check_dims
 from graphio.tensor_shape import TensorShape, as_shape
 
@@ -115,7 +115,9 @@ def as_array(value: Any, dtype: DType | None) -> Array:
     if value is None:
         raise ValueError("None values not supported.")
     if isinstance(value, (np.ndarray, np.generic)):
-        return _of_numpy(np.asarray(value), dtype)
+        return _of_numpy(array_likes.to_numpy(value), dtype)
+    if hasattr(value, "__array__") or hasattr(value, "__cuda_array_interface__"):
+        return _of_numpy(array_likes.to_numpy(value), dtype)
     flat = list(_leaves(value))
     if any(v is None for v in flat):
         raise ValueError("None values not supported.")

@@ -16,7 +16,8 @@ from graphio.composite import Composite
 from graphio.constants import as_array
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
-from graphio.schema import calls
+from graphio.schema import array_likes, calls
+from graphio.schema.dtypes import ML_DTYPES
 
 Array = np.ndarray[Any, Any]
 _MOST_SHAPES = 1024
@@ -82,6 +83,12 @@ def _tensor(graph: Graph, key: Any) -> Tensor:
         why = "it was marked so" if tensor.graph is graph else "it is inside a loop or branch"
         raise ValueError(f"Tensor {tensor.name} may not be fed: {why}.")
     return tensor
+
+
+def _no_numbers(raw: Array) -> str:
+    if raw.dtype != object or not raw.size:
+        return "it holds no numbers"
+    return f"it holds no numbers but objects, such as {array_likes.odd_element(raw)}"
 
 
 class Feeder:
@@ -150,11 +157,14 @@ class Feeder:
         if self._dtype == dtypes.string:
             return self._strings(value)
         try:
-            raw = np.asarray(value)
-        except ValueError as error:
-            raise self._refused(ValueError, value, str(error)) from None
+            raw = array_likes.to_numpy(value)
+        except (ValueError, TypeError) as error:
+            kind = ValueError if isinstance(error, ValueError) else TypeError
+            raise self._refused(kind, value, str(error)) from None
         if raw.dtype == self._numpy:
             return np.require(raw, None, ("C", "A"))
+        if raw.dtype.kind == "V" and raw.dtype.name in ML_DTYPES.values():
+            raw = raw.astype(np.float32)  # which has all their values
         self._check_kind(raw, value)
         with np.errstate(all="ignore"):
             return np.require(raw, self._numpy, ("C", "A"))
@@ -164,7 +174,7 @@ class Feeder:
         if raw.dtype.kind == "O" and raw.size and all(isinstance(v, int) for v in raw.ravel()):
             raise self._refused(TypeError, value, "the integer does not fit")
         if raw.dtype.kind not in "biufc":
-            raise self._refused(ValueError, value, "it holds no numbers")
+            raise self._refused(ValueError, value, _no_numbers(raw))
         if raw.dtype.kind == "c" and not wanted.is_complex:
             raise self._refused(TypeError, value, "it is complex")
         if wanted.is_integer and raw.dtype.kind == "f" and not np.isfinite(raw).all():

@@ -113,7 +113,8 @@ def _spec(name: str, kind: Any, what: str) -> Spec:
         value, shape = kind.value_type, [kind.list_size]
     elif types.is_list(kind) or types.is_large_list(kind):
         value, shape = kind.value_type, [None]
-    if types.is_dictionary(value) or types.is_run_end_encoded(value):
+    runs = types.is_run_end_encoded(value) and str(value.value_type) not in _VIEWS
+    if types.is_dictionary(value) or runs:
         value = value.value_type
     if types.is_fixed_size_binary(value):
         return Spec(dtypes.string, TensorShape(shape))

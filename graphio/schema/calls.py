@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors
+from graphio.schema import array_likes, dtypes, errors
 from graphio.schema.engine import TensorSpec
 
 Array = np.ndarray[Any, Any]
@@ -48,21 +48,35 @@ def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
     if wanted == OBJECT:
         return _strings(value, what)
     if isinstance(value, np.ndarray) and value.dtype == wanted and lies_plainly(value):
-        return value
+        if not isinstance(value, np.ma.MaskedArray):
+            return value
     try:
-        found = np.asarray(value)
-    except ValueError as error:
+        found = array_likes.to_numpy(value)
+    except (ValueError, TypeError) as error:
         raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
-    if not _castable(value, found.dtype, wanted):
+    value = found if hasattr(value, "dtype") else value  # an array of any library
+    if not _castable(value, found, wanted):
+        name = dtypes.of_numpy(wanted).name
         raise errors.InvalidArgumentError(
-            message=f"{what} is {found.dtype}, expected {dtypes.of_numpy(wanted).name}; convert it "
-            "with numpy's astype"
+            message=f"{what} is {_described(found)}, expected {name}; convert it with "
+            "numpy's astype"
         )
-    try:
-        made = found if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value, wanted)
-    except OverflowError as error:
-        raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
+    made = found
+    if not isinstance(value, np.ndarray):
+        try:
+            made = np.asarray(value, wanted)
+        except OverflowError as error:
+            raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
+        except (RuntimeError, TypeError):  # of a list of another library's arrays
+            made = found
     return np.require(made, wanted, ("C", "A"))
+
+
+def _described(found: Array) -> str:
+    """The dtype, with what an object array holds."""
+    if found.dtype != OBJECT or not found.size:
+        return str(found.dtype)
+    return f"an array of objects, such as {array_likes.odd_element(found)}"
 
 
 def lies_plainly(value: Array) -> bool:
@@ -96,12 +110,12 @@ def convert_value(value: Any, kinds: Sequence[str], wanted: np.dtype[Any], what:
     ]
 
 
-def _castable(value: Any, found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+def _castable(value: Any, found: Array, wanted: np.dtype[Any]) -> bool:
     if isinstance(value, (np.ndarray, np.generic)):
-        return np.can_cast(found, wanted, "same_kind")
-    if found.kind not in _ORDER or wanted.kind not in _ORDER:
+        return np.can_cast(found.dtype, wanted, "same_kind")
+    if found.dtype.kind not in _ORDER or wanted.kind not in _ORDER:
         return False
-    return 0 in np.shape(value) or _ORDER[found.kind] <= _ORDER[wanted.kind]
+    return 0 in found.shape or _ORDER[found.dtype.kind] <= _ORDER[wanted.kind]
 
 
 def _strings(value: Any, what: str) -> Array:
