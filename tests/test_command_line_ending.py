@@ -147,3 +147,22 @@ def test_every_exit_code_is_in_the_help() -> None:
     codes = [value for name, value in vars(exits).items() if name.isupper()]
     assert len(codes) == 7
     assert all(f"{code} " in app.HELP for code in codes)
+
+
+@pytest.mark.parametrize(
+    "words, named",
+    [
+        ("show {net.onnx} --svg {x.png}", "x.svg"),
+        ("show {net.onnx} --svg {x}", "x.svg"),
+        ("profile {net.onnx} --trace {x.html}", "x.json"),
+        ("run {net.onnx} -o {x.png}", ".npz, .npy, .csv, .parquet"),
+        ("convert {net.onnx} {x.html}", ".gio, .onnx"),
+    ],
+)
+def test_a_file_of_another_ending_is_not_written(
+    graphio: Command, files: Path, words: str, named: str
+) -> None:
+    before = sorted(os.listdir(files))
+    given = words.replace("{", f"{files}/").replace("}", "").split()
+    assert named in graphio(*given, code=exits.USAGE).err
+    assert sorted(os.listdir(files)) == before

@@ -181,7 +181,9 @@ def test_the_picture_of_a_graph_has_a_box_for_each_node(
     assert {"image", "score", "Relu", "MatMul [3,4]"} <= set(texts)
     boxes = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("rx")]
     assert len(boxes) == 4
-    done = graphio("show", files / "net.gio", "--svg", tmp_path / "x", "-s", "no", code=exits.USAGE)
+    done = graphio(
+        "show", files / "net.gio", "--svg", tmp_path / "x.svg", "-s", "no", code=exits.USAGE
+    )
     assert "the model has predict, train" in done.err
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from graphio.command_line import fitting, opening, output
 from graphio.command_line.arguments import Engine, Inputs, Signature, Sizes, choose_signature
+from graphio.command_line.endings import ending
 from graphio.command_line.giving import given_files, given_inputs
 
 NAME = "profile"
@@ -24,7 +25,10 @@ def command(
     runs: Annotated[int, typer.Option(min=1, help="How many are measured.")] = 20,
     rows: Annotated[int, typer.Option(min=1, help="How many operations are shown.")] = 20,
     trace: Annotated[
-        str | None, typer.Option(metavar="FILE.json", help="A trace for ui.perfetto.dev.")
+        str | None,
+        typer.Option(
+            metavar="FILE.json", help="A trace for ui.perfetto.dev.", callback=ending(".json")
+        ),
     ] = None,
     signature: Signature = None,
     size: Sizes = None,

@@ -11,6 +11,7 @@ import typer
 
 from graphio.command_line import fitting, opening, output
 from graphio.command_line.arguments import choose_signature
+from graphio.command_line.endings import ending
 from graphio.command_line.exits import USAGE, Refused
 from graphio.schema import installation
 
@@ -21,7 +22,12 @@ def command(
     context: typer.Context,
     file: Annotated[str, typer.Argument(help="A model.")],
     svg: Annotated[
-        str | None, typer.Option(metavar="FILE.svg", help="Write a picture; open no browser.")
+        str | None,
+        typer.Option(
+            metavar="FILE.svg",
+            help="Write a picture; open no browser.",
+            callback=ending(".svg"),
+        ),
     ] = None,
     signature: Annotated[
         str | None, typer.Option("--signature", "-s", help="Which; needless if there is one.")
