@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,8 @@ _TYPES = {
 _WORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long register restrict return short signed sizeof static struct switch typedef "
-    "union unsigned void volatile while bool true false main session error status".split()
+    "union unsigned void volatile while bool true false main session error status inputs outputs "
+    "errno EOF NULL".split()
 )
 
 
@@ -42,7 +44,8 @@ def sources(data: bytes, name: str, file: str, embed: bool = False) -> dict[str,
 
     Args:
         data: bytes of a model file.
-        name: prefix of files and functions.
+        name: prefix of files and functions, in ASCII: accents are lost, other letters left out, and
+            "model" stands for a name of which nothing is left.
         file: what the program opens if it is given no other.
         embed: True puts the model into a third file, as an array; the program opens that.
 
@@ -54,7 +57,7 @@ def sources(data: bytes, name: str, file: str, embed: bool = False) -> dict[str,
         InvalidArgumentError: no signature has inputs and outputs that are tensors of numbers.
     """
     model, _ = container.unpack(data, lazy=True)
-    prefix = _identifier(name, ())
+    prefix = _identifier(name, (), "model")
     taken: list[str] = []
     functions, refused = [], []
     for number, facts in enumerate(describe(model)["signatures"]):
@@ -76,9 +79,17 @@ def sources(data: bytes, name: str, file: str, embed: bool = False) -> dict[str,
     return made
 
 
-def _identifier(text: str, taken: Iterable[str]) -> str:
-    """A name that C takes and that is not taken."""
-    base = re.sub(r"\W", "_", text, flags=re.ASCII) or "value"
+def _in_ascii(text: str) -> str:
+    """A name without what ASCII lacks: letters lose their accents, others are left out."""
+    if text.isascii():
+        return text
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return plain.strip("_-. ")
+
+
+def _identifier(text: str, taken: Iterable[str], other: str = "value") -> str:
+    """A name that C takes and that is not taken; `other` where nothing of the text is left."""
+    base = re.sub(r"\W", "_", _in_ascii(text), flags=re.ASCII) or other
     base = f"_{base}"[base[0].isalpha() or base[0] == "_" :]
     if base in _WORDS or keyword.iskeyword(base):
         base += "_"
@@ -119,7 +130,8 @@ class _Function:
     def __init__(
         self, prefix: str, number: int, facts: Mapping[str, Any], taken: list[str]
     ) -> None:
-        self.name = _identifier(f"{prefix}_{facts['name']}", taken)
+        key = _in_ascii(facts["name"]) or f"signature{number}"
+        self.name = _identifier(f"{prefix}_{key}", taken)
         taken.append(self.name)
         self.number, self.key = number, facts["name"]
         self.sizes: dict[str, str] = {}
@@ -130,7 +142,7 @@ class _Function:
     def _argument(self, row: Mapping[str, Any], feeds: bool) -> _Argument:
         if row["type"] not in _TYPES:
             raise ValueError(f"'{row['name']}' is {row['type']}, use ci_run itself")
-        name = _identifier(row["name"], self._names)
+        name = _identifier(row["name"], self._names, "input" if feeds else "output")
         self._names.append(name)
         return _Argument(
             name, row["name"], *_TYPES[row["type"]], self._dims(name, row["shape"], feeds)
@@ -155,7 +167,7 @@ class _Function:
         return tuple(dims)
 
     def _size(self, symbol: str) -> str:
-        name = _identifier(symbol, self._names)
+        name = _identifier(symbol, self._names, "size")
         self._names.append(name)
         self.sizes[symbol] = name
         return name

@@ -19,7 +19,8 @@ import pytest
 from c_programs import CINFER, library
 from command_line import Command, small_onnx, trained
 
-from graphio import runtime
+import graphio as tf
+from graphio import c_source, runtime
 from graphio.command_line import exits
 from graphio.train import load_values
 
@@ -305,3 +306,57 @@ def test_no_code_is_written_for_a_damaged_model(
 
 def test_what_is_no_model_of_ours_is_told_how_to_become_one(graphio: Command, files: Path) -> None:
     assert "graphio convert" in graphio("export-c", files / "net.onnx", code=exits.FILE).err
+
+
+@pytest.mark.parametrize(
+    "file, prefix",
+    [
+        ("模型.gio", "model"),
+        ("模型_v2.gio", "v2"),
+        ("Modèle-été.gio", "Modele_ete"),
+        ("3d.gio", "_3d"),
+        ("net.gio", "net"),
+    ],
+)
+def test_files_have_names_that_people_and_c_can_read(
+    graphio: Command, files: Path, tmp_path: Path, file: str, prefix: str
+) -> None:
+    shutil.copy(files / "net.gio", tmp_path / file)
+    graphio("export-c", tmp_path / file, "-o", tmp_path / "c")
+    assert {f"{prefix}.h", f"{prefix}_example.c"} <= {p.name for p in (tmp_path / "c").iterdir()}
+    header = (tmp_path / "c" / f"{prefix}.h").read_text()
+    assert f"{prefix}_predict(" in header and f"{prefix}_train(" in header
+
+
+def test_signatures_and_inputs_of_any_letters_have_names_in_c(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 2])
+        y, z = x * 2.0, x * 3.0
+        tf.saved_model.save(
+            tmp_path / "m.gio",
+            session,
+            {
+                "预测": ({"图像": x}, {"标签": y, "inputs": z}),
+                "größe": ({"inputs": x}, {"outputs": y, "NULL": z}),
+            },
+        )
+    made = c_source.sources((tmp_path / "m.gio").read_bytes(), "模型", "模型.gio")
+    header = made["model.h"]
+    assert "model_grosse(" in header or "model_groe(" in header
+    assert re.search(r"model_signature\d\(ci_session \*session, .*const float \*input,", header)
+    assert not re.search(r"\b_+\b", header)
+    for name, text in made.items():
+        (tmp_path / name).write_text(text)
+    compiler = shutil.which("cc")
+    if compiler is not None:
+        flags = [
+            "-std=c11",
+            "-fsyntax-only",
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Wshadow",
+            "-Werror",
+        ]
+        paths = [f"-I{tmp_path}", f"-I{CINFER / 'include'}", str(tmp_path / "model_example.c")]
+        subprocess.run([compiler, *flags, *paths], check=True)

@@ -23,7 +23,10 @@ def command(
         str, typer.Option("--output", "-o", metavar="FOLDER", help="Where to.")
     ] = ".",
     name: Annotated[
-        str | None, typer.Option(help="Prefix of files and functions; none: the model's.")
+        str | None,
+        typer.Option(
+            help="Prefix of files and functions; none: the model's, as far as it is ASCII."
+        ),
     ] = None,
     embed: Annotated[
         bool, typer.Option("--embed", help="The model as an array in the program, too: no file.")
