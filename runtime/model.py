@@ -35,6 +35,7 @@ from graphio.schema.engine import HostFunction, NodeTime, TensorSpec
 
 Array = np.ndarray[Any, Any]
 _MOST_SHAPES = 1024
+_SHOWN = 4  # names of nodes in a message
 
 
 def load(
@@ -88,13 +89,22 @@ def load(
 def _refuse_unknown(proto: pb.Model) -> None:
     unknown = functions.unknown_operators(proto, registry.known)
     if unknown:
-        names = [
-            f"{n.domain or 'ai.onnx'} {n.op} version {n.version} ('{n.name}')" for n in unknown
-        ]
+        nodes: dict[str, list[str]] = {}
+        for n in unknown:
+            nodes.setdefault(f"{n.domain or 'ai.onnx'} {n.op} version {n.version}", []).append(
+                n.name
+            )
+        names = [f"{operator} ({_some(of)})" for operator, of in nodes.items()]
         raise errors.UnimplementedError(
             message=f"the model needs operators that are not there: {', '.join(names)}"
             f"{_advice(unknown)}"
         )
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names of nodes, and how many follow."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(map(repr, names[:_SHOWN]))}{more}"
 
 
 def _advice(unknown: Sequence[pb.Node]) -> str:

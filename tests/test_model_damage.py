@@ -14,6 +14,7 @@ import pytest
 from failing_memory import Memory
 from schema_samples import node, tensor_type
 
+from graphio import runtime
 from graphio.schema import container, errors
 from graphio.schema import model_pb2 as pb
 
@@ -699,6 +700,19 @@ def lacking(*names: str, domains: Sequence[str] = ("mine",)) -> str:
 def test_operators_that_are_not_there_are_listed_once() -> None:
     assert lacking("A", "B", "A").endswith(
         "mine.A version 1 (node 'n0'), mine.B version 1 (node 'n1')"
+    )
+
+
+def test_the_python_runtime_lists_an_operator_once_with_its_nodes() -> None:
+    made = pb.Model()
+    for number in range(7):
+        made.graph.node.append(node("AB"[number // 6], f"n{number}", domain="mine"))
+    made.signature.add(name="predict", target=[n.name for n in made.graph.node])
+    with pytest.raises(errors.UnimplementedError) as raised:
+        runtime.load(damage.file(made.SerializeToString(deterministic=True)))
+    assert raised.value.message.startswith(
+        "the model needs operators that are not there: mine A version 1 "
+        "('n0', 'n1', 'n2', 'n3' and 2 more), mine B version 1 ('n6'); those of mine are"
     )
 
 

@@ -181,6 +181,14 @@ def test_all_problems_are_named() -> None:
         verify.verify(made)
 
 
+def test_a_problem_that_several_nodes_have_is_named_once() -> None:
+    model = pb.Model()
+    for _ in range(3):
+        model.graph.node.append(node("Relu", "twice", "nowhere"))
+    found = verify.problems(model)
+    assert found and len(found) == len(set(found))
+
+
 def test_too_deep_graphs_are_refused() -> None:
     graph = pb.Graph(node=[node("NoOp", "innermost", domain="graphio")])
     for depth in range(17):

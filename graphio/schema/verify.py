@@ -25,8 +25,8 @@ SHOWN = 20  # problems that a message names
 
 
 def problems(model: Model) -> list[str]:
-    """Everything that is wrong with a model, in the order of the file."""
-    return _Checker(model).found
+    """Everything that is wrong with a model, each once, in the order of the file."""
+    return list(dict.fromkeys(_Checker(model).found))
 
 
 def verify(model: Model) -> None:

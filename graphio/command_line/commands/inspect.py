@@ -104,11 +104,20 @@ def tree(facts: Facts) -> Tree:
     if "nodes" in facts:
         _add_signatures(root, facts["signatures"])
         _add_contents(root, facts)
-    for engine, found in facts["engines"].items():
-        root.add(output.lines(f"{engine}: {'runs it' if found['runs'] else found['why']}"))
+    for engines, says in _verdicts(facts["engines"]):
+        root.add(output.lines(f"{engines}: {says}"))
     if "cost" in facts:
         _add_cost(root, facts["cost"])
     return root
+
+
+def _verdicts(engines: Facts) -> list[tuple[str, str]]:
+    """What hinders, once for the engines that it hinders; or a line for each engine."""
+    whys: dict[str, list[str]] = {}
+    for engine, found in engines.items():
+        whys.setdefault("" if found["runs"] else found["why"], []).append(engine)
+    running = [(engine, "runs it") for engine in whys.pop("", [])]
+    return running + [(" and ".join(names), why) for why, names in whys.items()]
 
 
 def _add_signatures(root: Tree, signatures: list[Facts]) -> None:
