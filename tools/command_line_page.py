@@ -125,8 +125,9 @@ SECTIONS = (
     ),
     Section(
         "ls, verify, diff: values",
-        "`diff` compares structure and values, the largest difference first; `verify` ends with 3 "
-        "where nothing is damaged, but a newer graphio wrote one of the files; `verify --all` "
+        "`diff` compares structure and values, the largest difference first, and pairs tensors "
+        "that a conversion has renamed or transposed; `verify` ends with 3 where nothing is "
+        "damaged, but a newer graphio wrote one of the files; `verify --all` "
         "checks all checkpoints of a folder.",
         (
             Step("ls weights.safetensors"),

@@ -21,16 +21,24 @@ def command(
     b: Annotated[str, typer.Argument(help="Another one.")],
     as_json: output.Json = False,
 ) -> None:
-    """Compare A with B: structure and values, the largest difference first. 1 if they differ."""
+    """Compare A with B: structure and values, the largest difference first. 1 if they differ.
+
+    Tensors of two models that a conversion has renamed or transposed are paired by their values,
+    or by a shape that no other has.
+    """
+    from graphio.train import pairing
     from graphio.train.comparing import diff_checkpoints
 
     models = all(opening.kind_of(path) in opening.MODELS for path in (a, b))
     one, other = _Side(a, models), _Side(b, models)
     structure = list(_structure(one.lines, other.lines))
-    found = diff_checkpoints(one.values, other.values)
+    paired = pairing.pairs(one.values, other.values) if models else []
+    values: Any = pairing.aligned(one.values, other.values, paired) if paired else other.values
+    found = diff_checkpoints(one.values, values)
     facts = {
-        "equal": found.equal and not structure,
+        "equal": found.equal and not structure and not paired,
         "structure": structure,
+        "paired": [{"a": pair.a, "b": pair.b, "how": pair.how} for pair in paired],
         "same": sum(row.status == "same" for row in found),
         "values": [asdict(row) for row in found if row.status != "same"],
     }
@@ -77,6 +85,8 @@ def _structure(a: list[str], b: list[str]) -> Iterator[str]:
 def _print(console: Console, facts: Facts) -> None:
     rows = facts["values"]
     console.print(f"{facts['same']} of {facts['same'] + len(rows)} tensors have the same bits")
+    for pair in facts["paired"]:
+        console.print(output.name(f"{pair['a']} is {pair['b']} in B, paired {pair['how']}"))
     for line in facts["structure"]:
         console.print(output.name(line))
     if not rows:
