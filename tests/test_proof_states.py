@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 from proof_folders import quick  # noqa: F401
-from proofs import states
+from proofs import contenders, states
 
 SAFE = [name for name, mode in states.MODES.items() if not mode.control]
 CONTROLS = [name for name, mode in states.MODES.items() if mode.control]
+
+
+@pytest.fixture(autouse=True)
+def few_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contenders, "PLAYS", 12)
 
 
 @pytest.mark.parametrize("mode", SAFE)

@@ -30,7 +30,7 @@ from crash_states import (
     states,
 )
 
-from proofs import c_writer, workload
+from proofs import c_writer, contenders, workload
 from proofs.c_writer import Program
 from proofs.kills import strays
 from proofs.layers import through
@@ -233,6 +233,8 @@ ORDERS = {
 MODES = {
     **{n: Mode(enumerated(PythonWriter, options)) for n, options in workload.MODES.items()},
     **{f"C: {n}": Mode(enumerated(CWriter, options)) for n, options in c_writer.MODES.items()},
+    **{name: Mode(contenders.plays(pair)) for name, pair in contenders.PAIRS.items()},
+    "control: what the own index does not name goes": Mode(contenders.old_rule, control=True),
     **{
         f"control: {name}": Mode(enumerated(PythonWriter, Options(), order), control=True)
         for name, order in ORDERS.items()

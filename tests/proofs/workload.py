@@ -87,6 +87,18 @@ def blobs(step: int) -> dict[str, bytes]:
     return {"notes": b"step %d" % step}
 
 
+@contextlib.contextmanager
+def hours_later(started: float) -> Iterator[None]:
+    """Inside, this process began at a time, and what was there before is old; 0: as it is."""
+    before = stores._STARTED, checkpoint_cleaner.ABANDONED_AGE
+    if started:
+        stores._STARTED, checkpoint_cleaner.ABANDONED_AGE = started, -60.0
+    try:
+        yield
+    finally:
+        stores._STARTED, checkpoint_cleaner.ABANDONED_AGE = before
+
+
 class Trainer:
     """A graph, a session and a Saver.
 
@@ -131,17 +143,6 @@ class Trainer:
         self.saver = self._saver()
         self.started = time.time() + 1
 
-    @contextlib.contextmanager
-    def _later(self) -> Iterator[None]:
-        """Inside, what was there before the restart is more than an hour old."""
-        before = stores._STARTED, checkpoint_cleaner.ABANDONED_AGE
-        if self.started:
-            stores._STARTED, checkpoint_cleaner.ABANDONED_AGE = self.started, -60.0
-        try:
-            yield
-        finally:
-            stores._STARTED, checkpoint_cleaner.ABANDONED_AGE = before
-
     def fill(self, step: int) -> None:
         """Gives the session the values of a step."""
         for name in SHAPES:
@@ -152,7 +153,7 @@ class Trainer:
 
     def save(self, folder: str | os.PathLike[str], step: int) -> None:
         """Saves the values of a step; when this returns they may be relied on."""
-        with self._later():
+        with hours_later(self.started):
             self._save(folder, step)
 
     def _save(self, folder: str | os.PathLike[str], step: int) -> None:
