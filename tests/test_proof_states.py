@@ -14,7 +14,7 @@ CONTROLS = [name for name, mode in states.MODES.items() if mode.control]
 
 @pytest.fixture(autouse=True)
 def few_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contenders, "PLAYS", 12)
+    monkeypatch.setattr(contenders, "PLAYS", 6)
 
 
 @pytest.mark.parametrize("mode", SAFE)

@@ -316,7 +316,12 @@ def replace(path: str, parts: Iterable[Any], layer: FileLayer = SYSTEM) -> None:
     if there and not stat.S_ISREG(there):
         raise OtherKindError(message=f"cannot write {path!r}: what is there is no regular file")
     write_new(layer, path, parts, temporary_name(path, secrets.token_hex(8)))
-    sync_folder(layer, folder_of(path))
+    try:
+        sync_folder(layer, folder_of(path))
+    except OSError:
+        if not there:
+            remove(layer, path)  # an error leaves no new file
+        raise
 
 
 def remove(layer: FileLayer, path: str) -> bool:

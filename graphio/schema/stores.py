@@ -6,6 +6,7 @@ A Store knows base names only, so nothing that a file says leads out of its fold
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import pathlib
 import re
@@ -42,6 +43,7 @@ _LOCAL = ("file", "local")
 _STARTED = time.time()
 #: seconds before this process began after which nobody writes a temporary file any more
 OTHERS_AGE = 3600.0
+_TRIES = 4
 
 
 class Store(Protocol):
@@ -416,5 +418,23 @@ def loadable(source: Any) -> Any:
 def write(path: str | os.PathLike[str], parts: Iterable[Buffer], layer: FileLayer = SYSTEM) -> None:
     """Writes a file in one step: afterwards it is whole and durable, or as it was before."""
     store, name = of(path, layer)
+    new = not store.shared and store.size(name) is None
     store.put(name, parts)
-    store.barrier()
+    try:
+        store.barrier()
+    except OSError:
+        if new:
+            store.remove(name)  # an error leaves no new file
+        raise
+
+
+def put_again(store: Store, name: str, data: bytes) -> None:
+    """Store.put of a small file; once more if another process took its temporary one for what a
+    crash has left, and removed it."""
+    for left in reversed(range(_TRIES)):
+        try:
+            store.put(name, [data])
+            return
+        except errors.UnavailableError as error:
+            if left == 0 or error.errno != errno.ENOENT or isinstance(error, files.NoFolderError):
+                raise

@@ -101,7 +101,7 @@ def update_checkpoint_state(
     )
     state.expired = [_relative(path, save_dir) for path in expired]
     store = stores.of_folder(save_dir, layer)
-    store.put(name, [checkpoint_text.sealed(state)])
+    stores.put_again(store, name, checkpoint_text.sealed(state))
     store.barrier()
 
 

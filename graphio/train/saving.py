@@ -191,7 +191,10 @@ def _graph_beside(prepared: Prepared, layer: files.FileLayer) -> Iterator[None]:
     store.put(temporary, [meta])
     try:
         yield
-        store.rename(temporary, name)
+        if store.exists(temporary):
+            store.rename(temporary, name)
+        else:  # another process took it for what a crash has left
+            store.put(name, [meta])
     except BaseException:
         store.remove(temporary)
         raise

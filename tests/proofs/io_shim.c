@@ -37,6 +37,7 @@ static int error_number;
 static bool forever;
 static bool mapless; /* no file can be mapped */
 static bool randomless; /* the system gives no random bits */
+static int syncless; /* with this the fsync of the folder fails */
 static long age;
 static struct timespec started;
 static int log_handle = -1;
@@ -57,6 +58,8 @@ void io_shim_arm(const char *where, long at, int number, int for_ever) {
 void io_shim_refuse_random(int refuse) { randomless = refuse != 0; }
 
 void io_shim_refuse_maps(int refuse) { mapless = refuse != 0; }
+
+void io_shim_refuse_sync(int number) { syncless = number; }
 
 long io_shim_calls(void) { return __atomic_load_n(&calls, __ATOMIC_SEQ_CST); }
 
@@ -266,6 +269,7 @@ READ_FOLDER(readdir64, dirent64)
   int name(int handle) {                                          \
     NEXT(int, name, int);                                         \
     int kind = known(handle);                                     \
+    if ((kind & 3) == 2 && syncless) return errno = syncless, -1; \
     if (kind && fails(WAITS)) return -1;                          \
     int done = next(handle);                                      \
     if ((kind & 3) == 2 && done == 0) note("sync\n");             \

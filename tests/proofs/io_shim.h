@@ -10,5 +10,7 @@ void io_shim_arm(const char *where, long at, int number, int for_ever);
 void io_shim_refuse_maps(int refuse);
 /* From now on the system gives no random bits by a call, which counts as none, either. */
 void io_shim_refuse_random(int refuse);
+/* From now on the fsync of the folder fails so, which counts as no call; 0: it does not. */
+void io_shim_refuse_sync(int number);
 long io_shim_calls(void);
 #endif

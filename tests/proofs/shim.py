@@ -73,6 +73,12 @@ class Fault:
         _shim().io_shim_arm(b"", 0, 0, 0)
 
 
+def refuse_sync(folder: Path, number: int) -> None:
+    """From now on the fsync of a folder fails with an errno; 0: it does not. Needs the library."""
+    _shim().io_shim_arm(os.fsencode(folder), 0, 0, 0)
+    _shim().io_shim_refuse_sync(number)
+
+
 @functools.lru_cache(maxsize=1)
 def _shim() -> ctypes.CDLL:
     shim = ctypes.CDLL(None)

@@ -1,0 +1,75 @@
+"""Saves in a folder whose fsync fails, with one errno after the other, by both engines.
+
+python unsynced_folders.py FOLDER: prints a JSON list of [errno, who, what came of it].
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from proofs import shim
+
+import graphio as tf
+from graphio.schema import files, stores
+from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
+
+NUMBERS = ("EINVAL", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EIO", "ENOSPC", "EDQUOT", "EROFS")
+
+
+def outcome(folder: Path, save: Callable[[str], object]) -> str:
+    """What comes of a save to a prefix that is there, and of one to a new prefix."""
+    before = sorted(os.listdir(folder))
+    told = []
+    for base in ("m", "new"):
+        try:
+            save(str(folder / base))
+            told.append("saved")
+        except (OSError, tf.errors.OpError) as error:
+            named = os.fspath(folder) in str(error)
+            told.append("told" if named else f"an error that names no folder: {error}")
+    if told == ["told", "told"] and sorted(os.listdir(folder)) != before:
+        told.append(f"left {sorted(set(os.listdir(folder)) - set(before))}")
+    read_checkpoint(folder / "m")
+    return ", ".join(told)
+
+
+def savers() -> dict[str, Callable[[str], object]]:
+    """By name, what writes a checkpoint of a prefix, or a file of that name."""
+    found: dict[str, Callable[[str], object]] = {
+        "file": lambda path: files.replace(f"{path}.gio", [b"x"]),
+        "other file": lambda path: stores.write(f"{path}.txt", [b"x"]),
+    }
+    for engine in ("", "cinfer"):
+        with tf.Graph().as_default() as graph:
+            tf.get_variable("v", initializer=np.zeros(9, np.float32))
+            session = tf.Session(engine, graph=graph)
+            session.run(tf.global_variables_initializer())
+            found[f"Saver {engine}"] = functools.partial(tf.train.Saver().save, session)
+    found["C"] = session.state.save
+    return found
+
+
+def main() -> None:
+    shim.run_preloaded()
+    told = []
+    for who, save in savers().items():
+        for name in NUMBERS:
+            place = Path(sys.argv[1]) / f"{who}-{name}"
+            place.mkdir()
+            write_checkpoint(place / "m", {"v": np.zeros(9, np.float32)})
+            save(str(place / "m"))
+            shim.refuse_sync(place, getattr(errno, name))
+            told.append([name, who, outcome(place, save)])
+            shim.refuse_sync(place, 0)
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()
