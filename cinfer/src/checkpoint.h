@@ -189,6 +189,8 @@ typedef struct ci_needed { /* the files that the indexes of a folder need */
 CI_LOCAL void ci_needed_read(const ci_folder *folder, const char *without, ci_needed *needs);
 CI_LOCAL bool ci_needed_has(const ci_needed *needs, const char *name);
 CI_LOCAL void ci_needed_free(ci_needed *needs);
+/* Whether a data file that the index of `base` names is not there; which one is in `error`. */
+CI_LOCAL bool ci_checkpoint_lacks(const ci_folder *folder, const char *base, const ci_index *index, ci_error *error);
 
 /* ---- checkpoint_record.c ---- */
 

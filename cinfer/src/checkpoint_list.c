@@ -222,13 +222,33 @@ static void list_note_status(list_search *search, ci_status status, const ci_byt
   }
 }
 
+/* Whether a checkpoint with a valid index has lost data files. While they were looked for, a save to the same prefix
+ * may have replaced them: then the index is another. */
+static bool list_lacks(const ci_folder *folder, const char *base, ci_error *error) {
+  char name[CI_NAME_BYTES + 8];
+  uint64_t last = 0;
+  snprintf(name, sizeof name, "%s.index", base);
+  for (bool again = false;; again = true) {
+    ci_bytes bytes = {0};
+    ci_index index;
+    const bool read = ci_index_read(folder, name, &bytes, &index, NULL) == CI_OK;
+    const bool lacks = read && ci_checkpoint_lacks(folder, base, &index, error);
+    const uint64_t id = index.save_id;
+    ci_index_free(&index);
+    ci_file_unmap(folder->allocator, &bytes);
+    if (!lacks || (again && id == last)) return lacks;
+    last = id;
+  }
+}
+
 static void list_consider(list_search *search, const char *name, size_t length) {
   const ci_allocator *allocator = search->folder->allocator;
   ci_bytes bytes = {0};
   ci_index index;
   char base[CI_NAME_BYTES];
   snprintf(base, sizeof base, "%.*s", (int)length, name);
-  const ci_status status = ci_index_read(search->folder, name, &bytes, &index, search->error);
+  ci_status status = ci_index_read(search->folder, name, &bytes, &index, search->error);
+  if (status == CI_OK && list_lacks(search->folder, base, search->error)) status = CI_DATA_LOSS;
   list_note_status(search, status, &bytes);
   if (status == CI_OK && list_is_newer(search, &index, base)) {
     memcpy(search->base, base, sizeof base);
@@ -270,7 +290,7 @@ static ci_status list_named(const ci_folder *folder, char base[CI_NAME_BYTES], b
   for (;;) {
     CI_TRY(list_read_name(folder, base, error));
     if (strcmp(base, before) == 0) return CI_OK;
-    *found = ci_checkpoint_exists(folder, (ci_span){base, strlen(base)});
+    *found = ci_checkpoint_exists(folder, (ci_span){base, strlen(base)}) && !list_lacks(folder, base, NULL);
     if (*found) return CI_OK;
     memcpy(before, base, sizeof before);
   }

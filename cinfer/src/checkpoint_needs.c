@@ -89,3 +89,21 @@ void ci_needed_free(ci_needed *needs) {
   CI_LIST_FREE(needs->pool.allocator, &needs->names);
   ci_pool_release(&needs->pool);
 }
+
+bool ci_checkpoint_lacks(const ci_folder *folder, const char *base, const ci_index *index, ci_error *error) {
+  for (size_t s = 0; s < index->shards.count; s++) {
+    const ci_span file = index->shards.at[s].file;
+    ci_places places;
+    bool there = false;
+    ci_checkpoint_places(base, file, &places);
+    for (size_t i = 0; i < places.count && !there; i++) there = ci_folder_has(folder, places.names[i]);
+    if (!there) {
+      (void)ci_fail(error, CI_DATA_LOSS,
+                    "the checkpoint '%s' lacks its shard '%.*s': bring it back into its folder, or restore another "
+                    "checkpoint",
+                    base, CI_NAME_ARG(file));
+      return true;
+    }
+  }
+  return false;
+}

@@ -21,6 +21,7 @@ from graphio.schema.stores import Store
 __all__ = [
     "SaveFile",
     "graph_name",
+    "lacking",
     "missing",
     "needed",
     "opened",
@@ -213,14 +214,33 @@ def graph_name(store: Store, plain: str) -> str:
 
 
 def missing(store: Store, base: str, index: CheckpointIndex) -> str:
-    """What is to be said of data files that an index names and that are not there, or not of their
-    length; "" if all are."""
+    """What is to be said of data files that an index names and that are gone; "": none is."""
     gone = [
         shard.file
         for shard in index.shard
-        if not any(store.size(place) == shard.nbytes for place in places(base, shard.file))
+        if all(store.size(place) is None for place in places(base, shard.file))
     ]
     return _absent(store, base, gone) if gone else ""
+
+
+def lacking(store: Store, base: str) -> str:
+    """Likewise for a checkpoint in a folder of this machine; "" also if it has no valid index.
+
+    In an object store it is not looked for: each file would be a request.
+    """
+    known: int | None = None
+    while not store.shared:
+        try:
+            index = CheckpointIndex.FromString(
+                checkpoint_index.unwrap(store.read(base + INDEX, follow=True))
+            )
+        except (DecodeError, errors.OpError):
+            break
+        text = missing(store, base, index)
+        if not text or index.save_id == known:
+            return text
+        known = index.save_id  # a save to the same prefix may have come in between
+    return ""
 
 
 def _absent(store: Store, base: str, names: Iterable[str]) -> str:

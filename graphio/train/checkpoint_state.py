@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Sequence
 
-from graphio.schema import errors, files, stores
+from graphio.schema import checkpoint_files, errors, files, stores
 from graphio.train import checkpoint_text
 from graphio.train.checkpoint_text import CheckpointState
 from graphio.train.folder_indexes import indexes, newest_of
@@ -191,11 +191,11 @@ def latest_checkpoint(
 ) -> str | None:
     """The prefix of a folder's newest checkpoint, None if it has none.
 
-    A file `checkpoint` that is missing, cannot be read, or names what is not there, does not count:
-    then the newest valid checkpoint of the folder is found, with a warning; without one where the
-    file is missing beside one checkpoint only, as it is while the first one is being saved. The
-    newest is the one of the highest step, then the latest time; one without a step comes before all
-    that have one.
+    A file `checkpoint` that is missing, cannot be read, or names what is not there or has lost data
+    files, does not count: then the newest valid checkpoint of the folder is found, with a warning;
+    without one where the file is missing beside one checkpoint only, as it is while the first one
+    is being saved. The newest is the one of the highest step, then the latest time; one without a
+    step comes before all that have one.
 
     Args:
         checkpoint_dir: the folder, or a URL of an object store.
@@ -213,8 +213,11 @@ def latest_checkpoint(
     before: tuple[CheckpointState | None, str] | None = None
     while True:
         state, complaint = now = _read_state(folder, latest_filename)
+        lost = ""
         if state is not None and checkpoint_exists(state.model_checkpoint_path):
-            return state.model_checkpoint_path
+            lost = checkpoint_files.lacking(*stores.of(state.model_checkpoint_path))
+            if not lost:
+                return state.model_checkpoint_path
         if complaint and now != before:
             warnings.warn(complaint, stacklevel=2)
         found, damaged = indexes(folder) if indexes_count(folder, latest_filename) else ([], {})
@@ -227,6 +230,7 @@ def latest_checkpoint(
     # A checkpoint alone, without the file: that is also what a first save looks like.
     if state is not None or (newest and (there or len(found) + len(damaged) > 1)):
         what = "names no checkpoint that exists" if there else "is missing"
+        what = f"names a checkpoint that cannot be restored, {lost}" if lost else what
         then = f"going on from {newest!r}, the newest one found" if newest else "there is no other"
         warnings.warn(f"the file '{name}' of {folder!r} {what}; {then}", stacklevel=2)
     return newest

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from graphio.schema import checkpoint_index, errors, stores
+from graphio.schema import checkpoint_files, checkpoint_index, errors, stores
 from graphio.schema.checkpoint_index import read_index_of
 
 __all__ = ["indexes", "newest_of", "none_is_whole"]
@@ -81,6 +81,9 @@ def indexes(folder: str) -> tuple[list[str], dict[str, str]]:
                     continue
             damaged[store.path(base)] = error.message
         else:
+            if lost := checkpoint_files.lacking(store, base):
+                damaged[store.path(base)] = lost
+                continue
             step = index.step if index.has_step else -1
             found.append((_Age(step, index.time, True), base))
     return [store.path(base) for base in _in_order(store, found)], damaged

@@ -24,7 +24,8 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from graphio.schema.checkpoint_index import read_index
+from graphio.schema import checkpoint_files, stores
+from graphio.schema.checkpoint_index import read_index_of
 from proofs import c_writer, shim, workload
 from proofs.c_writer import Program, ran
 from proofs.layers import InPlace, through
@@ -128,12 +129,13 @@ def strays(folder: Path) -> list[str]:
 
     A graph file alone may stay after a power cut: it might as well be one that a user exported.
     """
-    names = sorted(os.listdir(folder))
+    store, names = stores.of_folder(folder), sorted(os.listdir(folder))
     needed = {"checkpoint", *(name for name in names if name.endswith(".meta"))}
     for name in names:
         if name.endswith(".index") and not name.startswith("tmp-"):
-            index = read_index(folder / name.removesuffix(".index"))
-            needed |= {name, *(shard.file for shard in index.shard)}
+            base = name.removesuffix(".index")
+            index = read_index_of(store, base)
+            needed |= {name, *checkpoint_files.needed_by(store, base, index)}
     return [name for name in names if name not in needed]
 
 
