@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from graphio.schema import checkpoint_files, checkpoint_index, errors, stores
-from graphio.schema.checkpoint_index import read_index_of
+from graphio.schema.checkpoint_index import is_safe_name, read_index_of
 
 __all__ = ["indexes", "newest_of", "none_is_whole"]
 
@@ -99,8 +99,8 @@ def _names(store: stores.Store) -> list[str]:
 
 
 def _bases(names: Iterable[str]) -> list[str]:
-    split = map(os.path.splitext, names)
-    return [base for base, extension in split if base and extension == ".index"]
+    split = map(os.path.splitext, filter(is_safe_name, names))
+    return [base for base, extension in split if extension == ".index"]
 
 
 def _may_be_newest(prefix: str, error: errors.OpError) -> errors.UnimplementedError:
