@@ -13,13 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from crash_states import Contents, Operation, Recorder, Replica, states
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio.schema import checkpoint, errors, stores
+from graphio.schema import checkpoint, errors, files, stores
 from graphio.schema.model_pb2 import IteratorState
 from graphio.train import keeping
+from graphio.train.ranking import Ranking
+from graphio.train.retention import FOR_EVER, Retention
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +39,7 @@ def started() -> Any:
 
 
 def steps_of(folder: Path) -> list[int]:
-    return sorted(int(p.stem.split("-")[-1]) for p in folder.glob("*.index"))
+    return sorted(int(p.stem.split("-")[-1]) for p in folder.glob("m*-*.index"))
 
 
 def by_loss(**more: Any) -> tf.train.Saver:
@@ -208,7 +211,51 @@ def test_a_crash_between_the_list_and_the_marks_keeps_no_old_best(tmp_path: Path
     assert [path.name for path in tmp_path.glob("*.best")] == ["m-3.best"]
 
 
-@settings(max_examples=25, deadline=None)
+LOSSES = [3.0, 1.0, 4.0, 2.0, 0.5, 9.0]
+
+
+def run_recorded(folder: Path) -> list[Operation]:
+    """Saves of a run that keeps its newest and its best; the first is protected after the third."""
+    recorder, kept = Recorder(), Retention(1, FOR_EVER, Ranking(1, "loss", "min"))
+    for step, loss in enumerate(LOSSES):
+        prefix, metrics = str(folder / f"m-{step}"), {"loss": loss}
+        values = {"v": np.float32([step])}
+        checkpoint.write_checkpoint(prefix, values, step=step, metrics=metrics, layer=recorder)
+        kept.record(prefix, prefix, None, recorder, metrics=metrics)
+        if step == 2:
+            keeping.mark(folder / "m-1", keeping.KEPT, recorder)
+        recorder.acknowledge(step)
+    return recorder.operations
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_no_kill_or_power_cut_loses_the_best_or_what_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    contents, after = Contents(), tmp_path / "after"
+    replica = Replica(after, contents)
+    kills, cuts = states(run_recorded(tmp_path / "real"), {}, contents)
+    assert steps_of(tmp_path / "real") == [1, 4, 5] and len(cuts) > 200
+    for content, acknowledged in [*kills.items(), *cuts.items()]:
+        if acknowledged < 0:
+            continue
+        replica.copy(content)
+        found = [checkpoint.read_checkpoint(after / f"m-{step}") for step in steps_of(after)]
+        least = min(one.metrics["loss"] for one in found)
+        assert least <= min(LOSSES[: acknowledged + 1]), sorted(content)
+        assert acknowledged < 2 or 1 in [one.step for one in found], sorted(content)
+        # A new process that goes on from there, whose save is the worst, deletes neither.
+        newest = str(tf.train.latest_checkpoint(after))
+        again = Retention(1, FOR_EVER, Ranking(1, "loss", "min"))
+        again.adopt(newest)
+        prefix, metrics = str(after / "m-9"), {"loss": 10.0}
+        checkpoint.write_checkpoint(prefix, {}, step=9, metrics=metrics)
+        again.record(prefix, prefix, None, files.SYSTEM, metrics=metrics)
+        left = [checkpoint.read_checkpoint(after / f"m-{step}") for step in steps_of(after)]
+        assert min(one.metrics["loss"] for one in left) <= min(LOSSES[: acknowledged + 1])
+        assert acknowledged < 2 or 1 in [one.step for one in left]
+
+
+@settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.sampled_from([0.0, 1.0, 2.0, math.nan]), min_size=1, max_size=8),
     st.integers(1, 3),
