@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import Command
 from crash_states import Contents, Operation, Recorder, Replica, states
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -374,6 +375,14 @@ def test_a_checkpoint_without_metrics_has_the_bytes_that_it_always_had(tmp_path:
     checkpoint.write_checkpoint(other, {}, save_id=1, time=2, metrics={"loss": 1.0})
     head = [Path(f"{prefix}.index").read_bytes()[8:12] for prefix in (one, other)]
     assert head == [b"\1\0\0\0", b"\1\0\1\0"]
+
+
+def test_a_listing_has_the_metrics(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    metrics = {"loss": 0.25, "never": math.nan}
+    checkpoint.write_checkpoint(tmp_path / "m", {}, step=3, metrics=metrics)
+    listing = tf.train.list_checkpoint(tmp_path / "m")
+    assert listing.metrics["loss"] == 0.25 and ", step 3, loss 0.25, never nan:" in str(listing)
+    assert "step 3, loss 0.25, never nan" in Command(capfd)("ls", tmp_path / "m").out
 
 
 # ---- copies ----

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -279,10 +279,18 @@ class Listing(Sequence[Listed]):
         what: the checkpoint.
         step: it was saved with; None: none.
         rows: variables by name, then resources.
+        metrics: the numbers that were given with the save, by name.
     """
 
-    def __init__(self, what: str, step: int | None, rows: Sequence[Listed]) -> None:
+    def __init__(
+        self,
+        what: str,
+        step: int | None,
+        rows: Sequence[Listed],
+        metrics: Mapping[str, float] | None = None,
+    ) -> None:
         self.what, self.step, self.rows = what, step, tuple(rows)
+        self.metrics = dict(metrics or {})
 
     def __getitem__(self, index: Any) -> Any:
         return self.rows[index]
@@ -300,8 +308,9 @@ class Listing(Sequence[Listed]):
 
     def _title(self) -> str:
         step = "" if self.step is None else f", step {self.step}"
+        told = "".join(f", {name} {value:.6g}" for name, value in self.metrics.items())
         size = sum(row.bytes for row in self.rows)
-        return f"{self.what}{step}: {len(self.rows)} entries, {size:,} bytes"
+        return f"{self.what}{step}{told}: {len(self.rows)} entries, {size:,} bytes"
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [
@@ -352,7 +361,7 @@ def list_checkpoint(prefix: Where) -> Listing:
     if not isinstance(source, CheckpointSource):
         return Listing(source.what, None, list(_foreign_rows(source)))
     found = source.checkpoint
-    return Listing(source.what, found.step, list(_own_rows(found.index)))
+    return Listing(source.what, found.step, list(_own_rows(found.index)), found.metrics)
 
 
 def _own_rows(index: CheckpointIndex) -> Iterator[Listed]:

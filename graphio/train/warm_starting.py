@@ -189,6 +189,9 @@ def checkpoints_iterator(
         min_interval_secs: the least time from one to the next.
         timeout: seconds to wait for a new one; None: without end.
         timeout_fn: called when the time is over: True ends the iteration; None ends it.
+
+    Raises:
+        DataLossError, UnimplementedError, UnavailableError: as latest_checkpoint.
     """
     last: str | None = None
     while True:

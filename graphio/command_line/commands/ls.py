@@ -30,7 +30,8 @@ def _weights(path: str) -> Facts:
 
     listing = list_checkpoint(opening.prefix_of(path))
     rows = [row._asdict() for row in listing.rows]
-    return {"step": listing.step, "tensors": rows, "bytes": sum(row["bytes"] for row in rows)}
+    size = sum(row["bytes"] for row in rows)
+    return {"step": listing.step, "metrics": listing.metrics, "tensors": rows, "bytes": size}
 
 
 def _model(path: str) -> Facts:
@@ -50,7 +51,9 @@ def _model(path: str) -> Facts:
 def _print(console: Console, facts: Facts) -> None:
     rows = facts["tensors"]
     step = f", step {facts['step']}" if facts.get("step") is not None else ""
-    head = f"{facts['file']}: {facts['kind']}{step}, {len(rows)} tensors, {facts['bytes']:,} bytes"
+    metrics = facts.get("metrics", {}).items()
+    told = step + "".join(f", {name} {value:.6g}" for name, value in metrics)
+    head = f"{facts['file']}: {facts['kind']}{told}, {len(rows)} tensors, {facts['bytes']:,} bytes"
     console.print(output.name(head))
     cells = [
         (
