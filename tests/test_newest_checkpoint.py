@@ -223,14 +223,27 @@ def test_damage_and_newer_versions_are_listed_apart(tmp_path: Path) -> None:
 def test_a_model_of_a_later_minor_version_that_does_not_fit_is_no_damage() -> None:
     model = Model()
     model.tensor.add(stored=False)
-    data = bytearray(container.pack(Model(), []))
-    graph = model.SerializeToString()
-    fields = struct.pack(
-        "<8sHHIQQQI16s", container.MAGIC, 1, 3, 0, len(graph), 128, 0, crc32c(graph), b""
-    )
-    data = fields + struct.pack("<I", crc32c(fields)) + graph + bytes(64 - len(graph))
     with pytest.raises(errors.UnimplementedError, match=r"newer graphio.* 1\.3"):
-        container.unpack(data)
+        container.unpack(model_file(model.SerializeToString(), 3))
+
+
+def model_file(graph: bytes, minor: int) -> bytes:
+    """A model file of version 1 with this graph section, whose checksums are right."""
+    start = (container.HEADER + len(graph) + 63) // 64 * 64
+    numbers = (1, minor, 0, len(graph), start, 0, crc32c(graph), b"")
+    fields = struct.pack("<8sHHIQQQI16s", container.MAGIC, *numbers)
+    whole = fields + struct.pack("<I", crc32c(fields)) + graph
+    return whole + bytes(start - len(whole))
+
+
+def test_c_tells_what_a_later_minor_version_of_models_has_added_from_damage() -> None:
+    two = Model()
+    two.graph.SetInParent()
+    two.signature.add(name="s", input=[])
+    graph = two.SerializeToString() + two.SerializeToString()  # two graphs, which no writer makes
+    for minor, kind in ((0, errors.DataLossError), (3, errors.UnimplementedError)):
+        with pytest.raises(kind):
+            cinfer.load(model_file(graph, minor))
 
 
 def test_a_list_of_a_newer_graphio_is_said_to_be_that(tmp_path: Path) -> None:

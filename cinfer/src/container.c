@@ -4,7 +4,7 @@
 #include "model.h"
 #include "wire.h"
 
-enum { CONTAINER_HEADER = 64, CONTAINER_ALIGN = 64, CONTAINER_MAJOR = 1 };
+enum { CONTAINER_HEADER = 64, CONTAINER_ALIGN = 64, CONTAINER_MAJOR = 1, CONTAINER_MINOR = 0 };
 enum {
   CONTAINER_PANELS = 1, /* the flag of a file with tensors in panels */
   CONTAINER_MOST_PANEL = 4096,
@@ -27,6 +27,20 @@ static bool container_zero(const char *at, size_t bytes) {
   return true;
 }
 
+static ci_status container_too_new(ci_span file, ci_error *error) {
+  unsigned version = ci_load_u32(file.data + 8), flags = ci_load_u32(file.data + 12);
+  return ci_fail(
+      error, CI_UNIMPLEMENTED,
+      "the model file was written by a newer graphio, in format version %u.%u with flags 0x%x; this cinfer reads "
+      "version %d.%d with no flag but 0x%x: it is not damaged, a newer one is needed",
+      version & 0xffff, version >> 16, flags, CONTAINER_MAJOR, CONTAINER_MINOR, CONTAINER_PANELS);
+}
+
+ci_status ci_container_misfit(ci_span file, ci_error *error) {
+  const unsigned minor = ci_load_u32(file.data + 8) >> 16;
+  return minor > CONTAINER_MINOR ? container_too_new(file, error) : CI_DATA_LOSS;
+}
+
 ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *panels, ci_error *error) {
   const char *at = file.data;
   if (file.length < CONTAINER_HEADER) {
@@ -40,13 +54,8 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *p
     return container_damaged(error, "the header's checksum does not match");
   }
   unsigned version = ci_load_u32(at + 8), flags = ci_load_u32(at + 12);
-  if ((version & 0xffff) != CONTAINER_MAJOR || (flags & ~(unsigned)CONTAINER_PANELS) != 0) {
-    return ci_fail(
-        error, CI_UNIMPLEMENTED,
-        "the model file was written by a newer graphio, in format version %u.%u with flags 0x%x; this cinfer reads "
-        "version %d with no flag but 0x%x: it is not damaged, a newer one is needed",
-        version & 0xffff, version >> 16, flags, CONTAINER_MAJOR, CONTAINER_PANELS);
-  }
+  if ((version & 0xffff) != CONTAINER_MAJOR || (flags & ~(unsigned)CONTAINER_PANELS) != 0)
+    return container_too_new(file, error);
   *panels = flags != 0;
   if (!container_zero(at + 44, 16)) return container_damaged(error, "reserved bytes are not zero");
   uint64_t length = ci_load_u64(at + 16), offset = ci_load_u64(at + 24), bytes = ci_load_u64(at + 32);

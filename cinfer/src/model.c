@@ -392,6 +392,15 @@ static ci_status model_graph(ci_model *m, ci_span message, ci_error *error) {
   return ci_parse_graph(m, message, graph, error);
 }
 
+static ci_status model_contents(ci_model *m, ci_span message, ci_error *error) {
+  CI_TRY(model_each(m, message, CI_KEY(MODEL_VARIABLE), model_variable, error));
+  CI_TRY(model_each(m, message, CI_KEY(MODEL_RESOURCE), model_resource, error));
+  CI_TRY(model_each(m, message, CI_KEY(MODEL_METADATA), model_metadata, error));
+  CI_TRY(model_each(m, message, CI_KEY(MODEL_COLLECTION), NULL, error));
+  CI_TRY(model_graph(m, message, error));
+  return model_each(m, message, CI_KEY(MODEL_SIGNATURE), model_signature, error);
+}
+
 static ci_status model_read(ci_model *m, ci_error *error) {
   ci_span message, data;
   m->most = ci_model_load_most(m);
@@ -399,12 +408,8 @@ static ci_status model_read(ci_model *m, ci_error *error) {
   CI_TRY(ci_container_open(file, &message, &data, &m->panels, error));
   m->section = message;
   CI_TRY(model_tensors(m, message, data, error));
-  CI_TRY(model_each(m, message, CI_KEY(MODEL_VARIABLE), model_variable, error));
-  CI_TRY(model_each(m, message, CI_KEY(MODEL_RESOURCE), model_resource, error));
-  CI_TRY(model_each(m, message, CI_KEY(MODEL_METADATA), model_metadata, error));
-  CI_TRY(model_each(m, message, CI_KEY(MODEL_COLLECTION), NULL, error));
-  CI_TRY(model_graph(m, message, error));
-  CI_TRY(model_each(m, message, CI_KEY(MODEL_SIGNATURE), model_signature, error));
+  const ci_status status = model_contents(m, message, error);
+  CI_TRY(status == CI_DATA_LOSS ? ci_container_misfit(file, error) : status);
   ci_names_free(&m->allocator, &m->names); /* nobody asks for names but those who read the file */
   return ci_verify_operators(m, error);
 }

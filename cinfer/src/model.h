@@ -217,6 +217,9 @@ ci_status ci_vfail_node(const ci_model *model, const ci_node *node, const ci_as 
 
 /* Checks header, lengths and the graph section's checksum. *panels: some tensor lies in panels. */
 ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *panels, ci_error *error);
+/* The status of an opened file whose graph section has the right checksum and does not fit the rules: CI_DATA_LOSS,
+ * whose error is there, or CI_UNIMPLEMENTED if a later minor version may have added what does not fit. */
+ci_status ci_container_misfit(ci_span file, ci_error *error);
 /* Fills a constant from a Tensor message whose stored data lie in `data`; *end is where the tensor before ended. */
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
                             ci_error *error);
