@@ -253,3 +253,23 @@ def test_a_look_for_what_is_not_there_leaves_nothing_to_the_garbage_collector(
         assert look()() is None
     finally:
         gc.enable()
+
+
+ZERO_BYTES: dict[str, Callable[[CheckpointIndex], object]] = {
+    "a variable's name": lambda i: setattr(i.variable[-1], "name", "z\0z"),
+    "slot_of": lambda i: setattr(i.variable[0], "slot_of", "w\0abc"),
+    "slot": lambda i: setattr(i.variable[0], "slot", "\0"),
+    "a resource's name": lambda i: i.resource.add(name="g\0").generator.SetInParent(),
+    "producer": lambda i: setattr(i, "producer", "someone\0"),
+}
+
+
+@pytest.mark.parametrize("where", ZERO_BYTES)
+def test_texts_with_a_zero_byte_are_refused_by_both_readers(prefix: Path, where: str) -> None:
+    changed(prefix, ZERO_BYTES[where])
+    with pytest.raises(errors.DataLossError):
+        read_checkpoint(prefix)
+    cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
+    state = cinfer.State()
+    with pytest.raises(errors.DataLossError):
+        state.restore(str(prefix))

@@ -279,6 +279,8 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: m.variable.append(m.variable[0]), LOST, "a table is not sorted and unique at 'w'"),
     (lambda m: [m.variable.add(name=LONG, dtype=1, value=0) for _ in range(2)], LOST, "not sorted and unique at '" + 200 * "n" + "'"),
     (lambda m: [m.signature.add(name="s\0" + c) for c in "ab"], LOST, "has a zero byte"),
+    (lambda m: setattr(m.variable[0], "slot_of", "w\0abc"), LOST, "has a zero byte"),
+    (lambda m: setattr(m.variable[0], "slot", "m\0"), LOST, "has a zero byte"),
     (lambda m: setattr(m.resource[1], "name", ""), LOST, "a table is not sorted and unique at ''"),
     (lambda m: m.signature.append(m.signature[0]), LOST, "a table is not sorted and unique at 'predict'"),
     (lambda m: m.signature[0].input.add(key="again", value="x", type=tensor_type()), LOST, "two inputs of a signature are the same"),

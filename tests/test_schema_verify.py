@@ -130,6 +130,8 @@ BAD: list[tuple[Callable[[], pb.Model], Change, str]] = [
     (packed, lambda m: m.resource.add(name="g"), "resource 'g' has no kind"),
     (packed, lambda m: m.resource.add(name="g\0", blob={}), "resource 'g\\x00' has a zero byte"),
     (packed, lambda m: setattr(m.variable[0], "name", "w\0"), "variable 'w\\x00' has a zero byte"),
+    (packed, lambda m: setattr(m.variable[0], "slot_of", "v\0"), "slot_of 'v\\x00' has a zero byte"),
+    (packed, lambda m: setattr(m.variable[0], "slot", "\0m"), "slot '\\x00m' has a zero byte"),
     (packed, lambda m: setattr(m.metadata[0], "value", "\0"), "metadata '\\x00' has a zero byte"),
     (packed, lambda m: setattr(m.signature[0], "name", "\0"), "signature '\\x00' has a zero byte"),
     (packed, lambda m: setattr(m.signature[0].output[0], "key", "\0p"), "'\\x00p' has a zero byte"),

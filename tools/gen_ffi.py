@@ -34,6 +34,7 @@ void graphio_times_note(void *user, const char *name, size_t length);
 #: What the library calls: Python functions, which graphio/cinfer/host.py and custom.py define.
 CALLBACKS = """
 extern "Python" ci_status graphio_host_call(void *user, ci_host_call *call, ci_error *error);
+extern "Python" int32_t graphio_interrupted(void *user);
 extern "Python" ci_status graphio_custom_shape(void *user, ci_call *call, ci_error *error);
 extern "Python" ci_status graphio_custom_run(void *user, ci_call *call, ci_error *error);
 """

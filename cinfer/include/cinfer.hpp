@@ -311,6 +311,10 @@ class Session {
     return outputs;
   }
   void cancel() noexcept { ci_cancel(get()); }  // from any thread
+  void set_deadline(uint64_t nanoseconds) {     // of each call from the next one on; 0: none
+    ci_error error;
+    internal::check(ci_session_set_deadline(get(), nanoseconds, &error), error);
+  }
 
   // The checkpoint of a prefix, as tf.train.Saver and ci_save write it; step -1: none.
   void save(const std::string& prefix, std::int64_t step = -1, bool with_graph = false) {

@@ -7,7 +7,11 @@
 #include "sequence.h"
 #include "threads.h"
 
-enum { SESSION_MOST_THREADS = 256 };
+enum {
+  SESSION_MOST_THREADS = 256,
+  SESSION_LONG = 1
+      << 20 /* bytes of values: steps of a run of so many take so long that a look at the clock is nothing */
+};
 
 /* ---- memory ---- */
 
@@ -399,6 +403,7 @@ static ci_status session_go(ci_plan *plan, const ci_tensor *inputs, ci_tensor *o
   CI_TRY(ci_output_check(plan, outputs, error));
   CI_TRY(session_set_inputs(plan, inputs, error));
   ci_output_lend(plan, inputs, outputs);
+  if (plan->arena_bytes >= SESSION_LONG) ci_stop_hasten(&session->stop);
   session->run++;
   session->running = true;
   plan->error = error;

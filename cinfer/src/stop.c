@@ -31,7 +31,8 @@ static uint64_t stop_clock(void) {
 #endif
 
 enum {
-  STOP_PACE = 16,        /* most units of work from one look at the clock to the next */
+  STOP_PACE = 16,        /* most units of work from one look at the clock to the next, */
+  STOP_SELDOM = 64,      /* where there is no deadline */
   STOP_SHORT = 50000,    /* nanoseconds: shorter ones are no reason to look so often */
   STOP_ASK = 200000000   /* from one question of the host to the next */
 };
@@ -75,12 +76,17 @@ void ci_stop_begin(ci_stop *stop) {
   atomic_store_explicit(&stop->cancelled, 0, memory_order_relaxed);
   stop->late = false;
   stop->until = stop->seen = stop->ask_at = 0;
-  stop->pace = STOP_PACE;
+  stop->pace = STOP_SELDOM;
   if (stop->deadline != 0) {
     stop->seen = stop_clock();
     stop->until = stop->deadline < UINT64_MAX - stop->seen ? stop->seen + stop->deadline : UINT64_MAX;
     stop->pace = 1;
   }
+  stop->left = stop_left(stop);
+}
+
+void ci_stop_hasten(ci_stop *stop) {
+  stop->pace = 1;
   stop->left = stop_left(stop);
 }
 
@@ -98,7 +104,7 @@ bool ci_stop_look(ci_stop *stop) {
   if (stop_token(stop->token) || (!stop->late && stop_interrupted(stop, now)))
     atomic_store_explicit(&stop->cancelled, 1, memory_order_relaxed);
   if (now - stop->seen >= STOP_SHORT) stop->pace = stop->pace / 4 + 1;
-  else if (stop->pace < STOP_PACE) stop->pace *= 2;
+  else if (stop->pace < (stop->until != 0 ? STOP_PACE : STOP_SELDOM)) stop->pace *= 2;
   stop->seen = now;
   stop->left = stop_left(stop);
   return stop->late || atomic_load_explicit(&stop->cancelled, memory_order_relaxed) != 0;

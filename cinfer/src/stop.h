@@ -21,6 +21,7 @@ typedef struct ci_stop {
 ci_status ci_stop_set(ci_stop *stop, uint64_t deadline, const ci_cancel_token *token, ci_interrupt interrupt,
                       ci_error *error);
 void ci_stop_begin(ci_stop *stop); /* a call begins */
+void ci_stop_hasten(ci_stop *stop); /* units of work that take long are about to come */
 bool ci_stop_look(ci_stop *stop);
 /* Asked once for each unit of work, such as a step. A call that nothing may end but ci_cancel reads a flag. */
 CI_INLINE bool ci_stop_wanted(ci_stop *stop) {

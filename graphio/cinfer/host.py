@@ -44,6 +44,12 @@ class Host:
         """Puts the functions into ci_session_options; they must outlive the session."""
         options.host.user = self._handle
         options.host.call = lib.graphio_host_call
+        self.heed_signals(options)
+
+    def heed_signals(self, options: Any) -> None:
+        """Puts into ci_options or ci_session_options that handlers of signals run in long calls."""
+        options.interrupt.user = self._handle
+        options.interrupt.asked = lib.graphio_interrupted
 
     def raised(self) -> BaseException | None:
         """What the run that just failed got from a function, once; what was begun is over."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import os
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from graphio.cinfer.feeds import closed
 from graphio.cinfer.host import Host
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
+from graphio.cinfer.watch import checked_timeout, nanoseconds
 from graphio.schema import calls, errors, files, html, pickling, reprs, stores
 from graphio.schema.engine import HostFunction
 
@@ -41,6 +43,7 @@ def load(
     parallel: int = 1,
     operators: Sequence[str | os.PathLike[str]] = (),
     limits: Mapping[str, int] | None = None,
+    timeout: float | None = None,
 ) -> Model:
     """Opens a model file, or its bytes.
 
@@ -60,12 +63,15 @@ def load(
             ci_limits in cinfer.h: max_bytes of the file, max_nodes, max_memory in bytes,
             max_loop_steps, max_depth of subgraphs, max_load (memory that opening takes, for each
             byte of the file).
+        timeout: seconds that opening may take; None: no end. What runs may take is
+            `Model.timeout`. Ctrl-C ends an open and a run, too, before its next node.
 
     Raises:
         ResourceExhaustedError: the file wants more than a limit.
+        DeadlineExceededError: opening took longer than timeout.
         NotFoundError, DataLossError: there is no such file, or it is damaged or of another kind.
-        InvalidArgumentError: what lies there is no regular file; threads, isa or limits that there
-            are not.
+        InvalidArgumentError: what lies there is no regular file; threads, isa, limits or a timeout
+            that there are not.
         UnimplementedError: operators (all are named) or an instruction set that are not there.
     """
     if isa not in ISA:
@@ -76,11 +82,13 @@ def load(
     host_calls = Host({} if host is None else host, parallel, chosen.lock)
     customs = Operators(operators, host_calls)
     most = limits_of.checked({} if limits is None else limits)
+    end = checked_timeout(timeout)
     given = stores.loadable(source)
-    handles = Handles(given, chosen, lazy, count, ISA[isa], host_calls, customs, most)
+    handles = Handles(given, chosen, lazy, count, ISA[isa], host_calls, customs, most, end)
     options = {
         "lazy": lazy, "threads": count, "isa": isa, "host": host, "parallel": parallel,
         "operators": [os.path.abspath(os.fspath(path)) for path in operators], "limits": most,
+        "timeout": timeout,
     }  # fmt: skip
     handles.recipe = pickling.Recipe("cinfer", source, options, chosen, state is None)
     return Model(handles)
@@ -133,27 +141,37 @@ class Handles:
         host: Host,
         customs: Operators,
         limits: Mapping[str, int],
+        timeout: float | None,
     ) -> None:
+        end = None if timeout is None else time.monotonic() + timeout
+        self.timeout: float | None = None  # of each run
         self.state = state
         self.host = host
         self.error = status.new_error()  # written under state.lock
         is_path = isinstance(source, (str, os.PathLike))
         data = None if is_path else ffi.from_buffer(source)
-        self.model = self._open_model(source if is_path else data, lazy, isa, customs, limits)
-        self.session_cell = self._open_session(
-            threads, limits
-        )  # NULL in it once the model is closed
+        self.model = self._open_model(source if is_path else data, lazy, isa, customs, limits, end)
+        # NULL in it once the model is closed
+        self.session_cell = self._open_session(threads, limits, end)
         # The borrowed bytes and the functions must outlive both handles.
         kept = (data, host, customs)
         self._closer = weakref.finalize(self, _close, self.session, self.model, kept)
         self._closer.atexit = False
 
     def _open_model(
-        self, source: Any, lazy: bool, isa: int, customs: Operators, limits: Mapping[str, int]
+        self,
+        source: Any,
+        lazy: bool,
+        isa: int,
+        customs: Operators,
+        limits: Mapping[str, int],
+        end: float | None,
     ) -> Any:
         options = ffi.new("ci_options *", lib.ci_defaults())
         options.abi, options.lazy, options.isa = lib.CI_ABI, int(lazy), isa
         customs.fill(options)
+        self.host.heed_signals(options)
+        options.deadline = _left(end)
         limits_of.fill(options, limits)
         handle = ffi.new("ci_model **")
         if isinstance(source, (str, os.PathLike)):
@@ -162,21 +180,32 @@ class Handles:
             options.borrow = 1
             code = lib.ci_open_memory(source, len(source), options, handle, self.error)
         if code:
-            raise _told(status.of(code, self.error), source)
+            error = self.failed(code)
+            raise _told(error, source) if isinstance(error, errors.OpError) else error
         return handle[0]
 
-    def _open_session(self, threads: int, limits: Mapping[str, int]) -> Any:
+    def _open_session(self, threads: int, limits: Mapping[str, int], end: float | None) -> Any:
         options = ffi.new("ci_session_options *", lib.ci_session_defaults())
         options.threads = threads
         self.host.fill(options)
+        options.deadline = _left(end)
         limits_of.fill(options, limits)
         handle = ffi.new("ci_session **")
         with self.state.lock:
             code = lib.ci_session_open(self.model, self.state.handle, options, handle, self.error)
         if code:
             lib.ci_close(self.model)
-        status.check(code, self.error)
+            raise self.failed(code)
+        if end is not None:
+            lib.ci_session_set_deadline(handle[0], 0, self.error)
         return handle
+
+    def set_deadline(self, seconds: float | None) -> None:
+        """How long each of the session's calls may take from now on; under the state's lock."""
+        if self.session is None:
+            raise closed()
+        code = lib.ci_session_set_deadline(self.session, nanoseconds(seconds), self.error)
+        status.check(code, self.error)
 
     @property
     def session(self) -> Any:
@@ -210,6 +239,11 @@ class Handles:
 def _close(session: Any, model: Any, _data: Any) -> None:
     lib.ci_session_close(session)
     lib.ci_close(model)
+
+
+def _left(end: float | None) -> int:
+    """Nanoseconds until a moment of time.monotonic; None: 0, which is no end."""
+    return nanoseconds(None if end is None else end - time.monotonic())
 
 
 def _told(error: errors.OpError, source: Any) -> errors.OpError:
@@ -256,6 +290,21 @@ class Model:
         if name not in self._made:
             self._made[name] = Signature(self._handles, name)
         return self._made[name]
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that each run may take, what it plans included; None, as at first: no end.
+
+        A run that takes longer raises DeadlineExceededError before its next node.
+        """
+        return self._handles.timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float | None) -> None:
+        timeout = checked_timeout(seconds)
+        with self.state.lock:
+            self._handles.set_deadline(timeout)
+            self._handles.timeout = timeout
 
     def stats(self) -> Stats:
         """What the runs so far have taken."""

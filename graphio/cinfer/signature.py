@@ -168,11 +168,11 @@ class Signature:
         """
         handles, steps = self._handles, Steps()
         watching = contextlib.nullcontext() if times is None else steps.watching(handles.session)
-        with self._lock, watching, ended_at(deadline, handles) as late:
+        with self._lock, watching, ended_at(deadline, handles):
             try:
                 results = self.run(inputs)
-            except errors.CancelledError as error:
-                if not late.is_set():
+            except errors.DeadlineExceededError as error:
+                if deadline is None or error.__cause__ is not None:  # it is not ours
                     raise
                 raise _too_late(error) from None
         if times is not None:
@@ -242,7 +242,6 @@ class Signature:
 def _too_late(error: errors.OpError) -> errors.OpError:
     return errors.from_code(
         errors.DEADLINE_EXCEEDED,
-        f"Timed out waiting for notification: the run took longer than timeout_in_ms; "
-        f"{error.message}",
+        f"Timed out waiting for notification: {error.message}",
         error.node_name,
     )

@@ -1,4 +1,5 @@
-"""Watching a run of the C library: when each step ended, and a moment when it has to be over."""
+"""Watching a run of the C library: when each step ended, until when it has to be over, and whether
+signals of the program want it to end."""
 
 from __future__ import annotations
 
@@ -9,12 +10,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphio.cinfer._native import ffi, lib
+from graphio.schema import errors
 from graphio.schema.engine import NodeTime
 
 if TYPE_CHECKING:
     from graphio.cinfer.model import Handles
 
-_AGAIN = 0.05  # seconds: a run that waits for its turn takes no notice of being cancelled
+_MOST = 2**64 - 1  # nanoseconds
 
 
 class Steps:
@@ -53,31 +55,53 @@ def _told(end: Any) -> tuple[str, int]:
     return bytes(ffi.buffer(end.name, end.length)).decode("utf-8", "replace"), end.at
 
 
+def checked_timeout(seconds: Any) -> float | None:
+    """A time that a call may take, in seconds.
+
+    Raises:
+        InvalidArgumentError: it is neither None nor a number above 0.
+    """
+    if seconds is None:
+        return None
+    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0:
+        return float(seconds)
+    raise errors.InvalidArgumentError(
+        message=f"timeout is {seconds!r}, expected seconds above 0, or None for no end"
+    )
+
+
+def nanoseconds(seconds: float | None) -> int:
+    """The same as C takes it; None: 0, which is no end."""
+    return 0 if seconds is None else int(min(max(1.0, seconds * 1e9), _MOST))
+
+
 @contextlib.contextmanager
-def ended_at(deadline: float | None, handles: Handles) -> Iterator[threading.Event]:
-    """A context in which C's run is cancelled at a moment; the event says whether it was.
+def ended_at(deadline: float | None, handles: Handles) -> Iterator[None]:
+    """A context in which C's runs end at a moment. The caller holds the state's lock.
 
     Args:
-        deadline: of time.monotonic; None: never.
+        deadline: of time.monotonic; None: as long as the model's runs may take.
         handles: of the session.
     """
-    late, over = threading.Event(), threading.Event()
-    if deadline is None:
-        yield late
+    if deadline is None or handles.session is None:
+        yield
         return
-
-    def end() -> None:
-        wait = max(0.0, deadline - time.monotonic())
-        while not over.wait(wait):
-            late.set()
-            if handles.session is not None:
-                lib.ci_cancel(handles.session)
-            wait = _AGAIN
-
-    waiter = threading.Thread(target=end, daemon=True)
-    waiter.start()
+    handles.set_deadline(max(deadline - time.monotonic(), 1e-9))
     try:
-        yield late
+        yield
     finally:
-        over.set()
-        waiter.join()
+        handles.set_deadline(handles.timeout)
+
+
+def _raised(_kind: Any, raised: BaseException, trace: Any) -> int:
+    """What a signal's handler raised, such as KeyboardInterrupt, is the error of the call."""
+    ffi.from_handle(trace.tb_frame.f_locals["user"]).keep(raised)
+    return 1
+
+
+@ffi.def_extern(onerror=_raised)  # type: ignore[untyped-decorator]
+def graphio_interrupted(user: Any) -> int:
+    """Asked by C now and then in calls that take long. Handlers of signals run while Python code
+    does, in the main thread: here.
+    """
+    return 0
