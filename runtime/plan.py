@@ -7,7 +7,7 @@ for the same value (Identity) share a slot, and what a slot held is let go after
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -34,12 +34,24 @@ _OUTSIDE = ""  # the origin of memory that the caller or the state owns
 _NONE: frozenset[str] = frozenset()
 _FROM_OUTSIDE = frozenset((_OUTSIDE,))
 _FOLDED_BYTES = 1 << 16
+_AHEAD, _AHEAD_EACH = 1 << 24, 64  # bytes, and for each byte of the constants
 _PLACEHOLDER = ("graphio", "Placeholder")
 _CONSTANT = ("", "Constant")
 _ASSIGN = ("graphio", "Assign")
 _HOST_CALL = ("graphio", "HostCall")
 _NO_OP = ("graphio", "NoOp")
 _READS = (("graphio", "Variable"), ("graphio", "ReadVariable"))
+
+
+class Ahead:
+    """What may still be computed while planning, so that it stays in proportion to the model.
+
+    Attributes:
+        left: bytes that nodes may read and write.
+    """
+
+    def __init__(self) -> None:
+        self.left = _AHEAD
 
 
 class Block:
@@ -59,6 +71,7 @@ class Block:
         parallel: whether steps may run at the same time.
         separate: whether each node that is no constant is a step of its own, whose values stay
             until the run ends: for those who look at them.
+        ahead: of the block around this one.
     """
 
     def __init__(
@@ -74,8 +87,10 @@ class Block:
         constants: Mapping[str, Array] | None = None,
         parallel: bool = False,
         separate: bool = False,
+        ahead: Ahead | None = None,
     ) -> None:
-        builder = _Builder(state, {**types, **graph.types}, host, separate)
+        types = {**types, **graph.types}
+        builder = _Builder(state, types, host, separate, ahead or Ahead())
         builder.order = Order() if parallel else None
         self.inputs = [builder.give(name) for name in inputs]
         self.captures = builder.capture(graph.captures, constants or {})
@@ -179,8 +194,10 @@ class _Builder:
         types: Mapping[str, Type],
         host: Mapping[str, HostFunction],
         separate: bool,
+        ahead: Ahead,
     ) -> None:
         self.separate = separate
+        self.ahead = ahead
         self.types = types
         self.state = state
         self.host = host
@@ -250,6 +267,7 @@ class _Builder:
             given = node.attributes()
             value = given.get("value")
             if isinstance(value, np.ndarray) and len(given) == 1:
+                self.ahead.left += _AHEAD_EACH * value.nbytes
                 self._keep(node.name, value)
                 return
         numbers = tuple([self._dtype(v) for v in node.inputs])
@@ -352,14 +370,16 @@ class _Builder:
             host=self.host,
             constants=self.constants,
             separate=self.separate,
+            ahead=self.ahead,
         )
         self.calls_out |= made.calls_out
         return made
 
     def _folded(self, node: NodeInfo, function: registry.Function) -> bool:
         """Computes a node whose inputs are constant now; False if that is left to the run."""
-        if not all(v in self.constants for v in node.reads):
+        if self.ahead.left <= 0 or not all(v in self.constants for v in node.reads):
             return False
+        self.ahead.left -= sum(self.constants[v].nbytes for v in node.reads)
         try:
             if not node.inputs:
                 result = function()
@@ -370,7 +390,9 @@ class _Builder:
             return False
         results = (result,) if len(node.outputs) == 1 else result
         arrays = [np.asarray(r) if not isinstance(r, np.ndarray) else r for r in results]
-        if sum(a.nbytes for a in arrays) > _FOLDED_BYTES and node.key != _CONSTANT:
+        nbytes = sum(a.nbytes for a in arrays)
+        self.ahead.left -= nbytes
+        if nbytes > _FOLDED_BYTES and node.key != _CONSTANT:
             return False
         for name, array in zip(node.outputs, arrays, strict=True):
             if name not in self.slot_of:
@@ -434,7 +456,15 @@ class _Builder:
             free += empty + lost
             made.append(step)
             origin[step] = (entry.node, sources, targets)
+        if not self.separate:
+            self._drop_unread({*outputs, *held, *(i for e in self.pending for i in e.inputs)})
         return made, origin, [place.get(i, i) for i in outputs]
+
+    def _drop_unread(self, read: Collection[int]) -> None:
+        """What was computed on the way to other constants is of no use any more."""
+        for slot in range(len(self.template)):
+            if slot not in read:
+                self.template[slot] = None
 
     def _spare(self, outputs: Sequence[int]) -> dict[int, int]:
         """For slots whose memory nobody else has: after which step nobody reads it any more."""
