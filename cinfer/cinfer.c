@@ -19,6 +19,7 @@
 #include "src/mapping.c"
 #include "src/out.c"
 #include "src/wire.c"
+#include "src/sort.c"
 #include "src/letters.c"
 #include "src/shape.c"
 #include "src/float_mode.c"

@@ -387,8 +387,12 @@ def test_calls_of_functions_without_nodes_are_counted_too() -> None:
         opened(data, max_nodes=2)
 
 
-@pytest.mark.parametrize(("calls", "much"), [(50, False), (90, True)])
-def test_calls_of_functions_stand_for_so_many_bytes_of_their_file(calls: int, much: bool) -> None:
+@pytest.mark.parametrize(
+    ("calls", "max_load", "times"), [(12, 4, 0), (20, 4, 16), (50, 20, 0), (90, 1000, 64)]
+)
+def test_calls_of_functions_stand_for_so_many_bytes_of_their_file(
+    calls: int, max_load: int, times: int
+) -> None:
     made = pb.Model()
     made.graph.node.append(node("Constant", "x", value={"t": {"dtype": 9, "data": b"\1"}}))
     made.function.add(domain="mine", name="Same", version=1, input=["a"], output=["a"])
@@ -398,11 +402,11 @@ def test_calls_of_functions_stand_for_so_many_bytes_of_their_file(calls: int, mu
     for number in range(calls):
         made.graph.node.append(node("Same", f"n{number}", "x", domain="mine"))
     data = damage.file(made.SerializeToString(deterministic=True))
-    if not much:
-        opened(data)
+    if times == 0:
+        opened(data, max_load=max_load)
         return
-    with pytest.raises(MUCH, match="calls of functions stand for more than 64 times the file"):
-        opened(data)
+    with pytest.raises(MUCH, match=f"references stand for more than {times} times the file"):
+        opened(data, max_load=max_load)
 
 
 def failed(memory: Memory, data: bytes) -> bool:

@@ -4,6 +4,7 @@ python tools/fuzz.py wire run --seconds 60         these, or all that this machi
 python tools/fuzz.py wire --executions 1000000 --log --jobs 2
 python tools/fuzz.py --seconds 60 --settled        CI: only targets with their goal behind them fail
 python tools/fuzz.py --deep --log                  slices in turn until each target has its goal
+python tools/fuzz.py cost --deep --log --jobs 16   sixteen runs of one target at a time
 python tools/fuzz.py wire --replay                 seeds and regressions once; or files that follow
 python tools/fuzz.py wire --pack 400000            the corpus, minimised, becomes the seeds
 python tools/fuzz.py --summary                     what docs/fuzzing.jsonl adds up to
@@ -89,9 +90,19 @@ def c_program(name: str) -> list[str] | None:
     compiler = shutil.which("clang")
     if compiler is None or not _has_libfuzzer(compiler):
         return None
-    folder = BUILD / "c"
+    return _built(name, compiler, "libfuzzer", BUILD / "c")
+
+
+def counting_program(name: str) -> list[str] | None:
+    """A target in C that counts basic blocks, and has a search of its own: any gcc or clang. The
+    bounds were measured with gcc."""
+    compiler = shutil.which("gcc") or shutil.which("clang")
+    return None if compiler is None else _built(name, compiler, "search", BUILD / "search")
+
+
+def _built(name: str, compiler: str, engine: str, folder: Path) -> list[str]:
     cache = shutil.which("ccache")
-    options = [f"-DCMAKE_C_COMPILER={compiler}", "-DFUZZ_ENGINE=libfuzzer"]
+    options = [f"-DCMAKE_C_COMPILER={compiler}", f"-DFUZZ_ENGINE={engine}"]
     options += [f"-DCMAKE_C_COMPILER_LAUNCHER={cache}"] if cache else []
     cmake = str(_beside("cmake"))
     with _one_builds():
@@ -163,6 +174,13 @@ TARGETS = {
         "checkpoint.dict",
         short_too=True,
     ),
+    "cost": Target(
+        "C: basic blocks and memory of load and plan, for each byte",
+        counting_program,
+        10**7,
+        C_FUZZ,
+        ("-max_len=32768",),
+    ),
     "model_reader": Target(
         "Python: model files, to the plan and back to a graph",
         python_program,
@@ -222,11 +240,16 @@ def packed(seeds: Iterable[bytes]) -> bytes:
 def seed_folder(name: str, target: Target) -> Path:
     """The seeds of a target, a file each."""
     folder = BUILD / "seeds" / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     pack = target.folder / "corpus" / f"{name}.pack"
-    for seed in unpacked(pack.read_bytes()) if pack.exists() else []:
-        (folder / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
+    seeds = unpacked(pack.read_bytes()) if pack.exists() else []
+    wanted = {hashlib.sha1(seed).hexdigest(): seed for seed in seeds}
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():  # other jobs may read those that stay
+        if path.name not in wanted:
+            path.unlink(missing_ok=True)
+    for seed_name, seed in wanted.items():
+        if not (folder / seed_name).exists():
+            (folder / seed_name).write_bytes(seed)
     return folder
 
 
@@ -356,13 +379,19 @@ def _git(*arguments: str) -> str:
 
 
 def run_slice(names: Sequence[str], arguments: argparse.Namespace, seconds: int) -> int:
-    """Each target once, `jobs` at a time; the number of findings."""
+    """Each target once, `jobs` at a time, several times if there are fewer targets than jobs; the
+    number of findings."""
+    names = [name for name in names for _ in range(max(1, arguments.jobs // len(names)))]
     limits = [f"-max_total_time={seconds}"] if seconds else []
     limits += [f"-runs={arguments.executions}"] if arguments.executions else []
     found = 0
     gates = settled() if arguments.settled else set(names)
     with ThreadPoolExecutor(arguments.jobs) as threads:
-        seeds = [arguments.seed or random.randrange(1, 2**31) for _ in names]
+        first = names.index  # runs of one target have seeds of their own
+        seeds = [
+            arguments.seed + i - first(name) if arguments.seed else random.randrange(1, 2**31)
+            for i, name in enumerate(names)
+        ]
         lines = threads.map(
             lambda name, seed: fuzz(name, TARGETS[name], seed, limits), names, seeds
         )

@@ -43,9 +43,9 @@ EXPLICIT = 0x80  # a feed that gives type and shape
 
 def main() -> None:
     """Writes all of them."""
-    models = list(_models())
-    _write("wire", (data for data, _ in models))
-    _write("run", (data + tail for data, tail in models))
+    right = list(models())
+    _write("wire", (data for data, _ in right))
+    _write("run", (data + tail for data, tail in right))
     _write("checkpoint", _checkpoints())
     words = "".join(f'"{word}"\n' for word in sorted(_words()))
     (fuzz.C_FUZZ / "model.dict").write_text(words)
@@ -71,7 +71,7 @@ def _write(name: str, seeds: Iterator[bytes]) -> None:
     print(f"{name}: {count} seeds")
 
 
-def _models() -> Iterator[tuple[bytes, bytes]]:
+def models() -> Iterator[tuple[bytes, bytes]]:
     """Models, and for each what a run of it is given."""
     for index, node in enumerate(hostile_nodes.seeds()):
         if index % 2:

@@ -10,7 +10,8 @@
 #include "cinfer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-extern const bool fuzz_has_tail; /* the target's: what stands behind a model file is part of the input */
+extern const bool fuzz_has_tail;   /* the target's: what stands behind a model file is part of the input */
+extern const bool fuzz_multiplies; /* and: things come in large numbers, too (multiply.h) */
 
 /* Ends the process, which is what a fuzzer takes for a finding, unless what is promised holds. */
 void fuzz_require(bool holds, const char *promise);

@@ -5,6 +5,7 @@
 
 #include "ci_common.h"
 #include "harness.h"
+#include "multiply.h"
 #include "mutate.h"
 
 enum { HEADER = 64 };
@@ -30,7 +31,10 @@ static size_t change_graph(uint8_t *data, size_t size, size_t most) {
 
 static size_t change_model(uint8_t *data, size_t size, size_t most, fuzz_random *random) {
   if (!fuzz_parse(&tree, data, size)) return LLVMFuzzerMutate(data, size, most);
-  for (uint32_t changes = 1 + fuzz_below(random, 4); changes > 0; changes--) fuzz_mutate(&tree, random);
+  for (uint32_t changes = 1 + fuzz_below(random, 4); changes > 0; changes--) {
+    if (fuzz_multiplies && fuzz_one_in(random, 2)) fuzz_multiply(&tree, random);
+    else fuzz_mutate(&tree, random);
+  }
   static uint8_t made[1 << 20];
   const size_t length = fuzz_encode(&tree, made, most < sizeof made ? most : sizeof made);
   if (length > 0) memcpy(data, made, length);

@@ -194,7 +194,7 @@ static play play_all(const uint8_t *file, size_t size, fuzz_reader reader, int32
   return p;
 }
 
-const bool fuzz_has_tail = true;
+const bool fuzz_has_tail = true, fuzz_multiplies = false;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   enum { HEADER = 64 };

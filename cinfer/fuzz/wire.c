@@ -30,7 +30,7 @@ static void ask(const ci_model *model) {
     fuzz_require(ci_metadata(model, ci_metadata_key(model, i)) != NULL, "S3: metadata are found by their keys");
 }
 
-const bool fuzz_has_tail = false;
+const bool fuzz_has_tail = false, fuzz_multiplies = false;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const uint32_t choice = ci_crc32c(0, data, size);

@@ -4,6 +4,7 @@
 
 #include "checkpoint.h"
 #include "model.h"
+#include "sort.h"
 #include "wire.h"
 
 static const uint8_t index_magic[CI_CHECKPOINT_MAGIC_BYTES] = {0x89, 'G', 'I', 'X', 0x0d, 0x0a, 0x1a, 0x0a};
@@ -327,6 +328,42 @@ static ci_status index_check_variable(const index_reader *r, const ci_saved *v) 
   return CI_OK;
 }
 
+/* Where they lie; those of no bytes before what begins there. */
+static bool index_lies_before(const void *owner, int32_t a, int32_t b) {
+  const ci_index *index = owner;
+  const ci_saved *v = &index->variables.at[a], *w = &index->variables.at[b];
+  if (v->shard != w->shard) return v->shard < w->shard;
+  return v->offset != w->offset ? v->offset < w->offset : v->nbytes < w->nbytes;
+}
+
+/* Each byte of a shard belongs to what stands before its first variable, or to one variable: else a small file could
+ * have any number of variables of a large shard's size. */
+static ci_status index_check_places(const index_reader *r, const int32_t *sorted) {
+  const ci_index *index = r->index;
+  for (size_t i = 0; i < index->variables.count; i++) {
+    const ci_saved *v = &index->variables.at[sorted[i]];
+    const ci_saved *next = i + 1 < index->variables.count ? &index->variables.at[sorted[i + 1]] : NULL;
+    const bool last = next == NULL || next->shard != v->shard;
+    if (v->offset + v->nbytes != (last ? index->shards.at[v->shard].nbytes : next->offset))
+      return index_damaged(r, last ? "a shard is longer than its variables" : "variables overlap, or leave a gap");
+  }
+  return CI_OK;
+}
+
+static ci_status index_check_shards(const index_reader *r) {
+  const ci_index *index = r->index;
+  size_t bytes;
+  if (index->variables.count > INT32_MAX || !ci_mul_size(index->variables.count, sizeof(int32_t), &bytes))
+    return index_no_memory(r);
+  int32_t *sorted = ci_alloc_uncleared(index->allocator, bytes);
+  if (sorted == NULL) return index_no_memory(r);
+  for (size_t i = 0; i < index->variables.count; i++) sorted[i] = (int32_t)i;
+  ci_sort(sorted, index->variables.count, index_lies_before, index);
+  const ci_status status = index_check_places(r, sorted);
+  ci_release(index->allocator, sorted, bytes);
+  return status;
+}
+
 static ci_status index_check(const index_reader *r) {
   ci_index *index = r->index;
   if (r->header_crcs.count != index->shards.count) return index_damaged(r, "shards lack their checksums");
@@ -342,7 +379,7 @@ static ci_status index_check(const index_reader *r) {
   for (size_t i = 1; i < index->resources.count; i++)
     if (ci_span_order(index->resources.at[i - 1].name, index->resources.at[i].name) >= 0)
       return index_damaged(r, "its resources are not sorted");
-  return CI_OK;
+  return index_check_shards(r);
 }
 
 ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name, ci_index *index,

@@ -1,10 +1,6 @@
 /* functions.c - puts the body of a function in the place of a node that has no kernel. */
 #include "parse.h"
 
-/* Bytes of bodies that calls may read: for each of the file, and for any. What a body has beside nodes takes no memory,
- * so that nothing else bounds it. */
-enum { FUNCTIONS_READ = 64, FUNCTIONS_LEAST = 1 << 20 };
-
 const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span name, int64_t version) {
   size_t low = 0, high = p->function_count;
   while (low < high) {
@@ -84,11 +80,7 @@ ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_funct
   ci_model *m = p->model;
   const size_t number = m->inlined.count;
   if (number >= m->limits.max_nodes) return ci_parse_too_many(p);
-  p->expanded += function->message.length;
-  if (p->expanded > FUNCTIONS_LEAST && (p->expanded - FUNCTIONS_LEAST) / FUNCTIONS_READ > m->file.length) {
-    return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "calls of functions stand for more than %d times the file",
-                   FUNCTIONS_READ);
-  }
+  CI_TRY(ci_model_again(m, function->message.length, p->error)); /* what a body has beside nodes takes no memory */
   if (scope->calls == CI_MOST_CALLS) {
     char room[200];
     name = ci_call_name(m, scope->call, name, room, sizeof room);

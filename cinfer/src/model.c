@@ -14,7 +14,10 @@ enum {
   MODEL_DEFAULT_DEPTH = 16,
   MODEL_MOST_DEPTH = 64,
   MODEL_LEAST_MEMORY = 1 << 16, /* that the load of any file may take, */
-  MODEL_DEFAULT_LOAD = 4        /* and for each of its bytes */
+  MODEL_DEFAULT_LOAD = 4,       /* and for each of its bytes */
+  MODEL_LEAST_AGAIN = 1 << 14,  /* bytes of any file that may be read again, */
+  MODEL_AGAIN = 4,              /* for each that the load may take so many, */
+  MODEL_MOST_AGAIN = 64         /* and at most so many times the file */
 };
 
 void ci_limits_fill(ci_limits *limits) {
@@ -71,6 +74,17 @@ size_t ci_model_load_most(const ci_model *m) {
 ci_status ci_model_go_on(ci_model *model, ci_error *error) {
   if (!ci_stop_wanted(&model->stop)) return CI_OK;
   return ci_fail(error, ci_stop_status(&model->stop), "opening the model %s", ci_stop_text(&model->stop));
+}
+
+ci_status ci_model_again(ci_model *model, size_t bytes, ci_error *error) {
+  model->again += bytes; /* a file has fewer than 2^31 bytes of messages: this does not overflow before it is refused */
+  const bool raised = model->limits.max_load >= MODEL_MOST_AGAIN / MODEL_AGAIN;
+  const uint32_t times = raised ? MODEL_MOST_AGAIN : MODEL_AGAIN * model->limits.max_load;
+  if (model->again <= MODEL_LEAST_AGAIN || (model->again - MODEL_LEAST_AGAIN) / times <= model->file.length)
+    return CI_OK;
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED,
+                 "calls of functions and other references stand for more than %u times the file of %zu bytes%s",
+                 (unsigned)times, model->file.length, raised ? "" : "; if it can be trusted, raise the limit max_load");
 }
 
 /* ---- tables ---- */
@@ -240,7 +254,10 @@ static ci_status model_binding(ci_model *m, ci_span message, ci_binding *binding
   if (wire.broken || key.length == 0) return model_damaged(error, "a signature cannot be read");
   CI_TRY(ci_parse_root_value(m, value, "a signature's value", &binding->edge, error));
   CI_TRY(model_text(m, key, &binding->key, error));
-  if (type.length == 0) type = ci_model_stored(m, m->edges.at[binding->edge].type);
+  if (type.length == 0) {
+    type = ci_model_stored(m, m->edges.at[binding->edge].type);
+    CI_TRY(ci_model_again(m, type.length, error));
+  }
   return model_binding_type(m, type, binding, error);
 }
 

@@ -154,6 +154,7 @@ struct ci_model {
   ci_allocator given; /* the caller's */
   ci_stop stop; /* what may end its load */
   size_t held, most; /* bytes while it loads, and how many these may be */
+  uint64_t again; /* bytes of the file that were read once more: ci_model_again */
   ci_limits limits; /* defaults filled in */
   bool exhausted; /* it wanted more */
   bool lazy, borrow;
@@ -164,7 +165,7 @@ struct ci_model {
   ci_span section; /* the graph section of it */
   ci_pool pool;
   ci_names names; /* of nodes (2n) and of `named` (2n + 1), while it loads */
-  CI_LIST(ci_named) named;
+  CI_LIST(ci_named) named; /* and nodes whose name does not stand first in their message */
   CI_LIST(ci_node) nodes;
   CI_LIST(ci_edge) edges;
   CI_LIST(ci_graph) graphs; /* 0 is the root */
@@ -274,6 +275,9 @@ const ci_attr *ci_find_key(const ci_model *model, uint32_t first, uint32_t count
 int ci_span_order(ci_span a, ci_span b); /* as memcmp: bytes, then length */
 #define CI_SPAN_ARG(span) (int)((span).length > 200 ? 200 : (span).length), (span).data /* for "%.*s" */
 void ci_limits_fill(ci_limits *limits);
+/* To be called before bytes of the file are read once more, or may be, because something refers to them: references can
+ * multiply what is read without taking memory for it. Refuses what is much more than the file. */
+ci_status ci_model_again(ci_model *model, size_t bytes, ci_error *error);
 void ci_model_retain(ci_model *model);
 ci_status ci_model_go_on(ci_model *model, ci_error *error); /* while it loads: not if the load has to end */
 size_t ci_model_load_most(const ci_model *model); /* bytes that its load may take */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "custom.h"
+#include "sort.h"
 
 enum { PARSE_MOST = INT32_MAX / 2 }; /* numbers of things are int32 */
 
@@ -39,6 +40,7 @@ int32_t ci_parse_edge(ci_parser *p, ci_edge edge) {
 
 /* ---- names ---- */
 
+/* Number 2n: node n, whose name stands first in its message. Number 2n + 1: what `named` has. */
 static ci_key parse_key(const ci_model *m, uint32_t number) {
   if (number % 2 == 0) return (ci_key){ci_node_own_name(m, &m->nodes.at[number / 2]), 0};
   const ci_named *named = &m->named.at[number / 2];
@@ -258,13 +260,29 @@ static ci_status parse_type(ci_parser *p, ci_span message, ci_type *type) {
   return status == CI_UNIMPLEMENTED ? CI_OK : status;
 }
 
+/* About how many bytes of the file are read again by each that has the value: a body is parsed, a type read, a list
+ * looked through. Tensors are shared. */
+static size_t parse_weight(const ci_model *m, const ci_attr *attr) {
+  switch (attr->kind) {
+    case CI_PB_ATTRIBUTEVALUE_S:
+    case CI_PB_ATTRIBUTEVALUE_TYPE:
+    case CI_PB_ATTRIBUTEVALUE_G: return ci_model_stored(m, attr->as.at).length;
+    case CI_PB_ATTRIBUTEVALUE_INTS:
+    case CI_PB_ATTRIBUTEVALUE_FLOATS:
+    case CI_PB_ATTRIBUTEVALUE_STRINGS: return attr->count;
+    default: return 0;
+  }
+}
+
 /* `reference`: the attribute of the call, or none when the call has none. */
-static void parse_reference(ci_parser *p, const ci_scope *scope, ci_span name, ci_attr *attr) {
+static ci_status parse_reference(ci_parser *p, const ci_scope *scope, ci_span name, ci_attr *attr) {
   const ci_attr *found = ci_find_key(p->model, scope->attrs, scope->attr_count, name);
   const ci_stored key = attr->key;
   attr->kind = 0;
-  if (found != NULL) *attr = *found;
+  if (found == NULL) return CI_OK;
+  *attr = *found;
   attr->key = key;
+  return ci_model_again(p->model, parse_weight(p->model, attr), p->error);
 }
 
 static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span message, ci_attr *attr) {
@@ -290,7 +308,7 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_STRINGS): CI_TRY(parse_strings(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_REFERENCE):
         referred = scope->names != 0 && ci_parse_is_named(p, scope->names + 1, field.bytes);
-        parse_reference(p, scope, field.bytes, attr);
+        CI_TRY(parse_reference(p, scope, field.bytes, attr));
         continue;
       default: continue;
     }
@@ -353,25 +371,9 @@ static ci_status parse_formal(ci_parser *p, const ci_scope *scope, ci_span messa
   return ci_parse_name(p, scope->names, &name, (ci_named){.first = edge, .count = 1});
 }
 
-static void parse_sort(int32_t *at, size_t count) { /* heap sort: nothing from a file makes it slow */
-  for (size_t heap = count / 2, end = count; end > 1;) {
-    if (heap > 0) {
-      heap--;
-    } else {
-      int32_t top = at[0];
-      at[0] = at[--end];
-      at[end] = top;
-    }
-    size_t root = heap, child;
-    int32_t moved = at[root];
-    while ((child = 2 * root + 1) < end) {
-      if (child + 1 < end && at[child] < at[child + 1]) child++;
-      if (at[child] <= moved) break;
-      at[root] = at[child];
-      root = child;
-    }
-    at[root] = moved;
-  }
+static bool parse_is_before(const void *owner, int32_t a, int32_t b) {
+  (void)owner;
+  return a < b;
 }
 
 /* Captures and formal inputs come before nodes, wherever they stand in the message. */
@@ -397,7 +399,7 @@ static ci_status parse_border(ci_parser *p, const ci_scope *outer, const ci_scop
     }
   }
   graph.capture_count = (uint32_t)m->refs.count - graph.captures;
-  if (graph.capture_count > 0) parse_sort(m->refs.at + graph.captures, graph.capture_count);
+  if (graph.capture_count > 0) ci_sort(m->refs.at + graph.captures, graph.capture_count, parse_is_before, NULL);
   m->graphs.at[scope->graph] = graph;
   return wire.broken ? ci_parse_damaged(p, "a graph cannot be read after", last) : CI_OK;
 }
@@ -660,6 +662,12 @@ static ci_status parse_bodies(ci_parser *p, const ci_scope *scope, const ci_node
   return CI_OK;
 }
 
+/* Whether a node of the root's names is found by its own number, for which its name is read from the message at each
+ * look-up: it must stand at the start. */
+static bool parse_is_found(const ci_parser *p, const ci_scope *scope, const ci_node *node, const ci_field *name) {
+  return scope->names == 0 && name->at == ci_model_stored(p->model, node->at).data + 1;
+}
+
 static ci_status parse_keep(ci_parser *p, const ci_scope *scope, const ci_node *node, const parse_head *head) {
   ci_model *m = p->model;
   const int32_t number = (int32_t)m->nodes.count;
@@ -669,7 +677,7 @@ static ci_status parse_keep(ci_parser *p, const ci_scope *scope, const ci_node *
   CI_TRY(parse_bodies(p, scope, node, number));
   CI_TRY(ci_verify_node(m, &m->nodes.at[number], p->error));
   const ci_named entry = {.first = node->outputs, .count = node->output_count, .nodes = {number, number + 1}};
-  if (scope->names != 0) return ci_parse_name(p, scope->names, &head->name, entry);
+  if (!parse_is_found(p, scope, node, &head->name)) return ci_parse_name(p, scope->names, &head->name, entry);
   return parse_name(p, &(ci_key){.text = head->text.name}, 2 * (uint32_t)number);
 }
 

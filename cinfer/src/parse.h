@@ -14,8 +14,7 @@ typedef struct ci_parser {
   ci_error *error;
   const ci_function *functions; /* sorted */
   size_t function_count;
-  size_t stored;     /* tensors of the model, which come before the inline ones */
-  uint64_t expanded; /* bytes of the bodies that calls read */
+  size_t stored; /* tensors of the model, which come before the inline ones */
 } ci_parser;
 
 /* Where names are looked up: a graph, and inside an inlined call the call. */

@@ -417,6 +417,98 @@ static void hostile_unknown_fields(ci_out *graph, ci_out *model, size_t n) {
   }
 }
 
+static void hostile_skipped(ci_out *message, size_t n) {
+  for (size_t i = 0; i < n; i++) ci_out_field_varint(message, 15, 1); /* what no version knows */
+}
+
+/* A node whose name comes behind n unknown fields, and n inputs that read it. */
+static void hostile_late_name(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out node = {0};
+  hostile_skipped(&node, n);
+  hostile_text(&node, CI_PB_NODE_NAME, "a");
+  ci_out_field_varint(&node, CI_PB_NODE_VERSION, 1);
+  hostile_outputs(&node, 1);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  node = hostile_node("b", "", 1);
+  for (size_t i = 0; i < n; i++) hostile_text(&node, CI_PB_NODE_INPUT, "a");
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+/* A function of n nodes, which all have an attribute of the call: a body, a type or a text of n fields, a list of n. */
+static void hostile_given(ci_out *graph, ci_out *model, size_t n, uint32_t kind) {
+  ci_out function = {0}, call = hostile_node("-", "f", 1), value = {0}, list = {0};
+  char name[16];
+  hostile_text(&function, CI_PB_FUNCTION_NAME, "f");
+  ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
+  hostile_text(&function, CI_PB_FUNCTION_ATTRIBUTE, "k");
+  for (size_t i = 0; i < n; i++) {
+    ci_out inner = hostile_node(hostile_name(name, i), "", 1), reference = {0}, attribute = {0};
+    hostile_text(&reference, CI_PB_ATTRIBUTEVALUE_REFERENCE, "k");
+    hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, "k");
+    hostile_add(&attribute, CI_PB_ATTRIBUTE_VALUE, &reference);
+    hostile_add(&inner, CI_PB_NODE_ATTR, &attribute);
+    hostile_add(&function, CI_PB_FUNCTION_NODE, &inner);
+  }
+  hostile_add(model, CI_PB_MODEL_FUNCTION, &function);
+  if (kind == CI_PB_ATTRIBUTEVALUE_INTS) {
+    for (size_t i = 0; i < n; i++) ci_out_bytes(&list, "\1", 1);
+    ci_out_field_message(&value, CI_PB_ATTRIBUTEVALUE_INTLIST_I, &list);
+  } else {
+    hostile_skipped(&value, n);
+  }
+  hostile_attribute(&call, "k", kind, &value);
+  ci_out_free(&list);
+  ci_out_free(&value);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &call);
+}
+
+static void hostile_given_body(ci_out *graph, ci_out *model, size_t n) {
+  hostile_given(graph, model, n, CI_PB_ATTRIBUTEVALUE_G);
+}
+
+static void hostile_given_type(ci_out *graph, ci_out *model, size_t n) {
+  hostile_given(graph, model, n, CI_PB_ATTRIBUTEVALUE_TYPE);
+}
+
+static void hostile_given_list(ci_out *graph, ci_out *model, size_t n) {
+  hostile_given(graph, model, n, CI_PB_ATTRIBUTEVALUE_INTS);
+}
+
+/* A value whose type has n unknown fields, and n outputs of a signature that say nothing else. */
+static void hostile_bound_type(ci_out *graph, ci_out *model, size_t n) {
+  ci_out node = hostile_node("a", "", 1), type = {0}, signature = {0};
+  hostile_skipped(&type, n);
+  hostile_add(&node, CI_PB_NODE_OUTPUT_TYPE, &type);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  for (size_t i = 0; i < n; i++) {
+    ci_out binding = {0};
+    hostile_text(&binding, CI_PB_SIGNATURE_BINDING_KEY, hostile_sorted(i).bytes);
+    hostile_text(&binding, CI_PB_SIGNATURE_BINDING_VALUE, "a");
+    hostile_add(&signature, CI_PB_SIGNATURE_OUTPUT, &binding);
+  }
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+/* A call with n unknown fields of a function of n nodes, each of an operator of its own that is not there: the message
+ * about them has names behind that of the call. */
+static void hostile_missing(ci_out *graph, ci_out *model, size_t n) {
+  ci_out function = {0}, call = hostile_node("-", "f", 1), signature = {0};
+  char name[16], op[8];
+  hostile_text(&function, CI_PB_FUNCTION_NAME, "f");
+  ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
+  for (size_t i = 0; i < n; i++) {
+    snprintf(op, sizeof op, "-%s", hostile_sorted(i).bytes);
+    ci_out inner = hostile_node(hostile_name(name, i), op, 1);
+    hostile_add(&function, CI_PB_FUNCTION_NODE, &inner);
+  }
+  hostile_add(model, CI_PB_MODEL_FUNCTION, &function);
+  hostile_skipped(&call, n);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &call);
+  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, "-");
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
 /* A call whose name has n bytes, of a function with n nodes, which read each other. */
 static void hostile_long_name(ci_out *graph, ci_out *model, size_t n) {
   ci_out function = {0}, long_name = {0}, node;
@@ -580,6 +672,12 @@ static const hostile_family hostile_families[] = {
     {"signatures of a large graph", hostile_signatures_of_many, CI_OK, true},
     {"inputs of a signature", hostile_signature_inputs, CI_OK, true},
     {"integers in functions that call twice", hostile_bomb, CI_RESOURCE_EXHAUSTED, true},
+    {"inputs that read a name behind unknown fields", hostile_late_name, CI_OK, false},
+    {"nodes with a body that a call gives", hostile_given_body, CI_RESOURCE_EXHAUSTED, true},
+    {"nodes with a type that a call gives", hostile_given_type, CI_RESOURCE_EXHAUSTED, true},
+    {"nodes with a list that a call gives", hostile_given_list, CI_RESOURCE_EXHAUSTED, true},
+    {"outputs of a signature and fields of their type", hostile_bound_type, CI_RESOURCE_EXHAUSTED, true},
+    {"operators that are missing in a call", hostile_missing, CI_UNIMPLEMENTED, true},
 };
 enum { HOSTILE_FAMILIES = sizeof hostile_families / sizeof hostile_families[0] };
 

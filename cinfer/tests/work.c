@@ -3,16 +3,33 @@
 
 #include <stddef.h>
 
-uint64_t work_blocks;
+uint64_t work_blocks, work_most = UINT64_MAX;
+void (*work_exceeded)(void);
+work_places *work_map;
+
+static void work_add(uint64_t blocks) {
+  work_blocks += blocks;
+  if (work_blocks <= work_most) return;
+  work_most = UINT64_MAX;
+  work_exceeded();
+}
 
 void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void) { work_blocks++; }
+void __sanitizer_cov_trace_pc(void) {
+  work_add(1);
+  if (work_map == NULL) return;
+  const uintptr_t block = (uintptr_t)__builtin_return_address(0);
+  const uint16_t place = (uint16_t)((uint32_t)block * UINT32_C(0x9e3779b1) >> 16);
+  if (work_map->runs[place]++ > 0) return;
+  work_map->block[place] = block;
+  work_map->seen[work_map->count++] = place;
+}
 
 #define WORK(type, name, parameters, arguments, cost) \
   type __real_##name parameters;                      \
   type __wrap_##name parameters;                      \
   type __wrap_##name parameters {                     \
-    work_blocks += 1 + (cost) / 16;                   \
+    work_add(1 + (cost) / 16);                        \
     return __real_##name arguments;                   \
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from graphio.schema import errors, operators
@@ -10,6 +11,8 @@ from graphio.schema.model_pb2 import AttributeValue, Function, Graph, Model, Nod
 Known = Callable[[str, str, int], bool]
 MAX_DEPTH = 16
 MAX_NODES = 1 << 20  # that bodies may unfold to
+MAX_BYTES = 1 << 20  # that the calls of a model's own functions may stand for in any model,
+MAX_TIMES = 64  # and for each of its bytes
 
 
 def subgraphs(node: Node) -> list[Graph]:
@@ -18,12 +21,15 @@ def subgraphs(node: Node) -> list[Graph]:
     if not node.attr:
         return found
     for attribute in node.attr:
-        kind = attribute.value.WhichOneof("value")
-        if kind == "g":
-            found.append(attribute.value.g)
-        elif kind == "graphs":
-            found.extend(attribute.value.graphs.g)
+        found.extend(_graphs_of(attribute.value))
     return found
+
+
+def _graphs_of(value: AttributeValue) -> Sequence[Graph]:
+    kind = value.WhichOneof("value")
+    if kind == "g":
+        return (value.g,)
+    return value.graphs.g if kind == "graphs" else ()
 
 
 def all_graphs(graph: Graph) -> Iterator[Graph]:
@@ -43,7 +49,7 @@ def all_known(model: Model, known: Known) -> bool:
 
 def unknown_operators(model: Model, known: Known) -> list[Node]:
     """Nodes, in subgraphs too, that have neither a kernel nor a body."""
-    bodies = _Bodies(model.function)
+    bodies = _Bodies(model)
     return [node for node in _unusual(model, known) if bodies.of(node) is None]
 
 
@@ -76,9 +82,10 @@ def inline(model: Model, known: Known) -> Model:
 
     Raises:
         InvalidArgumentError: bodies use each other deeper than 16, or a call does not fit.
-        ResourceExhaustedError: they unfold to more than MAX_NODES nodes.
+        ResourceExhaustedError: they unfold to more than MAX_NODES nodes, or the calls of the
+            model's own functions stand for more than MAX_TIMES times its bytes and MAX_BYTES.
     """
-    bodies = _Bodies(model.function)
+    bodies = _Bodies(model)
     result = model
     for _ in range(MAX_DEPTH + 1):
         if not any(_to_replace(graph, known, bodies) for graph in all_graphs(result.graph)):
@@ -96,12 +103,47 @@ def inline(model: Model, known: Known) -> Model:
     )
 
 
+class _Size:
+    """How much a call of a body makes.
+
+    Attributes:
+        nodes: of the body, those in its graphs too.
+        direct: nodes of the body that are in no graph; these wait for what the call waits for.
+        names: texts in the body that get the call's name in front.
+        bytes: of the body's message; 0 for a body of the operator table, which no file makes long.
+        references: how often its nodes refer to each attribute of the call.
+    """
+
+    def __init__(self, body: Function, own: bool) -> None:
+        self.nodes = self.names = 0
+        self.direct = len(body.node)
+        self.bytes = body.ByteSize() if own else 0
+        self.references: collections.Counter[str] = collections.Counter()
+        self.names = len(body.output)
+        self._add(body.node)
+
+    def _add(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            self.nodes += 1
+            self.names += 1 + len(node.input) + len(node.control_input)
+            for attribute in node.attr:
+                if attribute.value.WhichOneof("value") == "reference":
+                    self.references[attribute.value.reference] += 1
+            for graph in subgraphs(node):
+                ends = (graph.input, graph.output, graph.capture, graph.target)
+                self.names += sum(map(len, ends))
+                self._add(graph.node)
+
+
 class _Bodies:
     """The functions of a model, then those of the operator table."""
 
-    def __init__(self, functions: Sequence[Function]) -> None:
-        self._own = {(f.domain, f.name, f.version): f for f in functions}
-        self._unfolded = 0
+    def __init__(self, model: Model) -> None:
+        self._own = {(f.domain, f.name, f.version): f for f in model.function}
+        self._written = frozenset(self._own)  # by the file
+        self._sizes: dict[tuple[str, str, int], _Size] = {}
+        self._nodes = self._bytes = 0
+        self._model_bytes = model.ByteSize()
 
     def of(self, node: Node) -> Function | None:
         key = (node.domain, node.op, node.version)
@@ -112,13 +154,39 @@ class _Bodies:
             self._own[key] = found
         return self._own[key]
 
-    def unfold(self, found: Sequence[Function | None]) -> None:
-        """Counts the nodes of bodies before they are made."""
-        self._unfolded += sum(_count(body.node) for body in found if body is not None)
-        if self._unfolded > MAX_NODES:
+    def unfold(self, calls: Iterable[Node]) -> None:
+        """Counts what calls stand for before it is made: the nodes, and for functions of the file
+        all bytes that a call multiplies."""
+        for call in calls:
+            key = (call.domain, call.op, call.version)
+            size = self._sizes.get(key)
+            if size is None:
+                size = self._sizes[key] = _Size(self._own[key], key in self._written)
+            self._nodes += size.nodes
+            self._count_attributes(call, size)
+            if key in self._written:
+                self._bytes += size.bytes + size.names * (len(call.name) + 1)
+                self._bytes += size.nodes * (len(call.device) + call.source.ByteSize())
+                self._bytes += size.direct * sum(map(len, call.control_input))
+        if self._nodes > MAX_NODES:
             raise errors.ResourceExhaustedError(
                 message=f"function bodies unfold to more than {MAX_NODES} nodes"
             )
+        if self._bytes > MAX_BYTES + MAX_TIMES * self._model_bytes:
+            raise errors.ResourceExhaustedError(
+                message=f"calls of functions stand for more than {MAX_TIMES} times the model of "
+                f"{self._model_bytes} bytes"
+            )
+
+    def _count_attributes(self, call: Node, size: _Size) -> None:
+        """What nodes of the body refer to."""
+        for attribute in call.attr if size.references else ():
+            times = size.references[attribute.key]
+            if not times:
+                continue
+            self._nodes += times * sum(_count(g.node) for g in _graphs_of(attribute.value))
+            if size.bytes:
+                self._bytes += times * attribute.ByteSize()
 
 
 def _count(nodes: Iterable[Node]) -> int:
@@ -137,7 +205,7 @@ def _expand(graph: Graph, known: Known, bodies: _Bodies, renamed: dict[str, str]
         return
     nodes: list[Node] = []
     found = [None if known(n.domain, n.op, n.version) else bodies.of(n) for n in graph.node]
-    bodies.unfold(found)
+    bodies.unfold(n for n, body in zip(graph.node, found, strict=True) if body is not None)
     for node, body in zip(graph.node, found, strict=True):
         if body is None:
             nodes.append(node)

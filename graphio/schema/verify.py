@@ -19,7 +19,7 @@ from graphio.schema.model_pb2 import (
     Type,
     Variable,
 )
-from graphio.schema.verify_graph import GraphChecker, Scope, node_title, sorted_by
+from graphio.schema.verify_graph import GraphChecker, Scope, node_title, shown, sorted_by
 
 SHOWN = 20  # problems that a message names
 
@@ -55,7 +55,7 @@ def text_problems(model: Model) -> list[str]:
     for signature in model.signature:
         texts.append(("signature", signature.name))
         for binding in (*signature.input, *signature.output):
-            texts.append((f"value of signature '{signature.name}'", binding.key))
+            texts.append((f"value of signature '{shown(signature.name)}'", binding.key))
     return [f"{what} {text!r} has a zero byte" for what, text in texts if "\0" in text]
 
 
@@ -97,7 +97,7 @@ class _Checker:
 
     def function(self, function: Function) -> None:
         """A body, with names of its own."""
-        where = f"function {function.domain}.{function.name}"
+        where = f"function {shown(function.domain)}.{shown(function.name)}"
         checker = GraphChecker(
             self.found.append, len(self.model.tensor), frozenset(function.attribute)
         )
@@ -114,7 +114,7 @@ class _Checker:
 
     def variable(self, variable: Variable) -> None:
         """Its nodes exist and its value fits."""
-        where = f"variable '{variable.name}'"
+        where = f"variable '{shown(variable.name)}'"
         kind = Type.TensorType(dtype=variable.dtype, shape=variable.shape)
         self.graphs.type(Type(tensor=kind), where)
         for node in (variable.node, variable.initializer):
@@ -155,7 +155,7 @@ class _Checker:
 
     def signature(self, signature: Signature) -> None:
         """Its values exist, its keys are unique, no value is fed twice."""
-        where = f"signature '{signature.name}'"
+        where = f"signature '{shown(signature.name)}'"
         for what, bindings in (("inputs", signature.input), ("outputs", signature.output)):
             keys = [b.key for b in bindings]
             if len(set(keys)) < len(keys) or "" in keys:

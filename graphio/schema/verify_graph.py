@@ -11,6 +11,7 @@ from graphio.schema.model_pb2 import Attribute, Graph, Node, Type
 
 MAX_DEPTH = 16
 MAX_RANK = 16
+LONGEST = 400  # characters of a name in a message
 
 #: attributes whose values are looked at one by one
 _CHECKED = frozenset((None, "tensor", "reference", "type", "g", "graphs"))
@@ -76,12 +77,17 @@ def split(value: str) -> tuple[str, int]:
     return name, int(index)
 
 
+def shown(name: str) -> str:
+    """A name as messages have it: one that is long is cut, as it stands in many of them."""
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
+
+
 def node_title(node: Node) -> str:
     """What messages call a node: "Conv2D 'conv1' (train.py:88 in build)"."""
-    title = f"{node.op} '{node.name}'"
+    title = f"{shown(node.op)} '{shown(node.name)}'"
     if node.source.file:
-        inside = f" in {node.source.function}" if node.source.function else ""
-        title += f" ({node.source.file}:{node.source.line}{inside})"
+        inside = f" in {shown(node.source.function)}" if node.source.function else ""
+        title += f" ({shown(node.source.file)}:{node.source.line}{inside})"
     return title
 
 
@@ -204,7 +210,7 @@ class GraphChecker:
     def attribute(self, attribute: Attribute, scope: Scope, title: str, depth: int) -> None:
         """Checks a value of an attribute; subgraphs are checked here."""
         kind = attribute.value.WhichOneof("value")
-        where = f"attribute '{attribute.key}' of {title}"
+        where = f"attribute '{shown(attribute.key)}' of {title}"
         if kind is None:
             self.report(f"{where} has no value")
         elif kind == "tensor" and attribute.value.tensor >= self.tensors:

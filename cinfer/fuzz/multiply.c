@@ -1,0 +1,256 @@
+/* multiply.c - see multiply.h. All that is made stays right as far as a reader looks: names are new and sorted, a call
+ * has the attributes that its function names. */
+#include "multiply.h"
+
+#include <string.h>
+
+#include "ci_schema.h"
+
+enum { MOST_TIMES = 12, UNKNOWN = 15 }; /* times: a power of two; a field that no message has */
+
+/* ---- fields ---- */
+
+static fuzz_field *new_field(fuzz_tree *tree, uint8_t message, uint32_t number, fuzz_kind kind) {
+  fuzz_field *field = fuzz_take(tree, sizeof *field);
+  if (field == NULL) return NULL;
+  *field =
+      (fuzz_field){.number = number, .wire = kind == FUZZ_VARINT ? 0 : 2, .kind = (uint8_t)kind, .message = message};
+  return field;
+}
+
+static fuzz_field *new_child(fuzz_tree *tree, uint8_t message, uint32_t number, uint8_t inside) {
+  fuzz_field *field = new_field(tree, message, number, FUZZ_CHILD);
+  if (field != NULL) field->inside = inside;
+  return field;
+}
+
+static fuzz_field *new_text(fuzz_tree *tree, uint8_t message, uint32_t number, const fuzz_field *text) {
+  fuzz_field *field = new_field(tree, message, number, FUZZ_TEXT);
+  if (field == NULL) return NULL;
+  field->data = text->data;
+  field->length = text->length;
+  return field;
+}
+
+static bool is_message(const fuzz_field *field, uint8_t inside) {
+  return field != NULL && field->kind == FUZZ_CHILD && field->inside == inside;
+}
+
+static void put_last(fuzz_field *parent, fuzz_field *field) {
+  fuzz_field **link = &parent->child;
+  while (*link != NULL) link = &(*link)->next;
+  *link = field;
+}
+
+static fuzz_field *any_message(const fuzz_tree *tree, uint8_t inside, fuzz_random *random) {
+  fuzz_field *found = NULL;
+  uint32_t seen = 0;
+  for (size_t i = 0; i < tree->count; i++) {
+    if (is_message(tree->fields[i], inside) && fuzz_one_in(random, ++seen)) found = tree->fields[i];
+  }
+  return found;
+}
+
+static fuzz_field *any_inside(fuzz_field *parent, uint32_t number, fuzz_random *random) {
+  fuzz_field *found = NULL;
+  uint32_t seen = 0;
+  for (fuzz_field *field = parent->child; field != NULL; field = field->next) {
+    if (field->number == number && fuzz_one_in(random, ++seen)) found = field;
+  }
+  return found;
+}
+
+static int order(const fuzz_field *a, const fuzz_field *b) {
+  const size_t common = a->length < b->length ? a->length : b->length;
+  const int bytes = common > 0 ? memcmp(a->data, b->data, common) : 0;
+  return bytes != 0 ? bytes : (a->length > b->length) - (a->length < b->length);
+}
+
+/* Adds an attribute where its key belongs; one that the node has stays. */
+static void put_attribute(fuzz_field *node, fuzz_field *attribute) {
+  const fuzz_field *key = fuzz_find(attribute, CI_PB_ATTRIBUTE_KEY);
+  fuzz_field **link = &node->child;
+  for (; key != NULL && *link != NULL; link = &(*link)->next) {
+    const fuzz_field *other = is_message(*link, FUZZ_ATTRIBUTE) ? fuzz_find(*link, CI_PB_ATTRIBUTE_KEY) : NULL;
+    if (other != NULL && order(other, key) == 0) return;
+    if (other != NULL && order(other, key) > 0) break;
+  }
+  attribute->next = *link;
+  *link = attribute;
+}
+
+/* ---- the same many times ---- */
+
+static uint32_t any_times(fuzz_random *random) {
+  const uint32_t most = 1u << (1 + fuzz_below(random, MOST_TIMES));
+  return 1 + fuzz_below(random, most);
+}
+
+/* The i-th of names behind `name`, in order. */
+static void name_copy(fuzz_tree *tree, fuzz_field *copy, uint32_t number, uint32_t i) {
+  fuzz_field *name = fuzz_find(copy, number);
+  uint8_t *text = name != NULL && name->wire == 2 ? fuzz_take(tree, name->length + 3) : NULL;
+  if (text == NULL) return;
+  if (name->length > 0) memcpy(text, name->data, name->length);
+  for (int digit = 2; digit >= 0; digit--, i /= 26) text[name->length + (size_t)digit] = (uint8_t)('a' + i % 26);
+  name->data = text;
+  name->length += 3;
+}
+
+static uint32_t name_of(const fuzz_field *field) {
+  return is_message(field, FUZZ_FUNCTION) ? CI_PB_FUNCTION_NAME : 1; /* the first field of all others that have one */
+}
+
+static void repeat_field(fuzz_tree *tree, fuzz_field *field, bool named, fuzz_random *random) {
+  const uint32_t times = any_times(random);
+  for (uint32_t i = 0; i < times; i++) {
+    fuzz_field *copy = fuzz_copy(tree, field);
+    if (copy == NULL) return;
+    if (named) name_copy(tree, copy, name_of(copy), i);
+    copy->next = field->next;
+    field->next = copy;
+    field = copy;
+  }
+}
+
+static void repeat(fuzz_tree *tree, fuzz_random *random) {
+  fuzz_field *field = tree->fields[fuzz_below(random, (uint32_t)tree->count)];
+  repeat_field(tree, field, field->kind == FUZZ_CHILD && !fuzz_one_in(random, 8), random);
+}
+
+/* One thing that is referred to by its name, many times. */
+static void read_much(fuzz_tree *tree, fuzz_random *random) {
+  fuzz_field *found = NULL;
+  uint32_t seen = 0;
+  for (size_t i = 0; i < tree->count; i++) {
+    if (tree->fields[i]->kind == FUZZ_VALUE && fuzz_one_in(random, ++seen)) found = tree->fields[i];
+  }
+  const fuzz_field *node = any_message(tree, FUZZ_NODE, random);
+  const fuzz_field *name = node != NULL ? fuzz_find(node, CI_PB_NODE_NAME) : NULL;
+  if (found == NULL) return;
+  if (name != NULL && fuzz_one_in(random, 2)) {
+    found->data = name->data;
+    found->length = name->length;
+  }
+  repeat_field(tree, found, false, random);
+}
+
+/* What a reader skips, before or behind what it looks for. */
+static void skip_much(fuzz_tree *tree, fuzz_random *random) {
+  fuzz_field *parent = tree->fields[fuzz_below(random, (uint32_t)tree->count)];
+  if (parent->kind != FUZZ_CHILD) return;
+  fuzz_field **link = &parent->child;
+  while (*link != NULL && fuzz_one_in(random, 2)) link = &(*link)->next;
+  for (uint32_t times = any_times(random); times > 0; times--) {
+    fuzz_field *field = new_field(tree, parent->inside, UNKNOWN, FUZZ_VARINT);
+    if (field == NULL) return;
+    field->next = *link;
+    *link = field;
+  }
+}
+
+/* ---- functions ---- */
+
+static void call(fuzz_tree *tree, fuzz_field *node, const fuzz_field *function) {
+  static const uint32_t of_node[] = {CI_PB_NODE_OP, CI_PB_NODE_DOMAIN},
+                        of_function[] = {CI_PB_FUNCTION_NAME, CI_PB_FUNCTION_DOMAIN};
+  for (int i = 0; i < 2; i++) {
+    const fuzz_field *text = fuzz_find(function, of_function[i]), none = {.data = (const uint8_t *)"", .length = 0};
+    fuzz_field *field = fuzz_find(node, of_node[i]);
+    if (text == NULL) text = &none;
+    if (field == NULL && text->length > 0) put_last(node, field = new_text(tree, FUZZ_NODE, of_node[i], text));
+    if (field == NULL) continue;
+    field->data = text->data;
+    field->length = text->length;
+  }
+  const fuzz_field *version = fuzz_find(function, CI_PB_FUNCTION_VERSION);
+  (void)fuzz_set(tree, node, CI_PB_NODE_VERSION, 0, version != NULL ? version->value : 0);
+}
+
+static void call_any(fuzz_tree *tree, fuzz_random *random) {
+  const fuzz_field *function = any_message(tree, FUZZ_FUNCTION, random);
+  fuzz_field *node = any_message(tree, FUZZ_NODE, random);
+  if (function != NULL && node != NULL) call(tree, node, function);
+}
+
+/* A function of a node; whoever has the node calls the function instead, or may. */
+static void make_function(fuzz_tree *tree, fuzz_random *random) {
+  static const fuzz_field name = {.data = (const uint8_t *)"f", .length = 1};
+  fuzz_field *node = any_message(tree, FUZZ_NODE, random), *before = any_message(tree, FUZZ_FUNCTION, random);
+  if (node == NULL) return;
+  fuzz_field *inner = fuzz_copy(tree, node), *function = NULL;
+  if (before != NULL) { /* another one beside it, whose name comes next */
+    function = fuzz_copy(tree, before);
+    if (function == NULL) return;
+    name_copy(tree, function, CI_PB_FUNCTION_NAME, fuzz_below(random, 26));
+    function->next = before->next;
+    before->next = function;
+  } else {
+    function = new_child(tree, FUZZ_MODEL, CI_PB_MODEL_FUNCTION, FUZZ_FUNCTION);
+    if (function == NULL) return;
+    put_last(function, new_text(tree, FUZZ_FUNCTION, CI_PB_FUNCTION_NAME, &name));
+    (void)fuzz_set(tree, function, CI_PB_FUNCTION_VERSION, 0, 1);
+    put_last(&tree->root, function);
+  }
+  if (inner == NULL) return;
+  inner->number = CI_PB_FUNCTION_NODE;
+  inner->message = FUZZ_FUNCTION;
+  name_copy(tree, inner, CI_PB_NODE_NAME, fuzz_below(random, 26 * 26 * 26));
+  if (before == NULL || fuzz_one_in(random, 2)) put_last(function, inner);
+  if (fuzz_one_in(random, 2)) call(tree, node, function);
+}
+
+/* Whether a node calls the function. */
+static bool calls(const fuzz_field *node, const fuzz_field *function) {
+  const fuzz_field *op = fuzz_find(node, CI_PB_NODE_OP), *name = fuzz_find(function, CI_PB_FUNCTION_NAME);
+  return op != NULL && name != NULL && order(op, name) == 0;
+}
+
+/* An attribute of a function's node becomes one of its calls', to which the node refers. */
+static void refer(fuzz_tree *tree, fuzz_random *random) {
+  fuzz_field *function = any_message(tree, FUZZ_FUNCTION, random);
+  fuzz_field *node = function != NULL ? any_inside(function, CI_PB_FUNCTION_NODE, random) : NULL;
+  fuzz_field *attribute = is_message(node, FUZZ_NODE) ? any_inside(node, CI_PB_NODE_ATTR, random) : NULL;
+  fuzz_field *key = is_message(attribute, FUZZ_ATTRIBUTE) ? fuzz_find(attribute, CI_PB_ATTRIBUTE_KEY) : NULL;
+  fuzz_field *value = key != NULL ? fuzz_find(attribute, CI_PB_ATTRIBUTE_VALUE) : NULL;
+  if (!is_message(value, FUZZ_ATTRIBUTEVALUE) || fuzz_find(value, CI_PB_ATTRIBUTEVALUE_REFERENCE) != NULL) return;
+  for (size_t i = 0; i < tree->count; i++) {
+    fuzz_field *other = tree->fields[i];
+    if (!is_message(other, FUZZ_NODE) || other == node || !calls(other, function)) continue;
+    fuzz_field *given = fuzz_copy(tree, attribute);
+    if (given == NULL) return;
+    put_attribute(other, given);
+  }
+  fuzz_field *named = new_text(tree, FUZZ_FUNCTION, CI_PB_FUNCTION_ATTRIBUTE, key);
+  if (named == NULL) return;
+  named->next = function->child;
+  function->child = named;
+  value->child = new_text(tree, FUZZ_ATTRIBUTEVALUE, CI_PB_ATTRIBUTEVALUE_REFERENCE, key);
+}
+
+/* ---- graphs ---- */
+
+/* A node gets a body: an empty one, or one that another has. */
+static void give_body(fuzz_tree *tree, fuzz_random *random) {
+  static const fuzz_field keys[] = {{.data = (const uint8_t *)"body", .length = 4},
+                                    {.data = (const uint8_t *)"g", .length = 1}};
+  fuzz_field *node = any_message(tree, FUZZ_NODE, random);
+  fuzz_field *attribute = new_child(tree, FUZZ_NODE, CI_PB_NODE_ATTR, FUZZ_ATTRIBUTE);
+  fuzz_field *value = new_child(tree, FUZZ_ATTRIBUTE, CI_PB_ATTRIBUTE_VALUE, FUZZ_ATTRIBUTEVALUE);
+  fuzz_field *graph = new_child(tree, FUZZ_ATTRIBUTEVALUE, CI_PB_ATTRIBUTEVALUE_G, FUZZ_GRAPH);
+  if (node == NULL || attribute == NULL || value == NULL || graph == NULL) return;
+  const fuzz_field *other = any_message(tree, FUZZ_GRAPH, random),
+                   *copy = other != NULL ? fuzz_copy(tree, other) : NULL;
+  if (copy != NULL && fuzz_one_in(random, 2)) graph->child = copy->child;
+  attribute->child = new_text(tree, FUZZ_ATTRIBUTE, CI_PB_ATTRIBUTE_KEY, &keys[fuzz_below(random, 2)]);
+  if (attribute->child == NULL) return;
+  attribute->child->next = value;
+  value->child = graph;
+  put_attribute(node, attribute);
+}
+
+void fuzz_multiply(fuzz_tree *tree, fuzz_random *random) {
+  static void (*const changes[])(fuzz_tree *, fuzz_random *) = {repeat,   read_much,     skip_much, skip_much,
+                                                                call_any, make_function, refer,     give_body};
+  changes[fuzz_below(random, sizeof changes / sizeof changes[0])](tree, random);
+}
