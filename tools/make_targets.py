@@ -87,10 +87,10 @@ def run(name: str, cache: Path) -> bool:
     start = time.monotonic()
     with newcomer(str(cache / "pip"), also) as someone:
         done = someone.run(command)
-    word = "FAILED" if done.returncode else "ok    "
-    print(f"{name:{WIDTH}} {word} {time.monotonic() - start:6.1f} s  {command}", flush=True)
-    if done.returncode:
-        print("".join(f"    {line}\n" for line in done.stdout.splitlines()[-40:]), flush=True)
+        word = "FAILED" if done.returncode else "ok    "
+        print(f"{name:{WIDTH}} {word} {time.monotonic() - start:6.1f} s  {command}", flush=True)
+        if done.returncode:
+            print("".join(f"    {line}\n" for line in done.stdout.splitlines()[-40:]), flush=True)
     return done.returncode == 0
 
 
