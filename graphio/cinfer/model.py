@@ -281,12 +281,13 @@ class Model:
         self.isa: str = status.text(lib.ci_isa_name(handles.model))
 
     def signature(self, name: str | None = None) -> Signature:
-        """The signature of a name; None: the only one.
+        """The signature of a name; None: the only one, or "serving_default" where TensorFlow has
+        written the same several times.
 
         Raises:
             ValueError: there is no such signature, or several and no name.
         """
-        name = calls.choose(name, self.signatures)
+        name = calls.choose(name, self.signatures, self.metadata)
         if name not in self._made:
             self._made[name] = Signature(self._handles, name)
         return self._made[name]

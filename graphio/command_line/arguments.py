@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
 from graphio.command_line.exits import USAGE, Refused
+from graphio.schema.calls import DEFAULT_SIGNATURE
 
 __all__ = ["Engine", "Inputs", "Signature", "Sizes", "choose_signature", "parse_sizes"]
 
@@ -53,11 +55,15 @@ class Engine(str, Enum):
         return runtime.load(data)
 
 
-def choose_signature(name: str | None, known: Sequence[str]) -> str:
-    """The signature that --signature names; without it the only one.
+def choose_signature(
+    name: str | None, known: Sequence[str], metadata: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """The signature that --signature names; without it the only one, or the one that the model's
+    metadata say to take.
 
     Args:
         known: those of the model.
+        metadata: the model's.
 
     Raises:
         Refused: there is no such signature, or several and no name.
@@ -68,6 +74,8 @@ def choose_signature(name: str | None, known: Sequence[str]) -> str:
         raise Refused("the model has no signatures")
     if name is None and len(known) == 1:
         return known[0]
+    if name is None and metadata.get(DEFAULT_SIGNATURE) in known:
+        return metadata[DEFAULT_SIGNATURE]
     what = "name a signature with -s" if name is None else f"there is no signature '{name}'"
     raise Refused(f"{what}: the model has {', '.join(known)}", USAGE)
 

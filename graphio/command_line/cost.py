@@ -27,7 +27,7 @@ def cost_of(data: bytes, signature: str | None, size: list[str] | None) -> dict[
         written once), arena_bytes (that cinfer holds for values), nodes (the costliest first).
     """
     with cinfer.load(data) as model:
-        run = model.signature(choose_signature(signature, model.signatures))
+        run = model.signature(choose_signature(signature, model.signatures, model.metadata))
         inputs = given_inputs(data, run, None, size)
         run(**inputs)
         held = model.stats().arena_bytes

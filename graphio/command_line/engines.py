@@ -78,7 +78,7 @@ def _asked(engine: str, question: Callable[[], T]) -> T:
 def _ours(engine: str, path: str, signature: str | None, threads: int) -> Loaded:
     data = opening.model_bytes(path)
     model = Engine(engine).open(data, threads)
-    found = model.signature(choose_signature(signature, model.signatures))
+    found = model.signature(choose_signature(signature, model.signatures, model.metadata))
     return Loaded(engine, lambda inputs: found(**inputs), found.name, found.inputs, data)
 
 

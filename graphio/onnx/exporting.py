@@ -13,7 +13,7 @@ from graphio import saved_model
 from graphio.export import build_model
 from graphio.onnx.emitting import OLDEST_OPSET, Emitter
 from graphio.onnx.upgrade import TARGET
-from graphio.schema import container, errors, fused, model_pb2, stores
+from graphio.schema import calls, container, errors, fused, model_pb2, stores
 
 __all__ = ["OPSETS", "export", "from_model"]
 
@@ -105,6 +105,10 @@ def _signature(message: model_pb2.Model, name: str | None) -> model_pb2.Signatur
     names = [s.name for s in message.signature]
     if name is None and len(names) == 1:
         return message.signature[0]
+    if name is None:
+        texts = {row.key: row.value for row in message.metadata}
+        default = texts.get(calls.DEFAULT_SIGNATURE)
+        name = default if default in names else None
     if name not in names:
         what = "name a signature" if name is None else f"there is no signature {name!r}"
         raise KeyError(f"{what}: the model has {', '.join(names) or 'none'}")

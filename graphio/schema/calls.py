@@ -13,6 +13,8 @@ from graphio.schema.engine import TensorSpec
 
 Array = np.ndarray[Any, Any]
 OBJECT = np.dtype(object)
+#: of a model's metadata: the signature to take where none is named
+DEFAULT_SIGNATURE = "default_signature"
 _ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # what Python numbers may become, upwards
 
 
@@ -131,14 +133,17 @@ def _strings(value: Any, what: str) -> Array:
     return found
 
 
-def choose(name: str | None, signatures: Sequence[str]) -> str:
-    """The signature that a name asks for; None: the only one.
+def choose(name: str | None, signatures: Sequence[str], metadata: Mapping[str, str]) -> str:
+    """The signature that a name asks for; None: the only one, or that which the model's metadata
+    say to take for all, because they compute the same.
 
     Raises:
         ValueError: there is no such signature, or several and no name.
     """
     if name is None and len(signatures) == 1:
         return signatures[0]
+    if name is None and metadata.get(DEFAULT_SIGNATURE) in signatures:
+        return metadata[DEFAULT_SIGNATURE]
     if name is None or name not in signatures:
         what = "name a signature" if name is None else f"there is no signature {name!r}"
         raise ValueError(f"{what}: the model has {', '.join(signatures) or 'none'}")

@@ -10,8 +10,9 @@ from typing import Any
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
 from graphio.rewrite import rewrite, weights_in_panels
-from graphio.schema import container
+from graphio.schema import calls, container
 from graphio.tensorflow_files.models import SERVING, import_model
+from graphio.tensorflow_files.twins import default_signature
 
 __all__ = ["convert", "load"]
 
@@ -24,6 +25,8 @@ def convert(
     optimize: str = "exact",
 ) -> bytes | None:
     """Turns a model of TensorFlow's into a model file with its signatures.
+
+    Where they all compute the same, as Keras writes them, `signature()` gives "serving_default".
 
     Args:
         source: folder of a SavedModel; path of a frozen graph (.pb, .pbtxt), its bytes or its
@@ -47,6 +50,9 @@ def convert(
         with Session(graph=graph) as session:
             session.run([variable.initializer for variable in found.variables.values()])
             made = build_model(graph, specs, state=session.state)
+    default = default_signature(*made)
+    if default is not None:
+        made[0].metadata.add(key=calls.DEFAULT_SIGNATURE, value=default)
     model, arrays = rewrite(*made, optimize)
     panels = weights_in_panels(model, arrays)
     if path is None:

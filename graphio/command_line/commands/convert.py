@@ -128,7 +128,8 @@ def _check_signatures(data: bytes, ending: str, wanted: list[str] | None) -> Non
     """An ONNX file has one, a model file any number."""
     from graphio.schema import container
 
-    known = [signature.name for signature in container.unpack(data, lazy=True)[0].signature]
+    model = container.unpack(data, lazy=True)[0]
+    known = [signature.name for signature in model.signature]
     if ending == ".onnx" and len(wanted or ()) > 1:
         raise Refused(
             f"-s is given {len(wanted or ())} times, but an ONNX file holds one signature: name "
@@ -136,7 +137,7 @@ def _check_signatures(data: bytes, ending: str, wanted: list[str] | None) -> Non
             USAGE,
         )
     if not wanted and ending == ".onnx":
-        choose_signature(None, known)
+        choose_signature(None, known, {row.key: row.value for row in model.metadata})
     for name in wanted or ():
         choose_signature(name, known)
 

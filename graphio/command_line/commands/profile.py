@@ -44,7 +44,7 @@ def command(
         fitting.refuse_source([model, *given_files(inputs)], [trace])
     data = opening.model_bytes(model)
     opened = engine.open(data)
-    loaded = opened.signature(choose_signature(signature, opened.signatures))
+    loaded = opened.signature(choose_signature(signature, opened.signatures, opened.metadata))
     given = given_inputs(data, loaded, inputs, size)
     message, _ = container.unpack(data, lazy=True)
     found = profile.of_runs(

@@ -73,8 +73,9 @@ def _onnx(path: str, signature: str | None) -> tuple[str, bytes]:
     from graphio.schema import container
 
     data = opening.model_bytes(path, "none")
-    known = [s.name for s in container.unpack(data, lazy=True)[0].signature]
-    model = from_model(data, signature=choose_signature(signature, known))
+    message = container.unpack(data, lazy=True)[0]
+    known, texts = [s.name for s in message.signature], {m.key: m.value for m in message.metadata}
+    model = from_model(data, signature=choose_signature(signature, known, texts))
     return f"{name}.onnx", model.SerializeToString()
 
 
