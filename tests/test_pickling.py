@@ -115,6 +115,20 @@ def test_signatures_pickle_with_their_model_once(path: str, target: str) -> None
 
 
 @TARGETS
+def test_the_method_that_runs_a_signature_pickles_with_it(path: str, target: str) -> None:
+    run = again(tf.saved_model.load(path, target).signature("predict").run)
+    assert run(np.float32([[1.0, 2.0]]))[0].tolist() == [[21.0]]
+
+
+@TARGETS
+def test_a_host_function_pickles_by_its_name_or_says_so(path: str, target: str) -> None:
+    engine: Any = tf.cinfer if target else tf.runtime
+    assert predicted(again(engine.load(path, host={"f": called}))) == 21.0
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
+        pickle.dumps(engine.load(path, host={"f": lambda arrays: arrays}))
+
+
+@TARGETS
 def test_a_deep_copy_of_a_model_is_another_model(path: str, target: str) -> None:
     model = tf.saved_model.load(path, target)
     copied = copy.deepcopy(model)

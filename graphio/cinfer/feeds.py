@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copyreg
+import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from graphio.cinfer._native import Runner, ffi
 from graphio.cinfer.arrays import Array
 from graphio.schema import calls, dtypes, errors
 from graphio.schema.engine import TensorSpec
+from graphio.schema.pickling import Reduced
 
 if TYPE_CHECKING:
     from graphio.cinfer.model import Handles
@@ -113,7 +116,13 @@ class Help:
         session, error = _address(self._handles.session_cell), _address(self._handles.error)
         own = tuple(spec.dtype for spec in specs)
         count = len(self._outputs)
-        return Runner(self, lock, np, _TABLE, session, error, number, count, kinds, own)
+        made = Runner(self, lock, np, _TABLE, session, error, number, count, kinds, own)
+        _helps[id(made)] = self
+        return made
+
+    def recipe(self) -> Reduced:
+        """How the signature is made again, whose `run` is that of the runner."""
+        return self._handles.recipe.signature(self._name)
 
     def failed(self, opened: int, code: int) -> BaseException:
         """The error of a run that gave this status."""
@@ -144,6 +153,11 @@ class Help:
         """Raises that an array for an output has another shape than the result."""
         found = ffi.cast("ci_tensor *", tensor)
         raise calls.wrong_shape(self._outputs[i].name, array.shape, found.dims[0 : found.rank])
+
+
+#: those of the runners that there are, by id; a runner keeps its own
+_helps: weakref.WeakValueDictionary[int, Help] = weakref.WeakValueDictionary()
+copyreg.pickle(Runner, lambda runner: _helps[id(runner)].recipe())
 
 
 def _address(pointer: Any) -> int:

@@ -73,7 +73,7 @@ class Recipe:
         self._state = state
         self._own = own
         is_path = isinstance(source, (str, os.PathLike))
-        self._source: Any = stores.absolute(os.fsdecode(source)) if is_path else source
+        self._source: Any = _absolute(source) if is_path else source
         self._stamp = _stamp(self._source) if is_path else None
 
     def model(self) -> Reduced:
@@ -220,6 +220,12 @@ def _engine(name: str) -> Any:
 
 
 # ---- what a recipe says ----
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    """The path from the root on; a URL as it is."""
+    where = os.fsdecode(path)
+    return where if where.startswith("/") else stores.absolute(where)
 
 
 def _stamp(path: Any) -> tuple[int, int, int]:
