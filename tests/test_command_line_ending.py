@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import Command, small_onnx, trained
 
@@ -166,3 +167,17 @@ def test_a_file_of_another_ending_is_not_written(
     given = words.replace("{", f"{files}/").replace("}", "").split()
     assert named in graphio(*given, code=exits.USAGE).err
     assert sorted(os.listdir(files)) == before
+
+
+def test_json_has_no_numbers_that_other_readers_refuse(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    values = np.float32([[np.nan, np.inf, -np.inf]])
+    np.savez(tmp_path / "x.npz", image=values)
+    done = graphio("run", files / "net.onnx", "-i", tmp_path / "x.npz", "--json")
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    found = json.loads(done.out, parse_constant=refuse)
+    assert found["outputs"]["score"]["values"][0] == "NaN"

@@ -41,8 +41,8 @@ TensorFlow's SavedModels and frozen graphs), checkpoints and files of weights (`
 `images` (pictures as inputs), `tables` (CSV and Parquet), `show` (the viewer). `graphio
 --install-completion` teaches the shell the commands.
 
-- `--json`, of every command but `show`, prints the facts for programs; without a terminal, text
-  is plain and never cut.
+- `--json`, of every command but `show`, prints the facts for programs, NaN and infinities as
+  texts; without a terminal, text is plain and never cut.
 - Exit codes: 0 done; 1 the answer is no (files differ, a check failed, operators are missing); 2
   wrong usage; 3 a file is missing, damaged or of the wrong kind; 4 a mistake of graphio's; 5 the
   standard output cannot be written (closed, a full disk); 130 interrupted by Ctrl+C. A reader that

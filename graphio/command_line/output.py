@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
@@ -35,7 +36,7 @@ def show(facts: Any, as_json: bool, text: Callable[[Console], None]) -> None:
         text: prints what people read.
     """
     if as_json:
-        print(json.dumps(facts, indent=2, default=_plain))
+        print(json.dumps(_strict(facts), indent=2, allow_nan=False))
         return
     out = console()
     if out.is_terminal:
@@ -47,14 +48,19 @@ def show(facts: Any, as_json: bool, text: Callable[[Console], None]) -> None:
         print(line.rstrip())
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
+def _strict(value: Any) -> Any:
+    """Facts as JSON has them: "NaN", "Infinity" and "-Infinity" are texts, for JSON lacks them."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
     if isinstance(value, bytes):
         return value.decode(errors="replace")
-    raise TypeError(f"{type(value).__name__} has no JSON")
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _strict(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(inner) for inner in value]
+    return value
 
 
 def name(text: str) -> Text:
