@@ -58,7 +58,8 @@ static void *charge_alloc(void *user, size_t bytes, size_t align) {
   struct ci_session *session = user;
   size_t plans;
   (void)align; /* ci_alloc asks for 64 */
-  if (!ci_add_size(session->planned, bytes, &plans) || !charge_fits(session, charge_values(session), plans)) {
+  const bool adds = ci_add_size(session->planned, bytes, &plans);
+  if (!adds || (plans > session->granted && !charge_fits(session, charge_values(session), plans))) {
     charge_refuse(session, bytes);
     return NULL;
   }

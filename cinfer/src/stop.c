@@ -39,7 +39,7 @@ enum {
 
 void ci_cancel_token_set(ci_cancel_token *token, int32_t cancelled) {
   if (token == NULL) return;
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__TINYC__)
   __atomic_store_n(&token->cancelled, cancelled, __ATOMIC_RELAXED);
 #else
   *(volatile int32_t *)&token->cancelled = cancelled;
@@ -47,7 +47,7 @@ void ci_cancel_token_set(ci_cancel_token *token, int32_t cancelled) {
 }
 
 static bool stop_token(const ci_cancel_token *token) {
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__TINYC__)
   return token != NULL && __atomic_load_n(&token->cancelled, __ATOMIC_RELAXED) != 0;
 #else
   return token != NULL && *(const volatile int32_t *)&token->cancelled != 0;
@@ -64,16 +64,17 @@ ci_status ci_stop_set(ci_stop *stop, uint64_t deadline, const ci_cancel_token *t
   stop->deadline = deadline;
   stop->token = token;
   stop->interrupt = interrupt;
+  stop->looks = deadline != 0 || token != NULL || interrupt.asked != NULL;
+  if (stop->looks) return CI_OK; /* else no call is begun for which there would be something to look at */
+  stop->late = false;
+  stop->until = 0;
+  stop->left = UINT32_MAX;
   return CI_OK;
 }
 
-static uint32_t stop_left(const ci_stop *stop) {
-  const bool looks = stop->until != 0 || stop->token != NULL || stop->interrupt.asked != NULL;
-  return looks ? stop->pace : UINT32_MAX;
-}
+static uint32_t stop_left(const ci_stop *stop) { return stop->looks ? stop->pace : UINT32_MAX; }
 
-void ci_stop_begin(ci_stop *stop) {
-  atomic_store_explicit(&stop->cancelled, 0, memory_order_relaxed);
+void ci_stop_restart(ci_stop *stop) {
   stop->late = false;
   stop->until = stop->seen = stop->ask_at = 0;
   stop->pace = STOP_SELDOM;

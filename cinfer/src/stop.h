@@ -9,6 +9,7 @@ typedef struct ci_stop {
   uint32_t left;        /* units of work until the clock is looked at */
   uint32_t pace;        /* how many there are from one look to the next */
   bool late;
+  bool looks; /* whether anything but ci_cancel may end a call */
   uint64_t deadline; /* nanoseconds that a call may take; 0: no end */
   uint64_t until;    /* the moment on the clock; 0: none */
   uint64_t seen;     /* the clock at the last look */
@@ -20,7 +21,11 @@ typedef struct ci_stop {
 /* What calls are to heed. CI_UNIMPLEMENTED: there is no clock. */
 ci_status ci_stop_set(ci_stop *stop, uint64_t deadline, const ci_cancel_token *token, ci_interrupt interrupt,
                       ci_error *error);
-void ci_stop_begin(ci_stop *stop); /* a call begins */
+void ci_stop_restart(ci_stop *stop);
+CI_INLINE void ci_stop_begin(ci_stop *stop) { /* a call begins */
+  atomic_store_explicit(&stop->cancelled, 0, memory_order_relaxed);
+  if (stop->looks) ci_stop_restart(stop);
+}
 void ci_stop_hasten(ci_stop *stop); /* units of work that take long are about to come */
 bool ci_stop_look(ci_stop *stop);
 /* Asked once for each unit of work, such as a step. A call that nothing may end but ci_cancel reads a flag. */

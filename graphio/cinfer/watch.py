@@ -16,7 +16,7 @@ from graphio.schema.engine import NodeTime
 if TYPE_CHECKING:
     from graphio.cinfer.model import Handles
 
-_MOST = 2**64 - 1  # nanoseconds
+_MOST = 2**63  # nanoseconds
 
 
 class Steps:
