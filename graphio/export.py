@@ -16,6 +16,7 @@ from graphio import dtypes
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
 from graphio.schema import errors, model_pb2, operators, tensors, verify
+from graphio.schema.collecting import without_collector
 from graphio.tensor_shape import TensorShape
 from graphio.version import __version__
 
@@ -41,6 +42,7 @@ def value_name(tensor: Tensor) -> str:
     return tensor.op.name if tensor.value_index == 0 else f"{tensor.op.name}:{tensor.value_index}"
 
 
+@without_collector
 def build_model(
     graph: Graph,
     signatures: Sequence[SignatureSpec],

@@ -34,6 +34,12 @@ _MEASURES = ("Shape", "Size")
 _TENSOR_NAMES = 'Tensor names must be of the form "<op_name>:<output_index>".'
 
 
+class _Place(threading.local):
+    """Where a thread builds: the name scope, with a "/" at its end."""
+
+    scope = ""
+
+
 class Graph(Unpicklable):
     """Operations in order of creation, with the names, collections and seed of a model.
 
@@ -68,7 +74,7 @@ class Graph(Unpicklable):
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
         self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
         self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
-        self._at = threading.local()  # each thread is in a name scope of its own
+        self._at = _Place()  # each thread is in a name scope of its own
         self._control: list[list[Operation]] = []
         self._devices: list[Any] = []
         self._unfeedable: set[Tensor] = set()
@@ -215,39 +221,12 @@ class Graph(Unpicklable):
         del self.operations[count:]
         self.root.changed()
 
-    @contextlib.contextmanager
-    def unchanged_on_error(self) -> Iterator[None]:
+    def unchanged_on_error(self) -> contextlib.AbstractContextManager[None]:
         """A context that takes back what was added to the graph if it ends in an exception.
 
         Outputs that a gradient gave to an operation from before stay: nobody asks for them.
         """
-        root = self.root
-        order, seeds = root._order, root._seeds_given
-        lengths = [(values, len(values)) for values in self._lists()]
-
-        def let_go(table: object, _: object, value: Any) -> None:
-            if table is root._by_name:
-                value._let_go(nowhere)
-
-        with root.journal.marked() as mark:
-            try:
-                yield
-            except BaseException:
-                nowhere = Graph()
-                nowhere.taken_back = True
-                root.journal.undo(mark, let_go)
-                for values, length in lengths:
-                    del values[length:]
-                root._order, root._seeds_given = order, seeds
-                self.changed()
-                raise
-
-    def _lists(self) -> Iterator[list[Any]]:
-        """What this body and those around it hold in order."""
-        graph: Graph | None = self
-        while graph is not None:
-            yield from (graph.operations, graph.inputs, graph.outputs, graph.targets)
-            graph = graph.outer
+        return _Unchanged(self)
 
     def table(self, key: str) -> Table[Any, Any]:
         """What another module keeps with the root graph under a key of its own."""
@@ -390,7 +369,7 @@ class Graph(Unpicklable):
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """name in the current scope with a suffix where it is taken, whatever its case."""
-        full = f"{self._scope}{name}"
+        full = f"{self._at.scope}{name}"
         return self.root._unique(full, mark_as_used)
 
     def _unique(self, name: str, mark_as_used: bool = True) -> str:
@@ -417,13 +396,13 @@ class Graph(Unpicklable):
         """The scope that a name opens in the current one."""
         if not name:
             return ""
-        if not (_VALID_SCOPE if self._scope else _VALID_NAME).match(name):
+        if not (_VALID_SCOPE if self._at.scope else _VALID_NAME).match(name):
             raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
         return name if name.endswith("/") else self.unique_name(name) + "/"
 
     @property
     def _scope(self) -> str:
-        return getattr(self._at, "scope", "")
+        return self._at.scope
 
     @_scope.setter
     def _scope(self, scope: str) -> None:
@@ -452,19 +431,9 @@ class Graph(Unpicklable):
         finally:
             self._scope, self._devices = before
 
-    @contextlib.contextmanager
-    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: Any) -> contextlib.AbstractContextManager[None]:
         """See graphio.control_dependencies."""
-        before = self._control
-        if control_inputs is None:
-            self._control = []
-        else:
-            found = [self._control_operation(c) for c in control_inputs]
-            self._control = [*before, [op for op in found if op is not None]]
-        try:
-            yield
-        finally:
-            self._control = before
+        return _Controlled(self, control_inputs)
 
     def _control_operation(self, value: Any) -> Operation | None:
         """The operation to wait for; None if it is outside this body or no work at all."""
@@ -835,12 +804,77 @@ class _NameScope(contextlib.AbstractContextManager[str]):
 
     def __enter__(self) -> str:
         graph = self._graph
-        self._before = graph._scope
-        graph._scope = scope = graph._scope_of(self._name)
+        self._before = graph._at.scope
+        graph._at.scope = scope = graph._scope_of(self._name)
         return scope
 
     def __exit__(self, *details: object) -> None:
-        self._graph._scope = self._before
+        self._graph._at.scope = self._before
+
+
+class _Unchanged(contextlib.AbstractContextManager[None]):
+    """A context that takes back what was added to a graph if it ends in an exception."""
+
+    __slots__ = ("_graph", "_lengths", "_mark", "_order", "_seeds")
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def __enter__(self) -> None:
+        root = self._graph.root
+        self._order, self._seeds = root._order, root._seeds_given
+        self._lengths = [(values, len(values)) for values in self._lists()]
+        self._mark = root.journal.open()
+
+    def _lists(self) -> list[list[Any]]:
+        """What the body and those around it hold in order."""
+        found: list[list[Any]] = []
+        graph: Graph | None = self._graph
+        while graph is not None:
+            found += (graph.operations, graph.inputs, graph.outputs, graph.targets)
+            graph = graph.outer
+        return found
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        root = self._graph.root
+        if kind is not None:
+            self._take_back(root)
+        root.journal.close()
+
+    def _take_back(self, root: Graph) -> None:
+        nowhere = Graph()
+        nowhere.taken_back = True
+
+        def let_go(table: object, _: object, value: Any) -> None:
+            if table is root._by_name:
+                value._let_go(nowhere)
+
+        root.journal.undo(self._mark, let_go)
+        for values, length in self._lengths:
+            del values[length:]
+        root._order, root._seeds_given = self._order, self._seeds
+        root.changed()
+
+
+class _Controlled(contextlib.AbstractContextManager[None]):
+    """A context in which operations of a graph wait for others."""
+
+    __slots__ = ("_before", "_graph", "_inputs")
+
+    def __init__(self, graph: Graph, control_inputs: Any) -> None:
+        self._graph, self._inputs = graph, control_inputs
+
+    def __enter__(self) -> None:
+        graph = self._graph
+        self._before = graph._control
+        if self._inputs is None:
+            graph._control = []
+        else:
+            found = [graph._control_operation(c) for c in self._inputs]
+            graph._control = [*self._before, [op for op in found if op is not None]]
+
+    def __exit__(self, *details: object) -> None:
+        self._graph._control = self._before
 
 
 def free_name(name: str, taken: Mapping[str, object]) -> str:

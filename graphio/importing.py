@@ -14,6 +14,7 @@ from graphio.collections import GraphKeys
 from graphio.graph import Graph, Operation, Tensor
 from graphio.node_order import in_order, variable_of
 from graphio.schema import errors, fused, model_pb2, tensors
+from graphio.schema.collecting import without_collector
 from graphio.source import Source
 from graphio.summary.binding import summary_function
 from graphio.tensor_shape import TensorShape
@@ -49,6 +50,7 @@ class Imported:
     targets: dict[str, list[Operation]] = field(default_factory=dict)
 
 
+@without_collector
 def import_model(
     model: model_pb2.Model,
     arrays: Sequence[Array],

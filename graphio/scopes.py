@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from graphio import source, tracebacks
@@ -65,14 +65,20 @@ def reset_default_graph() -> None:
     _stack.root = None
 
 
-@contextlib.contextmanager
-def graph_as_default(graph: Graph) -> Iterator[Graph]:
-    """Makes graph the default one; see Graph.as_default."""
-    _stack.graphs.append(graph)
-    try:
-        yield graph
-    finally:
-        if not _stack.graphs or _stack.graphs[-1] is not graph:
+class graph_as_default(contextlib.ContextDecorator):
+    """A context in which a graph is the default one; see Graph.as_default."""
+
+    __slots__ = ("_graph",)
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def __enter__(self) -> Graph:
+        _stack.graphs.append(self._graph)
+        return self._graph
+
+    def __exit__(self, *details: object) -> None:
+        if not _stack.graphs or _stack.graphs[-1] is not self._graph:
             raise AssertionError("Nesting violated for the stack of default graphs")
         _stack.graphs.pop()
 

@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -35,15 +35,13 @@ NOWHERE = Source("", 0, "")
 
 def user_line() -> Source:
     """Where the user's program is at the moment."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = _base_name(frame.f_code.co_filename)
-        if name:
-            return Source(name, frame.f_lineno, frame.f_code.co_name)
-        if frame.f_back is None:
-            break
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not _base_name(frame.f_code.co_filename):
         frame = frame.f_back
-    return NOWHERE
+    if frame is None:
+        return NOWHERE
+    code = frame.f_code
+    return Source(_base_name(code.co_filename), frame.f_lineno, code.co_name)
 
 
 @functools.lru_cache(maxsize=4096)

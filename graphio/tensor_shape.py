@@ -151,11 +151,11 @@ class TensorShape:
     def __init__(self, dims: Any, symbols: Sequence[str] | None = None) -> None:
         self._dims: tuple[int | None, ...] | None
         self._symbols: tuple[str, ...] | None = None if symbols is None else tuple(symbols)
-        if dims is None:
-            self._dims = None
-        elif isinstance(dims, TensorShape):
+        if isinstance(dims, TensorShape):
             self._dims = dims._dims
             self._symbols = dims._symbols if symbols is None else self._symbols
+        elif dims is None:
+            self._dims = None
         elif hasattr(dims, "__iter__"):
             self._dims = tuple(
                 [

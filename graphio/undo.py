@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 __all__ = ["Journal", "Table"]
@@ -28,22 +27,22 @@ class Journal:
         if self._open:
             self.entries += (values, None, len(values))
 
-    @contextlib.contextmanager
-    def marked(self) -> Iterator[int]:
-        """A context whose changes `undo` can take back; its value is the mark."""
+    def open(self) -> int:
+        """Begins to note changes, until `close`; returns the mark that `undo` takes."""
         self._open += 1
-        try:
-            yield len(self.entries)
-        finally:
-            self._open -= 1
-            if not self._open:
-                self.entries.clear()
+        return len(self.entries)
+
+    def close(self) -> None:
+        """Ends what `open` has begun."""
+        self._open -= 1
+        if not self._open:
+            self.entries.clear()
 
     def undo(self, mark: int, undone: Callable[[Any, Any, Any], None] | None = None) -> None:
         """Takes back what was changed since a mark, the last change first.
 
         Args:
-            mark: what the context gave.
+            mark: what `open` gave.
             undone: called with a table, a key and its value before a key that was added goes.
         """
         entries = self.entries

@@ -313,23 +313,19 @@ class variable_scope:
         store = _Store.of(scopes.get_default_graph())
         before = store.scope
         counted = isinstance(self._given, VariableScope)  # names opened inside are free afterwards
-        with store.journal.marked() if counted else contextlib.nullcontext(0) as mark:
+        mark = store.journal.open() if counted else 0
+        try:
             full, last = self._names(store)
+            around = scopes.get_default_graph().get_name_scope()
             names = scopes.name_scope(last) if self._with_name_scope else None
-            try:
-                name_scope = (
-                    scopes.get_default_graph().get_name_scope()
-                    if names is None
-                    else names.__enter__()
-                )
+            with names or contextlib.nullcontext(around) as name_scope:
                 store.scope = self._scope(before, full, name_scope)
                 yield store.scope
-            finally:
-                store.scope = before
-                if counted:
-                    store.names.restore(store.journal, mark)
-                if names is not None:
-                    names.__exit__(None, None, None)
+        finally:
+            store.scope = before
+            if counted:
+                store.names.restore(store.journal, mark)
+                store.journal.close()
 
     def _names(self, store: _Store) -> tuple[str, str]:
         """The scope's whole name, and the name scope to open."""

@@ -31,6 +31,7 @@ from graphio.schema import (
     verify,
 )
 from graphio.schema import model_pb2 as pb
+from graphio.schema.collecting import without_collector
 from graphio.schema.engine import HostFunction, NodeTime, TensorSpec
 
 Array = np.ndarray[Any, Any]
@@ -38,6 +39,7 @@ _MOST_SHAPES = 1024
 _SHOWN = 4  # names of nodes in a message
 
 
+@without_collector
 def load(
     source: str | os.PathLike[str] | bytes,
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from work_counter import operations
 
 import graphio as tf
+from graphio import runtime
+from graphio.schema import errors
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -114,3 +117,53 @@ def test_ways_to_have_variables_are_linear(build: Callable[[int], None]) -> None
 
     work(8)
     assert work(2 * COUNT) <= AT_MOST * work(COUNT), f"variables {build.__name__}"
+
+
+def test_the_collector_is_as_it_was_after_a_model_was_built_and_loaded() -> None:
+    def work() -> None:
+        with tf.Graph().as_default(), tf.Session() as session:
+            session.run(tf.Variable(1.0).initializer)
+
+    for enabled in (True, False):
+        (gc.enable if enabled else gc.disable)()
+        try:
+            work()
+            assert gc.isenabled() == enabled
+            with pytest.raises(errors.DataLossError):
+                runtime.load(b"no model")
+            assert gc.isenabled() == enabled
+        finally:
+            gc.enable()
+
+
+def test_what_a_failed_call_had_changed_is_taken_back_and_names_are_free_again() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.get_variable("v", [1])
+        before = [op.name for op in graph.get_operations()]
+
+        def half_done() -> tf.Tensor:
+            tf.get_variable("w", [1])
+            graph.add_to_collection("own", 1)
+            raise ValueError("enough")
+
+        with pytest.raises(ValueError, match="enough"), graph.unchanged_on_error():
+            half_done()
+        assert [op.name for op in graph.get_operations()] == before
+        assert not graph.get_collection("own")
+        assert [v.op.name for v in tf.global_variables()] == ["v"]
+        assert tf.get_variable("w", [1]).op.name == "w"
+
+
+def test_default_names_of_scopes_count_from_the_start_in_a_scope_entered_by_name() -> None:
+    def inner(outer: object) -> str:
+        with tf.variable_scope(outer), tf.variable_scope(None, default_name="in") as scope:
+            return str(scope.name)
+
+    with tf.Graph().as_default():
+        assert [inner("a"), inner("a"), inner("b")] == ["a/in", "a/in", "b/in"]
+        with tf.variable_scope("a") as scope:
+            with tf.variable_scope(None, default_name="in"):
+                pass
+            assert [inner(scope), inner(scope)] == ["a/in_1", "a/in_1"]
+            with tf.variable_scope(None, default_name="in") as last:
+                assert last.name == "a/in_1"
