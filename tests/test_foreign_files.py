@@ -93,6 +93,14 @@ def test_every_opener_of_models_says_what_a_file_is(opener: str, tmp_path: Path)
         assert "bytes" in opener or name in caught.value.message
 
 
+def test_a_session_that_loads_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        for name, (data, words) in FILES.items():
+            (tmp_path / name).write_bytes(data)
+            with pytest.raises(OSError, match=f"{name} is a file, expected the folder.*{words}"):
+                tf.saved_model.load(session, ["serve"], str(tmp_path / name))
+
+
 def test_a_restore_says_what_a_file_is(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         tf.get_variable("v", [2])

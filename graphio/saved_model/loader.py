@@ -10,11 +10,11 @@ from graphio.importing import Imported
 from graphio.meta_graph import MetaGraphDef, import_message, metadata, read_message
 from graphio.saved_model import constants
 from graphio.saved_model.builder import ASSET, INIT_OP, OTHERS
-from graphio.schema import errors, stores
+from graphio.schema import errors, foreign, stores
 from graphio.schema.checkpoint_index import is_safe_name
 from graphio.tensorflow_files.reading import is_saved_model
 from graphio.train.checkpoint_state import checkpoint_exists
-from graphio.train.interop.reading import is_file
+from graphio.train.interop.reading import is_file, map_bytes
 from graphio.train.meta_graphs import saver_of
 
 __all__ = ["load", "maybe_saved_model_directory"]
@@ -87,6 +87,10 @@ def meta_graph(folder: str, tags: Iterable[str]) -> MetaGraphDef:
 def meta_graphs(folder: str) -> list[MetaGraphDef]:
     """All meta graphs of a folder, in the order in which they were added."""
     path = _main_file(folder)
+    if path is None and is_file(folder):
+        kind = foreign.kind_of(map_bytes(folder)) or foreign.kind_of_name(folder)
+        what = f": it is {kind}" if kind else "; tf.saved_model.load(path) opens model files"
+        raise OSError(f"{folder} is a file, expected the folder of a SavedModel{what}")
     if path is None:
         raise OSError(
             f"SavedModel file does not exist at: {folder}/{{"
