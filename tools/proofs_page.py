@@ -49,7 +49,10 @@ docs/proofs.jsonl, and this page quotes no other figure about graphio.
    saves and deletes gets a whole one (R25).
 7. **The same holds in object stores** (s3://, gs://, az://), where nothing can be renamed, an
    answer may be lost and another machine may save at the same moment (R29).
-8. **Files are plain**: data files open with the `safetensors` package (R27), have the mode that the
+8. **Writers may meet**: whatever several processes that save to one prefix do at the same time, in
+   Python and in C, with kills among them, what an acknowledged save wrote restores, or what a later
+   one of another wrote, with its graph (R30; R2 has it in all orders of two processes' calls).
+9. **Files are plain**: data files open with the `safetensors` package (R27), have the mode that the
    umask leaves, and a crash leaves nothing that the next saves do not remove (R28).
 
 These hold for `tf.train.Saver` in both engines, with `asynchronous=True` (from the moment `wait`,
@@ -102,6 +105,9 @@ measured apart from this log, with an enumeration of the same bounds and the sam
   of the last 8 operations on the folder since its last sync any subset, with nothing, half or all
   of what was written to the last 4 files since their last sync. Each state is made a folder and
   read. From some of them other runs go on, are recorded and enumerated in turn, crash upon crash.
+  And with a second process: two savers of one prefix, or a saver beside a deletion or a reader,
+  stop before each call that others can see; every order of their calls with two switches can be
+  drawn, with a kill of one of them, and the states of each order are enumerated.
 - **R3, power cuts of ext4 and XFS.** As root: a process saves on a file system in a loop-mounted
   image. At a random moment it is stopped, for a machine without power acknowledges nothing, and
   the file system shut down by ioctl, with its log written before or not; it is unmounted, mounted
@@ -149,6 +155,10 @@ measured apart from this log, with an enumeration of the same bounds and the sam
 - **R29, object stores.** A process that saves to an S3 server over HTTP is killed at random
   moments. And two writers and a reader share a store: before each of their calls one is drawn to go
   on, so every order can come up; in every second trial one writer stops for ever at some call.
+- **R30, several processes save to one prefix.** Two or three processes, of Python and of C, are
+  told to save at random moments within some milliseconds, 10,000 times; in every fifth round one
+  is killed. After each round the prefix must restore, bit for bit and with its graph, a step that
+  was acknowledged in it, or one that the killed process may have committed.
 
 ## What is not promised
 
@@ -159,9 +169,8 @@ measured apart from this log, with an enumeration of the same bounds and the sam
   more than one checkpoint (`max_to_keep`), or copies elsewhere.
 - **Files that others change.** A checkpoint that is open is mapped; whoever truncates its data file
   stops the process with SIGBUS. graphio itself never truncates or overwrites a file: it replaces.
-- **Two writers of one prefix.** Each save is whole, but which is the newest is up to chance, and
-  one may remove what the other has not committed. Give each writer its own prefix. (In an object
-  store nothing is removed that may belong to a save under way, so there one is whole.)
+- **Two writers of one prefix, both kept.** Each save is whole, and the one that commits last is
+  there in the end; the other is replaced. Give each writer its own prefix.
 - **An enemy.** CRC-32C finds accidents. Whoever can write the files can make checksums fit; what
   they then may do is limited: nothing of a file is executed or used as a path out of its folder.
 - **Exactly once.** A kill after the commit and before `save` returns leaves a checkpoint that was
@@ -199,6 +208,7 @@ PROOFS = {
     "R27": Proof("data files in the safetensors package", "files", "files"),
     "R28": Proof("modes of files, what crashes leave", "files", "kills"),
     "R29": Proof("object stores: kills, two writers' calls in any order", "remote", "trials"),
+    "R30": Proof("several processes save to one prefix", "writers", "rounds"),
 }
 
 OTHERS = (

@@ -341,7 +341,7 @@ void ci_checkpoint_delete(const ci_folder *folder, const char *base) {
       clean_remove_gone(&look);
       clean_free(&look);
     }
-    (void)ci_folder_unlink(folder, mark);
+    if (ci_folder_unlink(folder, mark) != CI_OK) (void)ci_folder_unlink(folder, mark); /* one call may fail */
   }
   ci_index_free(&index);
   ci_file_unmap(folder->allocator, &bytes);

@@ -207,22 +207,17 @@ def delete(
     layer: FileLayer = SYSTEM,
     *,
     meta_suffix: str = "meta",
-    only: int | None = None,
 ) -> None:
     """Removes a checkpoint, ours or a TensorFlow V2 one: the index first, so that a crash leaves
     garbage and no half. What another index of the folder needs stays.
 
     Args:
         meta_suffix: of a graph file that goes besides `prefix`.meta.
-        only: the id of the save that is meant; one that was saved again since stays.
     """
     store, base = stores.of(prefix, layer)
     named: list[str] = []
     try:
-        index = read_index_of(store, base)
-        named = checkpoint_files.of_its_save(index)
-        if only is not None and index.save_id != only:
-            return
+        named = checkpoint_files.of_its_save(read_index_of(store, base))
     except errors.OpError:  # none, damaged, or TensorFlow's
         pass
     mark = "" if store.shared else files.temporary_base(base + _DELETED, secrets.token_hex(8))

@@ -246,6 +246,6 @@ def lacking(store: Store, base: str) -> str:
 def _absent(store: Store, base: str, names: Iterable[str]) -> str:
     paths = ", ".join(f"no file {store.path(name)!r}" for name in names)
     return (
-        f"there is {paths}, which the checkpoint {base!r} needs: bring it back into its folder, or "
-        "restore another checkpoint"
+        f"a data file is missing: there is {paths}, which the checkpoint {base!r} needs: bring it "
+        "back into its folder, or restore another checkpoint"
     )
