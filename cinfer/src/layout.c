@@ -2,8 +2,10 @@
 #include "compile.h"
 #include "output.h"
 
-static ci_status layout_memory(ci_compiler *c) {
-  return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+static ci_status layout_failed(ci_plan *plan) {
+  ci_error *error = plan->compiler->error;
+  CI_TRY(ci_session_go_on(plan->session, error));
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
 }
 
 int32_t ci_plan_resolve(const ci_plan *plan, int32_t place) {
@@ -135,7 +137,7 @@ static bool layout_may_make(const ci_compiler *c, const ci_step *maker, const ci
 static ci_status layout_assigned(ci_compiler *c) {
   ci_plan *plan = c->plan;
   ci_step *maker = NULL;
-  if (c->assigns.count > 0 && !layout_offered(c)) return layout_memory(c);
+  if (c->assigns.count > 0 && !layout_offered(c)) return layout_failed(plan);
   for (size_t a = 0; a < plan->root.steps.count; a++) {
     ci_step *assign = plan->root.steps.at[a];
     if (assign->node->kernel->run != ci_run_assign) {
@@ -144,7 +146,7 @@ static ci_status layout_assigned(ci_compiler *c) {
     }
     if (assign->dynamic || !layout_may_make(c, maker, assign)) continue;
     const ci_cell *cell = &plan->cells[ci_cell_of(assign->k.in[0])->root];
-    if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return layout_memory(c);
+    if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return layout_failed(plan);
     plan->bound_reads.at[plan->bound_reads.count++] = (int32_t)(cell - plan->cells);
     plan->places.at[cell->place].home = CI_HOME_VARIABLE;
     plan->places.at[cell->place].slot = assign->slot;
@@ -294,6 +296,7 @@ static bool layout_offsets(layout_arena *arena) {
   int32_t ended = 0;
   for (int32_t i = 0; i < arena->count; i++) {
     ci_place *place = &plan->places.at[arena->by_first[i]];
+    if (ci_stop_wanted(&plan->session->stop)) return false;
     while (plan->places.at[arena->by_last[ended]].last < place->first) /* it ends behind its own start */
       layout_give(arena, &plan->places.at[arena->by_last[ended++]]);
     if (!layout_take(arena, place)) return false;
@@ -379,7 +382,7 @@ ci_status ci_plan_offsets(ci_plan *plan) {
     whole = layout_offsets(&arena);
     if (whole && arena.count <= LAYOUT_MOST_SORTED && layout_least(&arena) < plan->arena_bytes) layout_denser(&arena);
   }
-  if (!whole) return layout_memory(c);
+  if (!whole) return layout_failed(plan);
   for (int32_t i = 0; i < arena.count; i++) {
     ci_place *place = &plan->places.at[arena.by_first[i]];
     place->room = layout_bytes(place);

@@ -101,14 +101,14 @@ static bool stop_interrupted(ci_stop *stop, uint64_t now) {
 
 bool ci_stop_look(ci_stop *stop) {
   const uint64_t now = stop_clock();
-  stop->late = stop->until != 0 && now >= stop->until;
-  if (stop_token(stop->token) || (!stop->late && stop_interrupted(stop, now)))
+  stop->late = stop->late || (stop->until != 0 && now >= stop->until);
+  if (stop->late || stop_token(stop->token) || stop_interrupted(stop, now)) /* from now on it is wanted at once */
     atomic_store_explicit(&stop->cancelled, 1, memory_order_relaxed);
   if (now - stop->seen >= STOP_SHORT) stop->pace = stop->pace / 4 + 1;
   else if (stop->pace < (stop->until != 0 ? STOP_PACE : STOP_SELDOM)) stop->pace *= 2;
   stop->seen = now;
   stop->left = stop_left(stop);
-  return stop->late || atomic_load_explicit(&stop->cancelled, memory_order_relaxed) != 0;
+  return atomic_load_explicit(&stop->cancelled, memory_order_relaxed) != 0;
 }
 
 ci_status ci_stop_status(const ci_stop *stop) { return stop->late ? CI_DEADLINE_EXCEEDED : CI_CANCELLED; }

@@ -5,7 +5,7 @@
 #include "ci_common.h"
 
 typedef struct ci_stop {
-  atomic_int cancelled; /* what ci_cancel sets */
+  atomic_int cancelled; /* what ci_cancel sets, and any other reason once it was seen */
   uint32_t left;        /* units of work until the clock is looked at */
   uint32_t pace;        /* how many there are from one look to the next */
   bool late;

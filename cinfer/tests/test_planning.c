@@ -249,6 +249,25 @@ static void test_cancel_ends_planning_before_the_next_node(void) {
   close_both(session, model, &m);
 }
 
+/* Wherever it comes: at the n-th allocation of a session that begins anew. */
+static void test_cancel_at_any_moment_of_planning(void) {
+  ci_model *model = open_family(plans_chain, 50);
+  long ended = 0;
+  for (bool over = false; !over; ended++) {
+    meter m = {.end = end_session};
+    ci_session *session = open_session(model, &m, 0, 0);
+    m.left = ended + 1;
+    const ci_status status = run(session, NULL);
+    over = m.left > 0;
+    CHECK(status == (over ? CI_OK : CI_CANCELLED));
+    CHECK(run(session, NULL) == CI_OK);
+    ci_session_close(session);
+    CHECK(m.now == 0);
+  }
+  CHECK(ended > 20);
+  ci_close(model);
+}
+
 static void test_a_deadline_ends_planning_and_runs(void) {
   meter m = {0};
   ci_error error;
@@ -342,6 +361,17 @@ static void test_a_host_that_is_asked_ends_a_run(void) {
   CHECK(!ci_stop_wanted(&stop));
 }
 
+static void test_a_reason_stays_until_the_next_call(void) {
+  ci_stop stop = {.pace = 0};
+  CHECK(ci_stop_set(&stop, 1, NULL, (ci_interrupt){NULL, NULL}, NULL) == CI_OK);
+  ci_stop_begin(&stop);
+  while (!ci_stop_wanted(&stop)) continue;
+  for (int i = 0; i < 100; i++) CHECK(ci_stop_wanted(&stop) && ci_stop_status(&stop) == CI_DEADLINE_EXCEEDED);
+  CHECK(ci_stop_set(&stop, 0, NULL, (ci_interrupt){NULL, NULL}, NULL) == CI_OK);
+  ci_stop_begin(&stop);
+  CHECK(!ci_stop_wanted(&stop));
+}
+
 int main(void) {
   test_what_is_computed_ahead_goes_when_no_step_reads_it();
   test_plans_are_charged_to_the_limit_of_memory();
@@ -350,10 +380,12 @@ int main(void) {
   test_a_plan_computes_ahead_in_proportion_to_its_file();
   test_bodies_within_bodies_are_compiled_a_few_times_each();
   test_cancel_ends_planning_before_the_next_node();
+  test_cancel_at_any_moment_of_planning();
   test_a_deadline_ends_planning_and_runs();
   test_a_token_ends_an_open();
   test_a_deadline_ends_an_open();
   test_a_deadline_ends_the_opening_of_a_session();
   test_a_host_that_is_asked_ends_a_run();
+  test_a_reason_stays_until_the_next_call();
   return CHECK_END;
 }
