@@ -94,13 +94,17 @@ attacks: .venv/dev.stamp
 	  -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DCINFER_SANITIZE=address,undefined,float-cast-overflow
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/attacks --target _native
 	cd tests && ../$(BIN)/python -m attacks.generated --table
+	cd tests && ../$(BIN)/python -m attacks.empty
 	cd tests && ../$(BIN)/python -m attacks.generated --alone --native ../build/attacks/_native.abi3.so \
+	  --preload "$$($(CC) -print-file-name=libasan.so)"
+	cd tests && ../$(BIN)/python -m attacks.empty --alone --native ../build/attacks/_native.abi3.so \
 	  --preload "$$($(CC) -print-file-name=libasan.so)"
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/attacks-clang -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
 	  -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DCMAKE_C_COMPILER=clang \
 	  -DCMAKE_C_FLAGS=-fsanitize-trap=all -DCINFER_SANITIZE=undefined,float-cast-overflow
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/attacks-clang --target _native
 	cd tests && ../$(BIN)/python -m attacks.generated --alone --native ../build/attacks-clang/_native.abi3.so
+	cd tests && ../$(BIN)/python -m attacks.empty --alone --native ../build/attacks-clang/_native.abi3.so
 	cd tests && ../$(BIN)/python -m attacks.machines
 
 failures: .venv/dev.stamp

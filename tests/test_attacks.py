@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from attacks import graphs, values, wire  # noqa: F401 - they register attacks
-from attacks.changes import attacks
+from attacks.changes import attacks as attacks_of
 from attacks.named import ANSWERED, NAMED, REFUSED, Named
 from attacks.subjects import subjects
 from engines import module
@@ -82,7 +82,7 @@ def test_every_operator_attribute_and_input_is_attacked() -> None:
     for (_, op), found in subjects().items():
         names = defaultdict(set)
         for subject in found:
-            for each in attacks(subject):
+            for each in attacks_of(subject):
                 names[each.name.split(" ")[0]].add(each.kind)
         for attribute, spec in found[0].row.attributes.items():
             assert {"missing", "wrong kind", spec.kind} <= names[attribute], (op, attribute)
@@ -91,10 +91,11 @@ def test_every_operator_attribute_and_input_is_attacked() -> None:
         assert sum(map(len, names.values())) >= 6, op
 
 
-def test_a_share_of_the_generated_attacks_ends_the_same_in_both_engines() -> None:
+@pytest.mark.parametrize(("attacks", "share"), [("generated", "150"), ("empty", "60")])
+def test_a_share_of_the_attacks_ends_the_same_in_both_engines(attacks: str, share: str) -> None:
     pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
     pytest.importorskip("resource", reason="the attacks limit memory as POSIX systems do")
-    command = [sys.executable, "-m", "attacks.generated", "--share", "150"]
+    command = [sys.executable, "-m", f"attacks.{attacks}", "--share", share]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=TESTS)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     count = re.search(r"^(\d+) attacks, 0 findings", done.stdout, re.MULTILINE)

@@ -179,7 +179,7 @@ TARGETS = {
         counting_program,
         10**7,
         C_FUZZ,
-        ("-max_len=32768",),
+        ("-max_len=65536",),
     ),
     "model_reader": Target(
         "Python: model files, to the plan and back to a graph",

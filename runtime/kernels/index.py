@@ -58,10 +58,13 @@ def _gather(call: Call) -> Function:
         at = axis_of(axis, x.ndim)
         try:
             # A list of arrays of objects keeps scalars that are bytes in an array.
-            return x.take(indices, at) if x.dtype.kind != "O" else _take_objects(x, indices, at)
+            taken = x.take(indices, at) if x.dtype.kind != "O" else _take_objects(x, indices, at)
         except IndexError:
             check_range(indices, x.shape[at])
             raise
+        if not taken.size:  # numpy does not look at the indices where another axis is empty
+            check_range(indices, x.shape[at])
+        return taken
 
     return gather
 

@@ -102,9 +102,8 @@ class Windows:
 
     def _places(self, offset: int, side: int) -> slice:
         start = offset * self.dilations[side]
-        return slice(
-            start, start + (self.out[side] - 1) * self.strides[side] + 1, self.strides[side]
-        )
+        last = start + (self.out[side] - 1) * self.strides[side]
+        return slice(start, max(last + 1, start), self.strides[side])
 
     def view(self, padded: Array) -> Array:
         """(n, oh, ow, kh, kw, c): the windows of a padded image, without a copy."""
@@ -122,6 +121,10 @@ class Windows:
 @functools.lru_cache(maxsize=1024)
 def windows(rule: Rule, size: Pair, kernel: Pair) -> Windows:
     """The windows of an image of that size."""
+    if min(kernel) < 1:
+        raise errors.InvalidArgumentError(
+            message=f"the window is {kernel[0]} x {kernel[1]}, both must be 1 or more"
+        )
     reach = tuple((k - 1) * d + 1 for k, d in zip(kernel, rule.dilations, strict=True))
     if rule.pads is not None:
         pads = rule.pads
@@ -130,8 +133,13 @@ def windows(rule: Rule, size: Pair, kernel: Pair) -> Windows:
             _auto_pad(rule, n, r, s) for n, r, s in zip(size, reach, rule.strides, strict=True)
         )
         pads = (top, left, bottom, right)
-    room = (size[0] + pads[0] + pads[2] - reach[0], size[1] + pads[1] + pads[3] - reach[1])
-    if min(room) < 0:
+    room = [size[0] + pads[0] + pads[2] - reach[0], size[1] + pads[1] + pads[3] - reach[1]]
+    if rule.pads is None and rule.auto_pad != "VALID":  # no places in an image of no rows
+        room = [-s if n == 0 else r for n, r, s in zip(size, room, rule.strides, strict=True)]
+        fits = all(r >= 0 or n == 0 for n, r in zip(size, room, strict=True))
+    else:
+        fits = min(room) >= 0
+    if not fits:
         raise errors.InvalidArgumentError(
             message=f"windows of {reach[0]} by {reach[1]} do not fit into an image of {size[0]} by "
             f"{size[1]} with pads {list(pads)}"

@@ -30,9 +30,10 @@ import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import engines
 import hostile_runs
@@ -52,8 +53,25 @@ class Numbered(NamedTuple):
     subject: Subject
     attack: Attack
 
+    @property
+    def kind(self) -> str:
+        """The class of attack that it is counted in."""
+        return self.attack.kind
+
     def __str__(self) -> str:
         return f"{self.op} with {self.subject.label}: {self.attack.name}"
+
+
+class Counted(Protocol):
+    """What a report says of an attack, beside its text."""
+
+    @property
+    def op(self) -> str:
+        """Its operator."""
+
+    @property
+    def kind(self) -> str:
+        """Its class."""
 
 
 def chosen(options: argparse.Namespace) -> list[Numbered]:
@@ -70,7 +88,7 @@ def chosen(options: argparse.Namespace) -> list[Numbered]:
         for each in found
         if (options.only is None or options.only == each.attack.name)
         and (options.kind is None or options.kind == each.attack.kind)
-        and (options.share == 1 or _hash(salt, str(each)) % options.share == 0)
+        and (options.share == 1 or numbered_by(salt, str(each)) % options.share == 0)
     ]
 
 
@@ -82,7 +100,7 @@ def sources() -> bytes:
     return digest.digest()
 
 
-def _hash(salt: bytes, name: str) -> int:
+def numbered_by(salt: bytes, name: str) -> int:
     return int.from_bytes(hashlib.sha256(salt + name.encode()).digest()[:8], "big")
 
 
@@ -244,12 +262,20 @@ class Report:
         return "\n".join(f"{line[0]:26}" + "".join(f"{n:>11}" for n in line[1:]) for line in lines)
 
 
-def run(options: argparse.Namespace, words: list[str]) -> Report:
-    """Attacks in workers, a new one where one died."""
-    numbered, report = chosen(options), Report()
-    first = 0
+def run(
+    options: argparse.Namespace, words: list[str], module: str, numbered: Sequence[Counted]
+) -> Report:
+    """Attacks in workers, a new one where one died.
+
+    Args:
+        options: of the command.
+        words: the same, for the workers.
+        module: theirs.
+        numbered: the attacks, which they find in the same order.
+    """
+    report, first = Report(), 0
     while first < len(numbered):
-        first = _follow(options, words, first, numbered, report)
+        first = _follow(options, [module, *words], first, numbered, report)
     return report
 
 
@@ -257,11 +283,11 @@ def _follow(
     options: argparse.Namespace,
     words: list[str],
     first: int,
-    numbered: list[Numbered],
+    numbered: Sequence[Counted],
     report: Report,
 ) -> int:
     """Reads one worker; returns where the next one goes on."""
-    command = [sys.executable, "-m", "attacks.generated", *words, "--worker", "--first", str(first)]
+    command = [sys.executable, "-m", *words, "--worker", "--first", str(first)]
     at: tuple[int, str] = (first, "start")
     for index, what, *why in hostile_runs.follow(command, options.native, options.preload):
         if index == "died":
@@ -282,8 +308,8 @@ def _follow(
     return at[0] + 1
 
 
-def _record(report: Report, each: Numbered, what: str, why: str) -> None:
-    report.counts[each.op, each.attack.kind] += 1
+def _record(report: Report, each: Counted, what: str, why: str) -> None:
+    report.counts[each.op, each.kind] += 1
     report.outcomes[what or why] += 1
     if what:
         report.findings.append((what, str(each), why))
@@ -306,6 +332,15 @@ def arguments(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+def told(report: Report, table: bool) -> int:
+    """Prints what came of the attacks; the exit status."""
+    if table:
+        print(report.table())
+    outcomes = dict(report.outcomes.most_common())
+    print(f"{report.counts.total()} attacks, {len(report.findings)} findings: {outcomes}")
+    return 1 if report.findings else 0
+
+
 def main() -> int:
     """The command."""
     words = sys.argv[1:]
@@ -313,12 +348,7 @@ def main() -> int:
     if options.worker:
         work(options)
         return 0
-    report = run(options, words)
-    if options.table:
-        print(report.table())
-    outcomes = dict(report.outcomes.most_common())
-    print(f"{report.counts.total()} attacks, {len(report.findings)} findings: {outcomes}")
-    return 1 if report.findings else 0
+    return told(run(options, words, "attacks.generated", chosen(options)), options.table)
 
 
 if __name__ == "__main__":

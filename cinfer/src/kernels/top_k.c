@@ -36,7 +36,7 @@ bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, ui
   const uint64_t middle = (uint64_t)1 << 63;
   const void *data = v->data;
   int64_t at = begin;
-  if (v->dtype == CI_FLOAT && step == 1) {
+  if (v->dtype == CI_FLOAT && step == 1 && n > 0) { /* without elements there may be no data */
     order_singles(keys, (const uint32_t *)data + begin, n);
     return true;
   }
