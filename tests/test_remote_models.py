@@ -12,7 +12,7 @@ import fsspec
 import numpy as np
 import object_stores
 import pytest
-from command_line import small_onnx
+from command_line import Command, small_onnx
 
 import graphio as tf
 from graphio.schema import errors, remote
@@ -181,3 +181,24 @@ def test_an_error_of_a_stores_package_names_the_file(
     monkeypatch.setattr(fsspec.filesystem("memory").__class__, "info", refused)
     with pytest.raises(errors.UnavailableError, match=f"{folder}.*no credentials"):
         tf.gfile.Stat(folder)
+
+
+def test_the_command_line_takes_urls(
+    folder: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    graphio = Command(capfd)
+    made, x, y = session()
+    tf.saved_model.save(f"{folder}/net.gio", made, {"predict": ({"x": x}, {"y": y})})
+    tf.train.Saver().save(made, f"{folder}/run/m", global_step=3)
+    small_onnx(tmp_path / "net.onnx")
+    done = graphio("inspect", f"{folder}/net.gio", "--json").json
+    assert done["kind"] == "graphio model" and done["bytes"] > 500
+    assert graphio("verify", f"{folder}/net.gio", f"{folder}/run/m-3", "--json").json[1]["whole"]
+    assert graphio("ls", f"{folder}/run/m-3", "--json").json["step"] == 3
+    assert graphio("run", f"{folder}/net.gio", "--json").json["signature"] == "predict"
+    done = graphio("convert", tmp_path / "net.onnx", f"{folder}/made.gio", "--json").json
+    assert done["bytes"] == len(fsspec.filesystem("memory").cat(f"{folder}/made.gio"))
+    graphio("convert", f"{folder}/made.gio", f"{folder}/made.safetensors")
+    assert graphio("ls", f"{folder}/made.safetensors", "--json").json["kind"] == "weights"
+    assert "1 of 1 tensors" in graphio("diff", f"{folder}/net.gio", f"{folder}/run").out
+    assert "there is no file" in graphio("inspect", f"{folder}/none", code=3).err

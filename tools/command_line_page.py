@@ -47,6 +47,7 @@ TensorFlow's SavedModels and frozen graphs), checkpoints and files of weights (`
   wrong usage; 3 a file is missing, damaged or of the wrong kind; 4 a mistake of graphio's; 5 the
   standard output cannot be written (closed, a full disk); 130 interrupted by Ctrl+C. A reader that
   ends early (`| head`) is no error.
+- Files may be in object stores: `s3://bucket/digits.gio`, with the extra `remote`.
 - An error is one message on the standard error; `graphio --debug COMMAND ...` adds the traceback.
   With `--json` the standard output has it, too: `{"error": {"class": "NotFoundError", "message":
   "...", "code": 3, "details": {}}}`, the exit code and what else is known.

@@ -17,6 +17,7 @@ __all__ = [
     "kind_of",
     "model_bytes",
     "prefix_of",
+    "size_in_store",
 ]
 
 MODEL = "graphio model"
@@ -40,14 +41,10 @@ def kind_of(path: str) -> str:
     Raises:
         Refused: there is nothing, or nothing that graphio knows.
     """
+    if stores.is_remote(path):
+        return _in_store(path)
     if os.path.isfile(path):
-        with open(path, "rb") as file:
-            head = file.read(8)
-        if head == _MODEL_MAGIC:
-            return MODEL
-        if head == _INDEX_MAGIC:
-            return CHECKPOINT
-        return _by_name(path)
+        return _of_file(path, files.map_file(path))
     if os.path.isdir(path):
         return _folder(path)
     if stores.plain(path) and os.path.isfile(path + ".index"):
@@ -57,13 +54,45 @@ def kind_of(path: str) -> str:
     raise Refused(f"there is no file, folder or checkpoint '{path}'")
 
 
-def _by_name(path: str) -> str:
+def _in_store(url: str) -> str:
+    """As kind_of, for a URL of an object store."""
+    from graphio.tensorflow_files.reading import is_saved_model
+    from graphio.train.interop.reading import map_bytes
+
+    store, name = stores.of(url)
+    if name and store.exists(name):
+        return _of_file(url, map_bytes(url))
+    if name and store.exists(f"{name}.index"):
+        return CHECKPOINT if store.read(f"{name}.index").startswith(_INDEX_MAGIC) else WEIGHTS
+    if is_saved_model(url):
+        return TENSORFLOW
+    names = stores.of_folder(url).names()
+    if not names:
+        raise Refused(f"there is no file, folder or checkpoint '{url}'")
+    return CHECKPOINT if any(n.endswith(".index") for n in names) else WEIGHTS
+
+
+def size_in_store(url: str) -> int:
+    """Bytes of a file of an object store, or of all whose names begin as a prefix and a dot."""
+    store, name = stores.of(url)
+    if name and store.exists(name):
+        return store.open(name).size
+    return sum(store.open(n).size for n in store.names() if n.startswith(f"{name}."))
+
+
+def _of_file(path: str, data: memoryview) -> str:
+    """The kind of a file by its bytes, and by its name where these do not tell."""
+    head = bytes(data[:8])
+    if head == _MODEL_MAGIC:
+        return MODEL
+    if head == _INDEX_MAGIC:
+        return CHECKPOINT
     suffix = Path(path).suffix.lower()
-    if os.path.getsize(path) and (path.endswith(_WEIGHTS) or suffix == ".meta"):
+    if head and (path.endswith(_WEIGHTS) or suffix == ".meta"):
         return WEIGHTS
-    if os.path.getsize(path) and suffix in _MESSAGES:
+    if head and suffix in _MESSAGES:
         return _MESSAGES[suffix]
-    if kind := foreign.kind_of(files.map_file(path)) or foreign.kind_of_name(path):
+    if kind := foreign.kind_of(data) or foreign.kind_of_name(path):
         raise Refused(f"'{path}' is {kind}")
     if suffix == ".gio":
         raise Refused(f"'{path}' is no model file: it does not begin as one")
@@ -93,6 +122,8 @@ def _starts(path: str, magic: bytes) -> bool:
 
 def prefix_of(path: str) -> str:
     """A checkpoint's prefix or folder: its index may be named as well."""
+    if stores.is_remote(path):
+        return path.removesuffix(".index")
     return (
         path.removesuffix(".index")
         if os.path.isfile(path) and _starts(path, _INDEX_MAGIC)
@@ -109,7 +140,7 @@ def model_bytes(path: str, optimize: str = "exact") -> bytes:
     """
     kind = kind_of(path)
     if kind == MODEL:
-        return Path(path).read_bytes()
+        return stores.loadable(path) if stores.is_remote(path) else Path(path).read_bytes()
     if kind == ONNX:
         from graphio.onnx import convert
     elif kind == TENSORFLOW:

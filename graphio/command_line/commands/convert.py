@@ -15,6 +15,7 @@ import typer
 from graphio.command_line import conversions, fitting, opening, output
 from graphio.command_line.arguments import choose_signature
 from graphio.command_line.exits import USAGE, Refused
+from graphio.schema import stores
 
 NAME = "convert"
 Facts = dict[str, Any]
@@ -157,6 +158,8 @@ def _ending(target: str) -> str:
 
 
 def _size(target: str) -> int:
+    if stores.is_remote(target):
+        return opening.size_in_store(target)
     if os.path.isfile(target):
         return os.path.getsize(target)
     folder, base = os.path.split(target)
@@ -225,8 +228,6 @@ def _write_model(
     data: bytes, target: str, ending: str, signature: list[str] | None, opset: int | None
 ) -> None:
     if ending == ".gio":
-        from graphio.schema import stores
-
         stores.write(target, [data])
         return
     from graphio.onnx import from_model

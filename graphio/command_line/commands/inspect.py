@@ -13,7 +13,7 @@ from rich.tree import Tree
 from graphio.command_line import fitting, opening, output
 from graphio.command_line.arguments import Signature, Sizes
 from graphio.command_line.commands import ls
-from graphio.schema import errors
+from graphio.schema import errors, stores
 
 NAME = "inspect"
 Facts = dict[str, Any]
@@ -93,6 +93,8 @@ def _engines(data: bytes) -> Facts:
 
 
 def _bytes_of(path: str) -> int:
+    if stores.is_remote(path):
+        return opening.size_in_store(path)
     if os.path.isfile(path):
         return os.path.getsize(path)
     return sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
