@@ -48,9 +48,10 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
                 if not isinstance(error, Exception):
                     raise
                 said = source.refusal(error, function, arguments, options)
-                tracebacks.shorten(error)
                 if said is error:
+                    tracebacks.shorten(error)
                     raise
+                tracebacks.shorten_cause(error)
                 raise said from error
 
     made: Callable[P, R] = call

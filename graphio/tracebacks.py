@@ -17,6 +17,7 @@ __all__ = [
     "enable_traceback_filtering",
     "is_traceback_filtering_enabled",
     "shorten",
+    "shorten_cause",
 ]
 
 #: whose frames are left out: this package's, and those of contexts that it is in
@@ -50,17 +51,36 @@ def is_traceback_filtering_enabled() -> bool:
 
 def shorten(error: BaseException) -> None:
     """Leaves graphio's frames out of an error's traceback, behind the frame that calls this, and
-    out of those of the errors that led to it, of which the last frame stays."""
-    if not _thread.short or error.__traceback__ is None:
-        return
+    out of those of the errors that led to it, of which the last frame stays. Does nothing where
+    graphio itself has called that frame: who is called by the program shortens the whole."""
     first = error.__traceback__
+    if first is None or not _is_called_by_the_program(first):
+        return
     _link(first, [at for at in _entries(first.tb_next) if not _is_ours(at)])
     for earlier in _earlier(error):
-        entries = list(_entries(earlier.__traceback__))
-        kept = [at for at in entries if not _is_ours(at)] or entries[-1:]
-        if kept:
-            _link(kept[0], kept[1:])
-            earlier.__traceback__ = kept[0]
+        _shorten_earlier(earlier)
+
+
+def shorten_cause(error: BaseException) -> None:
+    """Shortens an error that is about to be the cause of another one: its last frame stays, which
+    says where it came from."""
+    if error.__traceback__ is not None and _is_called_by_the_program(error.__traceback__):
+        for earlier in (error, *_earlier(error)):
+            _shorten_earlier(earlier)
+
+
+def _is_called_by_the_program(at: TracebackType) -> bool:
+    """Whether tracebacks are short, and the frame is one that the program has called."""
+    caller = at.tb_frame.f_back
+    return _thread.short and not (caller is not None and _is_inside(caller.f_code.co_filename))
+
+
+def _shorten_earlier(error: BaseException) -> None:
+    entries = list(_entries(error.__traceback__))
+    kept = [at for at in entries if not _is_ours(at)] or entries[-1:]
+    if kept:
+        _link(kept[0], kept[1:])
+        error.__traceback__ = kept[0]
 
 
 def _entries(at: TracebackType | None) -> Iterator[TracebackType]:
@@ -70,7 +90,11 @@ def _entries(at: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _is_ours(at: TracebackType) -> bool:
-    return at.tb_frame.f_code.co_filename.startswith((_PACKAGE, _CONTEXTS))
+    return _is_inside(at.tb_frame.f_code.co_filename)
+
+
+def _is_inside(file: str) -> bool:
+    return file.startswith((_PACKAGE, _CONTEXTS))
 
 
 def _link(first: TracebackType, following: list[TracebackType]) -> None:

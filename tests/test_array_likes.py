@@ -153,7 +153,7 @@ def test_an_array_on_a_gpu_says_so(takers: dict[str, Callable[[Any], Any]]) -> N
             raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 
     for take in takers.values():
-        with pytest.raises((TypeError, ValueError), match=r"lies on a GPU: give its copy"):
+        with pytest.raises((TypeError, ValueError), match=r"is on a GPU: give its copy"):
             take(Array())
 
 

@@ -62,7 +62,7 @@ def _inside(value: Any) -> Any:
     if hasattr(value, "detach") and hasattr(value, "layout"):
         return _of_torch(value)
     if hasattr(value, "__cuda_array_interface__"):
-        raise TypeError(f"{_name(value)} lies on a GPU: give its copy in numpy, such as .get()")
+        raise TypeError(f"{_name(value)} is on a GPU: give its copy in numpy, such as .get()")
     return value
 
 
