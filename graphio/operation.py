@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import source
+from graphio import source, tracebacks
 from graphio.dtypes import DType
 from graphio.schema.pickling import Handle
 from graphio.tensor import Tensor
@@ -134,6 +134,7 @@ class Operation(Handle):
         for output in self.outputs:
             output.graph = nowhere
 
+    @tracebacks.shortening
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Runs the operation by the default session or the one given; see Session.run."""
         from graphio.session import session_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from graphio import door, dtypes, scopes
+from graphio import door, dtypes, scopes, tracebacks
 from graphio.composite import Composite
 from graphio.constants import (
     as_array,
@@ -136,6 +136,7 @@ class SparseTensor(Composite):
         found = [op for part in self.parts() for op in part.consumers()]
         return list(dict.fromkeys(found))
 
+    @tracebacks.shortening
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
         """The numbers, by the default session or the one given; see Session.run."""
         from graphio.session import session_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from graphio import tracebacks
 from graphio.dtypes import DType
 from graphio.schema.pickling import Handle
 from graphio.schema.verify_graph import MAX_RANK
@@ -150,6 +151,7 @@ class Tensor(Handle, Operators):
         """The operations that have this tensor as an input."""
         return list(self._consumers)
 
+    @tracebacks.shortening
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """The value, by the default session or the one given; see Session.run."""
         from graphio.session import session_of

@@ -7,10 +7,12 @@ environment variable GRAPHIO_FULL_TRACEBACKS is set.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
+from typing import ParamSpec, TypeVar
 
 __all__ = [
     "disable_traceback_filtering",
@@ -18,8 +20,11 @@ __all__ = [
     "is_traceback_filtering_enabled",
     "shorten",
     "shorten_cause",
+    "shortening",
 ]
 
+P = ParamSpec("P")
+R = TypeVar("R")
 #: whose frames are left out: this package's, and those of contexts that it is in
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _CONTEXTS = contextlib.__file__
@@ -59,6 +64,20 @@ def shorten(error: BaseException) -> None:
     _link(first, [at for at in _entries(first.tb_next) if not _is_ours(at)])
     for earlier in _earlier(error):
         _shorten_earlier(earlier)
+
+
+def shortening(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, whose errors have short tracebacks."""
+
+    @functools.wraps(function)
+    def call(*arguments: P.args, **options: P.kwargs) -> R:
+        try:
+            return function(*arguments, **options)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    return call
 
 
 def shorten_cause(error: BaseException) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import door, dtypes, scopes
+from graphio import door, dtypes, scopes, tracebacks
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.dtypes import DType
@@ -359,6 +359,7 @@ class Variable(Handle, Operators):
             result.set_shape(self._shape)
             return result
 
+    @tracebacks.shortening
     def eval(self, session: Any = None) -> Any:
         """The value in a session, the default one if None."""
         return self._variable.eval(session=session)

@@ -59,6 +59,8 @@ CALLS: dict[str, Callable[[], Any]] = {
     "an index": lambda: tf.zeros([2])[1, 2, 3],
     "a model": lambda: tf.saved_model.load("nowhere.gio", "elsewhere"),
     "a feed": lambda: tf.Session().run(tf.zeros([2]) * 2.0, {tf.zeros([2]): "x"}),
+    "an evaluation": lambda: tf.get_variable("w", [2]).eval(session=tf.Session()),
+    "an operation": lambda: tf.get_variable("w", [2]).op.run(session=tf.Session()),
     "a run": lambda: tf.Session().run(tf.get_variable("w", [2])),
 }
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from graphio import scopes
+from graphio import scopes, tracebacks
 from graphio.collections import GraphKeys
 from graphio.config import RunOptions
 from graphio.graph import Graph
@@ -119,6 +119,7 @@ class MonitoredSession:
         stops = self._coordinator.should_stop() or self._signals.caught is not None
         return stops or self._session is None
 
+    @tracebacks.shortening
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
     ) -> Any:
