@@ -22,7 +22,7 @@ from graphio.schema import container
 from graphio.schema import model_pb2 as pb
 
 Array = np.ndarray[Any, Any]
-MOST_BYTES = 300 * 1000
+MOST_BYTES = 330 * 1000
 #: what families.h has beside operators
 PARTS = {"checkpoints", "types", "custom"}
 
