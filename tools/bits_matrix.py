@@ -164,6 +164,7 @@ def checkpoint_digest(prefix: Path) -> str:
     if index.meta_file:
         meta = prefix.parent / index.meta_file
         whole.update((meta if meta.exists() else Path(f"{prefix}.meta")).read_bytes())
+        index.meta_file = index.meta_file.replace(number.decode(), "0" * 16)
     index.save_id = index.time = 0
     index.shard_header[:] = [0] * len(index.shard_header)
     whole.update(index.SerializeToString(deterministic=True))

@@ -73,7 +73,7 @@ def _padding(data: bytearray) -> None:
 
 
 HEADERS: dict[str, tuple[str, Callable[[], bytes], str]] = {
-    "a file of no bytes": ("counts", lambda: b"", "0 bytes"),
+    "a file of no bytes": ("counts", lambda: b"", "is empty"),
     "a file of one byte": ("counts", lambda: b"\x89", "1 bytes"),
     "a header that is cut": ("counts", lambda: sample()[:63], "63 bytes"),
     "a header and nothing behind it": ("counts", lambda: sample()[:64], "sections"),
