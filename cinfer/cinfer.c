@@ -73,6 +73,11 @@
 #include "src/checkpoint_save.c"
 #include "src/checkpoint_fit.c"
 #include "src/checkpoint_restore.c"
+#include "src/isa_portable.c"
+#include "src/isa_avx2.c"
+#include "src/isa_avx512.c"
+#include "src/isa_neon.c"
+#include "src/isa_simd128.c"
 #include "src/isa.c"
 
 /* kernels */

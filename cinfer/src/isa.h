@@ -17,6 +17,9 @@ struct ci_isa {
   const struct ci_isa_bytes *bytes;
 };
 
+/* Those of this build; isa_sets.h says which it has. */
+extern const struct ci_isa ci_isa_portable, ci_isa_avx2, ci_isa_avx512, ci_isa_avx512_vnni, ci_isa_neon, ci_isa_simd128;
+
 /* CI_ISA_BEST gives the fastest; NULL: this processor or this build lacks it. */
 const struct ci_isa *ci_isa_find(int32_t id);
 /* A handful of results with known bits. False: this build, or the way it was compiled, breaks docs/numerics.md. */

@@ -1,5 +1,6 @@
 /* isa_math_double_impl.h - powers, sines and arcs of float32 in double, as scalar_math.c and scalar_trig.c have them,
- * without branches: compilers make vectors of the loops. Included once, in the first region that has any.
+ * without branches: compilers make vectors of the loops. Included once, in the first region that has any
+ * (isa_math_double.h).
  *
  * A piece writes NaN wherever the short way does not hold, and the function of one number then sees to it: the bits are
  * that function's always.
@@ -114,7 +115,7 @@ CI_FAST static void double_pow_long(double *restrict x, const double *restrict z
 }
 
 /* ci_pow_float's double is no farther than 2^-44 from the true power, that of few roundings no farther than 2^-49. */
-static void double_pow(float *y, const float *x, const float *z, int64_t n, int scalar) {
+void ci_double_pow(float *y, const float *x, const float *z, int64_t n, int scalar) {
   double_job job = {double_pow_long, NULL, 0, 0.0, false};
   if (n > 0 && scalar == CI_SCALAR_B) {
     const float size = fabsf(*z);
@@ -193,11 +194,11 @@ CI_FAST static void double_arc(double *restrict x, const double *restrict z, int
   }
 }
 
-#define DOUBLE_UNARY(name, piece, how, always)                                             \
-  static void double_unary_##name(float *y, const float *x, int64_t n, float a, float b) { \
-    static const double_job job = {piece, ci_##name, how, 0.0, always};                    \
-    (void)a, (void)b;                                                                      \
-    double_run(&job, y, x, x, n, CI_SCALAR_B);                                             \
+#define DOUBLE_UNARY(name, piece, how, always)                                   \
+  void ci_double_##name(float *y, const float *x, int64_t n, float a, float b) { \
+    static const double_job job = {piece, ci_##name, how, 0.0, always};          \
+    (void)a, (void)b;                                                            \
+    double_run(&job, y, x, x, n, CI_SCALAR_B);                                   \
   }
 DOUBLE_UNARY(sin, double_wave, 0, false)
 DOUBLE_UNARY(cos, double_wave, 1, false)

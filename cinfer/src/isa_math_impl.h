@@ -4,8 +4,7 @@
 #include "isa_math_reduce_impl.h"
 #include "isa_math_rows_impl.h"
 #include "isa_math_training_impl.h"
-#if CI_ISA_DOUBLES && !defined(CI_ISA_DOUBLES_BUILT)
-#define CI_ISA_DOUBLES_BUILT
+#if CI_ISA_DOUBLES && CI_ISA_DOUBLES_HERE
 #include "isa_math_double_impl.h"
 #endif
 #if CI_HAS(recurrent)
@@ -18,9 +17,9 @@ static const struct ci_isa_math CI_N(isa_math) = {
     .unary = {CI_MATH_UNARY_BUILT(CI_M_UNARY_ENTRY)},
     .binary = {CI_MATH_BINARY_BUILT(CI_M_BINARY_ENTRY)},
 #if CI_ISA_DOUBLES
-    .pow = double_pow,
+    .pow = ci_double_pow,
 #if CI_HAS(trigonometry)
-    .trigonometry = {double_unary_sin, double_unary_cos, double_unary_asin, double_unary_acos, double_unary_atan},
+    .trigonometry = {ci_double_sin, ci_double_cos, ci_double_asin, ci_double_acos, ci_double_atan},
 #endif
 #endif
     .row = {CI_N(row_sum), CI_N(row_prod), CI_N(row_max), CI_N(row_min)},
