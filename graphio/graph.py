@@ -348,10 +348,11 @@ class Graph(Unpicklable):
 
     def _wait_outside(self, made: Operation, body: Graph) -> None:
         """Control edges stop at a body's border: its If or Loop waits in its nodes' place."""
+        waited_for = set(made.control_inputs) if body.outer_control else set()
         for operation in body.outer_control:
             if operation.graph is not self:
                 self.outer_control.setdefault(operation)
-            elif operation not in made.control_inputs:
+            elif operation not in waited_for:
                 made.control_inputs.append(operation)
 
     def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
