@@ -225,9 +225,9 @@ CI_LOCAL void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char
 /* Removes temporaries of the run of `base` last written before `time`, and others `age` older than that: they may be in
  * use. Those of a save under way stay. */
 CI_LOCAL void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, int64_t time, int64_t age);
-/* Gives the graph file of the present checkpoint its plain name. Whoever commits later removes that file before it
+/* Gives the graph file of a committed save its plain name. Whoever commits later removes that file before it
  * names its own, so that this fails then: what the present index names always lies under one of its two names. */
-CI_LOCAL void ci_checkpoint_name_graph(const ci_folder *folder, const char *base);
+CI_LOCAL void ci_checkpoint_name_graph(const ci_folder *folder, const char *base, const char *graph);
 /* Does the same for checkpoints of other prefixes that a crash has kept from it. */
 CI_LOCAL void ci_checkpoint_name_left(const ci_folder *folder, const char *base);
 /* The index first, so that a crash leaves garbage and no half. */

@@ -257,7 +257,7 @@ static bool clean_others_need(const ci_folder *folder, const char *name, const c
   return needed;
 }
 
-/* The name under which the index of `base` knows its graph file, if that has the save's id and is there. */
+/* The name under which the index of `base` knows its graph file; false: there is no valid index. */
 static bool clean_present_graph(const ci_folder *folder, const char *base, char graph[CI_NAME_BYTES]) {
   char name[CI_NAME_BYTES + 8];
   ci_bytes bytes = {0};
@@ -267,18 +267,23 @@ static bool clean_present_graph(const ci_folder *folder, const char *base, char 
   if (read) snprintf(graph, CI_NAME_BYTES, "%.*s", CI_NAME_ARG(index.meta_file));
   ci_index_free(&index);
   ci_file_unmap(folder->allocator, &bytes);
-  return read && clean_graph_of(graph, base) && ci_folder_has(folder, graph);
+  return read;
 }
 
-void ci_checkpoint_name_graph(const ci_folder *folder, const char *base) {
+void ci_checkpoint_name_graph(const ci_folder *folder, const char *base, const char *graph) {
   clean_folder look;
-  char graph[CI_NAME_BYTES], plain[CI_NAME_BYTES + 8];
+  char plain[CI_NAME_BYTES + 8];
   snprintf(plain, sizeof plain, "%s.meta", base);
-  if (!clean_present_graph(folder, base, graph)) return;
+  if (!clean_graph_of(graph, base) || !ci_folder_has(folder, graph)) return;
   clean_look(folder, &look);
   if (!clean_name_is_taken(&look, base, graph) && !clean_others_need(folder, plain, base))
     (void)ci_folder_rename(folder, graph, plain, NULL);
   clean_free(&look);
+}
+
+static void clean_name_present(const ci_folder *folder, const char *base) {
+  char graph[CI_NAME_BYTES];
+  if (clean_present_graph(folder, base, graph)) ci_checkpoint_name_graph(folder, base, graph);
 }
 
 void ci_checkpoint_name_left(const ci_folder *folder, const char *base) {
@@ -293,7 +298,7 @@ void ci_checkpoint_name_left(const ci_folder *folder, const char *base) {
     for (size_t i = first; i < all; i++) graph = graph || clean_graph_of(look.files.at[i].name, other);
     if (graph && !clean_is_of(file, base) && clean_end(&look, first, true) == all &&
         !clean_has(&look, file->prefix, ".meta"))
-      ci_checkpoint_name_graph(folder, other);
+      clean_name_present(folder, other);
   }
   clean_free(&look);
 }

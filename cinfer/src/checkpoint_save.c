@@ -363,7 +363,7 @@ static void save_settle(const save_job *job) {
   ci_checkpoint_collect(&job->folder, job->base, job->index.save_id, job->record.locks, age);
   ci_checkpoint_remove_temporaries(&job->folder, job->base, ci_state_opened(job->state), age);
   ci_checkpoint_remove_abandoned(&job->folder, job->base, age);
-  ci_checkpoint_name_graph(&job->folder, job->base);
+  if (job->meta_data) ci_checkpoint_name_graph(&job->folder, job->base, job->meta);
   ci_checkpoint_name_left(&job->folder, job->base);
 }
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from graphio.schema import checkpoint_files, errors, files, stores
-from graphio.schema.checkpoint_index import read_index_of
 from graphio.schema.files import SYSTEM, FileLayer
 from graphio.schema.stores import Store
 
@@ -167,14 +166,13 @@ def _remove(folder: _Folder, saves: Sequence[Sequence[str]]) -> None:
                 store.barrier()
 
 
-def name_graph(store: Store, base: str) -> None:
-    """Gives the graph file of the present checkpoint of a prefix its plain name.
+def name_graph(store: Store, base: str, graph: str) -> None:
+    """Gives the graph file of a committed save its plain name.
 
     Whoever commits later removes the graph file of that checkpoint before it names its own, so that
     this fails then: what the present index names always lies under one of its two names.
     """
     folder, plain = _Folder(store), base + _GRAPH
-    graph = read_index_of(store, base).meta_file
     if not checkpoint_files.is_graph_of(graph, base) or graph not in folder.listed:
         return
     for save in folder.saves.values():
@@ -199,7 +197,9 @@ def name_left(store: Store, base: str) -> None:
         if save.prefix == base or plain in folder.listed or not folder.is_alone(save):
             continue
         if any(checkpoint_files.is_graph_of(name, save.prefix) for name in save.files):
-            name_graph(store, save.prefix)
+            index = checkpoint_files.peeked(store, save.prefix)
+            if index is not None:
+                name_graph(store, save.prefix, index.meta_file)
 
 
 def delete(
@@ -215,11 +215,8 @@ def delete(
         meta_suffix: of a graph file that goes besides `prefix`.meta.
     """
     store, base = stores.of(prefix, layer)
-    named: list[str] = []
-    try:
-        named = checkpoint_files.of_its_save(read_index_of(store, base))
-    except errors.OpError:  # none, damaged, or TensorFlow's
-        pass
+    index = checkpoint_files.peeked(store, base)
+    named = checkpoint_files.of_its_save(index) if index is not None else []
     mark = "" if store.shared else files.temporary_base(base + _DELETED, secrets.token_hex(8))
     if not _remove_index(store, base + _INDEX, mark):
         return

@@ -306,7 +306,7 @@ class _Writer:
                 self.store, self.base, self.token, self.record.locks, self.replaced
             )
             if not self.store.shared:
-                checkpoint_cleaner.name_graph(self.store, self.base)
+                checkpoint_cleaner.name_graph(self.store, self.base, self.index.meta_file)
                 checkpoint_cleaner.name_left(self.store, self.base)
             elif self.index.meta_file:
                 self.store.put(self.base + ".meta", [self.meta])  # for people

@@ -300,7 +300,7 @@ def old_rule(seed: int, count: int, folder: Path) -> Result:
 
     rule, checkpoint_cleaner.clean = checkpoint_cleaner.clean, clean
     try:
-        return contest("python", "python")(seed, count, folder)
+        return contest(*["python"] * 4)(seed, count, folder)
     finally:
         checkpoint_cleaner.clean = rule
 
