@@ -21,9 +21,13 @@ import fuzz
 import fuzz_seeds
 import make_models
 
+from graphio.schema import container
+from graphio.schema import model_pb2 as pb
+
 SMALL = 1 << 14  # bytes of a file whose cost is taken whole; of larger ones, by the byte
 TIMES = 10
 SEED = 6000  # bytes of the largest seed
+FLOAT, BOOL = 1, 9
 OUT = fuzz.C_FUZZ / "cost_bounds.h"
 MADE = (
     "perceptron", "panels", "everything", "sequences", "called", "found", "lent", "hollow", "own",
@@ -51,9 +55,36 @@ def main() -> None:
 def seeds() -> list[bytes]:
     """Models with all that a file may hold, the smallest first."""
     golden = sorted((fuzz.ROOT / "tests/golden").rglob("*.gio"))
-    found = {getattr(make_models, name)() for name in MADE}
+    found = {getattr(make_models, name)() for name in MADE} | {given()}
     found |= {path.read_bytes() for path in golden}
     return sorted((data for data in found if len(data) <= SEED), key=lambda s: (len(s), s))
+
+
+def given() -> bytes:
+    """A function whose If has the bodies that its call gives."""
+    model = pb.Model()
+    function = model.function.add(domain="own", name="Choose", version=1, input=["c"], output=["r"])
+    function.attribute.extend(("no", "yes"))
+    inner = function.node.add(name="r", op="If", version=16, input=["c"])
+    inner.output_type.add()
+    for key, name in (("else_branch", "no"), ("then_branch", "yes")):
+        inner.attr.add(key=key).value.reference = name
+    call = pb.Node(name="y", op="Choose", domain="own", version=1, input=["c"])
+    for key, value in (("no", 0.0), ("yes", 1.0)):
+        body = call.attr.add(key=key).value.g
+        body.node.add(name=key, op="Constant", version=13)
+        body.node[0].output_type.add().tensor.dtype = FLOAT
+        body.node[0].attr.add(key="value_float").value.f = value
+        body.output.append(key)
+    source = model.graph.node.add(name="c", op="Placeholder", domain="graphio", version=1)
+    source.output_type.add().tensor.dtype = BOOL
+    source.output_type[0].tensor.shape.SetInParent()
+    call.output_type.add().tensor.dtype = FLOAT
+    model.graph.node.append(call)
+    signature = model.signature.add(name="choose")
+    signature.input.add(key="c", value="c")
+    signature.output.add(key="y", value="y")
+    return container.pack(model, [])
 
 
 def measured() -> list[Cost]:
