@@ -101,8 +101,24 @@ static void test_names_that_are_near_stay_near_when_the_table_grows(void) {
   ci_names_free(NULL, &all);
 }
 
+/* Takes every name for another one, whatever its hash. */
+static bool text_is_not(const void *owner, uint32_t number, const ci_key *key) {
+  return owner != NULL && number == 0 && key == NULL;
+}
+
+static void test_few_names_may_have_the_very_same_hash(void) {
+  const ci_namer denies = {text_is_not, NULL};
+  const ci_key key = {text_of(0), 0};
+  ci_names names = {0};
+  for (uint32_t n = 0; n < 8; n++) CHECK(ci_names_add(NULL, &names, &denies, &key, n) == CI_NAMES_ADDED);
+  CHECK(ci_names_add(NULL, &names, &denies, &key, 8) == CI_NAMES_CROWDED && names.count == 8);
+  CHECK(ci_names_find(&names, &denies, &key) == -1);
+  ci_names_free(NULL, &names);
+}
+
 int main(void) {
   make_texts();
+  test_few_names_may_have_the_very_same_hash();
   test_every_name_is_found_in_its_scope();
   test_keys_are_the_same_by_text_and_scope();
   test_an_empty_table_has_no_name();
