@@ -51,6 +51,16 @@ static fuzz_field *any_message(const fuzz_tree *tree, uint8_t inside, fuzz_rando
   return found;
 }
 
+/* One of all messages: a tree may be full of fields that mean nothing. */
+static fuzz_field *any_child(const fuzz_tree *tree, fuzz_random *random) {
+  fuzz_field *found = NULL;
+  uint32_t seen = 0;
+  for (size_t i = 0; i < tree->count; i++) {
+    if (tree->fields[i]->kind == FUZZ_CHILD && fuzz_one_in(random, ++seen)) found = tree->fields[i];
+  }
+  return found;
+}
+
 static fuzz_field *any_inside(fuzz_field *parent, uint32_t number, fuzz_random *random) {
   fuzz_field *found = NULL;
   uint32_t seen = 0;
@@ -114,7 +124,8 @@ static void repeat_field(fuzz_tree *tree, fuzz_field *field, bool named, fuzz_ra
 }
 
 static void repeat(fuzz_tree *tree, fuzz_random *random) {
-  fuzz_field *field = tree->fields[fuzz_below(random, (uint32_t)tree->count)];
+  fuzz_field *child = fuzz_one_in(random, 4) ? NULL : any_child(tree, random);
+  fuzz_field *field = child != NULL ? child : tree->fields[fuzz_below(random, (uint32_t)tree->count)];
   repeat_field(tree, field, field->kind == FUZZ_CHILD && !fuzz_one_in(random, 8), random);
 }
 
@@ -137,8 +148,8 @@ static void read_much(fuzz_tree *tree, fuzz_random *random) {
 
 /* What a reader skips, before or behind what it looks for. */
 static void skip_much(fuzz_tree *tree, fuzz_random *random) {
-  fuzz_field *parent = tree->fields[fuzz_below(random, (uint32_t)tree->count)];
-  if (parent->kind != FUZZ_CHILD) return;
+  fuzz_field *parent = any_child(tree, random);
+  if (parent == NULL) return;
   fuzz_field **link = &parent->child;
   while (*link != NULL && fuzz_one_in(random, 2)) link = &(*link)->next;
   for (uint32_t times = any_times(random); times > 0; times--) {
