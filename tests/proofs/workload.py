@@ -209,7 +209,10 @@ def newest(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        prefix = tf.train.latest_checkpoint(os.fspath(folder))
+        try:
+            prefix = tf.train.latest_checkpoint(os.fspath(folder))
+        except DAMAGED as error:
+            raise Lost(f"there are checkpoints and none can be restored: {error}") from None
     if prefix is None:
         return -1
     return step_of(prefix, graph_file, place, blobs)
