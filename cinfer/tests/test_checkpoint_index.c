@@ -5,7 +5,7 @@
 #include "checkpoint.h"
 
 static ci_saved_shard shards[2] = {{{"a", 1}, 64, 0}, {{"b", 1}, 64, 0}};
-static ci_saved variable = {.name = {"v", 1}, .dtype = CI_FLOAT, .rank = 1, .dims = {2}, .offset = 8, .nbytes = 8};
+static ci_saved variable = {.name = {"v", 1}, .dtype = CI_FLOAT, .rank = 1, .dims = {2}, .offset = 56, .nbytes = 8};
 
 /* What a reader says to an index with these shards and the variable. */
 static ci_status judged(void) {
@@ -45,6 +45,17 @@ static void test_shards_are_sorted_and_each_is_named_once(void) {
   CHECK(judged() == CI_OK);
 }
 
+/* What lies behind a variable is another one, or the shard's end. */
+static void test_a_shard_ends_where_its_last_variable_does(void) {
+  const ci_saved before = variable;
+  variable.offset = 48;
+  CHECK(judged() == CI_DATA_LOSS);
+  variable.offset = 60;
+  CHECK(judged() == CI_DATA_LOSS);
+  variable = before;
+  CHECK(judged() == CI_OK);
+}
+
 /* The product of the dimensions fits 64 bits, but no signed ones. */
 static void test_sizes_beyond_int64(void) {
   const ci_saved before = variable;
@@ -64,6 +75,7 @@ static void test_sizes_beyond_int64(void) {
 int main(void) {
   test_names_of_slots();
   test_shards_are_sorted_and_each_is_named_once();
+  test_a_shard_ends_where_its_last_variable_does();
   test_sizes_beyond_int64();
   return CHECK_END;
 }
