@@ -37,9 +37,10 @@ void ci_fold_release(ci_plan *plan, ci_place *place) {
 
 /* ---- who reads what ---- */
 
-static void fold_count(ci_compiler *c, const int32_t *refs, uint32_t count) {
+static void fold_count(ci_compiler *c, uint32_t first, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    if (refs[i] != CI_NONE) c->readers[refs[i]]++;
+    const int32_t edge = c->model->refs.at[first + i];
+    if (edge != CI_NONE) c->readers[edge]++;
   }
 }
 
@@ -48,12 +49,12 @@ void ci_fold_readers(ci_compiler *c, const ci_signature_info *signature) {
   memset(c->readers, 0, m->edges.count * sizeof *c->readers);
   for (size_t n = 0; n < m->nodes.count; n++) {
     const ci_node *node = &m->nodes.at[n];
-    if (c->need[n] != 0) fold_count(c, m->refs.at + node->inputs, node->input_count);
+    if (c->need[n] != 0) fold_count(c, node->inputs, node->input_count);
   }
   for (size_t g = 0; g < m->graphs.count; g++) {
     const ci_graph *graph = &m->graphs.at[g];
-    fold_count(c, m->refs.at + graph->outputs, graph->output_count);
-    fold_count(c, m->refs.at + graph->captures, graph->capture_count);
+    fold_count(c, graph->outputs, graph->output_count);
+    fold_count(c, graph->captures, graph->capture_count);
   }
   for (int32_t i = 0; i < signature->output_count; i++) c->readers[signature->outputs[i].edge]++;
 }
