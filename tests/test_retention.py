@@ -78,15 +78,15 @@ def test_a_pause_makes_no_backlog_of_hours(tmp_path: Path, now: list[float]) -> 
 
 
 class Stubborn(FileLayer):
-    """Removes nothing while told not to."""
+    """Deletes no checkpoint while it refuses: a deletion begins with a rename of the index."""
 
     def __init__(self) -> None:
         self.refuses = True
 
-    def remove(self, path: str) -> None:
-        if self.refuses and path.endswith(".index"):
+    def rename(self, old: str, new: str) -> None:
+        if self.refuses and old.endswith(".index") and new.endswith(".deleted"):
             raise PermissionError(13, "Permission denied")
-        super().remove(path)
+        super().rename(old, new)
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])

@@ -252,9 +252,22 @@ class _Writer:
                 message=f"{self.store.path(self.base)!r} cannot be saved, no reader would take it: "
                 f"{error.message}"
             ) from None
+        self._check_written()
         data = checkpoint_index.encoded(self.index)
         self.committing = True
         self.record.put(data)
+
+    def _check_written(self) -> None:
+        """Refuses to replace the present checkpoint by one whose files have been removed."""
+        if self.store.shared:
+            return
+        gone = [self.store.path(name) for name in self.written if not self.store.exists(name)]
+        if gone:
+            raise errors.UnavailableError(
+                message=f"{gone[0]!r} was removed before the save was committed, by another "
+                "program or by a save to the same prefix that took this one for dead; the "
+                "checkpoint that was there stays. Save again"
+            )
 
     def abandon(self) -> bool:
         """After a failure: removes what was written, unless the save has committed all the same.
@@ -295,7 +308,7 @@ class _Writer:
         lost = checkpoint_files.missing(self.store, self.base, self.index)
         if lost and self._is_present():
             raise errors.UnavailableError(
-                message=f"somebody has removed files of this save: {lost}. Save again"
+                message=f"another program has removed files of this save: {lost}. Save again"
             )
 
     def settle(self) -> None:
