@@ -795,13 +795,16 @@ class Graph(Unpicklable):
         return graph_html(self)
 
 
-class _NameScope(contextlib.AbstractContextManager[str]):
+class _NameScope(contextlib.ContextDecorator, contextlib.AbstractContextManager[str]):
     """A context in which names of a graph begin with a scope's."""
 
     __slots__ = ("_before", "_graph", "_name")
 
     def __init__(self, graph: Graph, name: str | None) -> None:
         self._graph, self._name = graph, name
+
+    def _recreate_cm(self) -> _NameScope:
+        return _NameScope(self._graph, self._name)  # a decorated function may call itself
 
     def __enter__(self) -> str:
         graph = self._graph
@@ -828,8 +831,9 @@ class _Unchanged(contextlib.AbstractContextManager[None]):
         self._mark = root.journal.open()
 
     def _lists(self) -> list[list[Any]]:
-        """What the body and those around it hold in order."""
-        found: list[list[Any]] = []
+        """What the body and those around it hold in order, and the collections: a program may have
+        a reference to one of these."""
+        found: list[list[Any]] = list(self._graph.root.collections.values())
         graph: Graph | None = self._graph
         while graph is not None:
             found += (graph.operations, graph.inputs, graph.outputs, graph.targets)
@@ -857,13 +861,16 @@ class _Unchanged(contextlib.AbstractContextManager[None]):
         root.changed()
 
 
-class _Controlled(contextlib.AbstractContextManager[None]):
+class _Controlled(contextlib.ContextDecorator, contextlib.AbstractContextManager[None]):
     """A context in which operations of a graph wait for others."""
 
     __slots__ = ("_before", "_graph", "_inputs")
 
     def __init__(self, graph: Graph, control_inputs: Any) -> None:
         self._graph, self._inputs = graph, control_inputs
+
+    def _recreate_cm(self) -> _Controlled:
+        return _Controlled(self._graph, self._inputs)  # as _NameScope's
 
     def __enter__(self) -> None:
         graph = self._graph

@@ -61,13 +61,15 @@ class Journal:
     def restore(self, table: Table[K, V], mark: int) -> None:
         """Gives one table its content at a mark; this can itself be taken back."""
         entries = self.entries
+        formers: dict[K, Any] = {}  # the oldest of each key: nested marks would double the others
         for at in range(len(entries) - 3, mark - 1, -3):
             if entries[at] is table:
-                key, former = entries[at + 1], entries[at + 2]
-                if former is not _ABSENT:
-                    table[key] = former
-                else:
-                    table.pop(key, None)
+                formers[entries[at + 1]] = entries[at + 2]
+        for key, former in formers.items():
+            if former is not _ABSENT:
+                table[key] = former
+            else:
+                table.pop(key, None)
 
 
 class Table(dict[K, V]):
@@ -98,11 +100,9 @@ class Table(dict[K, V]):
 
     def pop(self, key: K, *default: Any) -> Any:
         """As dict's."""
-        if key not in self and default:
-            return default[0]
-        value = self[key]
-        del self[key]
-        return value
+        if self._journal._open and key in self:
+            self._journal.entries += (self, key, self.get(key, _ABSENT))
+        return dict.pop(self, key, *default)
 
     def update(self, *others: Any, **more: Any) -> None:
         """As dict's."""

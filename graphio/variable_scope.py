@@ -310,13 +310,14 @@ class variable_scope:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[VariableScope]:
-        store = _Store.of(scopes.get_default_graph())
+        graph = scopes.get_default_graph()
+        store = _Store.of(graph)
         before = store.scope
         counted = isinstance(self._given, VariableScope)  # names opened inside are free afterwards
         mark = store.journal.open() if counted else 0
         try:
             full, last = self._names(store)
-            around = scopes.get_default_graph().get_name_scope()
+            around = graph.get_name_scope()
             names = scopes.name_scope(last) if self._with_name_scope else None
             with names or contextlib.nullcontext(around) as name_scope:
                 store.scope = self._scope(before, full, name_scope)
@@ -324,8 +325,11 @@ class variable_scope:
         finally:
             store.scope = before
             if counted:
-                store.names.restore(store.journal, mark)
-                store.journal.close()
+                with graph.root.building:
+                    try:
+                        store.names.restore(store.journal, mark)
+                    finally:
+                        store.journal.close()
 
     def _names(self, store: _Store) -> tuple[str, str]:
         """The scope's whole name, and the name scope to open."""

@@ -750,7 +750,8 @@ def packed_npz(folder: Path, size: int) -> Work:
 
 
 def npz_with_other_entries(folder: Path, size: int) -> Work:
-    with zipfile.ZipFile(folder / "m.npz", "w") as archive:
+    np.savez(folder / "m.npz", a=np.zeros(1, np.float32))
+    with zipfile.ZipFile(folder / "m.npz", "a") as archive:
         for i in range(size):
             archive.writestr(f"other{i}", b"")
     return _read(folder / "m.npz")

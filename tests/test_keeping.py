@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import graphio as tf
 from graphio.schema import checkpoint, errors, files, stores
 from graphio.schema.model_pb2 import IteratorState
-from graphio.train import keeping
+from graphio.train import keeping, retention
 from graphio.train.ranking import Ranking
 from graphio.train.retention import FOR_EVER, Retention
 
@@ -128,6 +128,52 @@ def test_a_checkpoint_that_is_deleted_at_the_moment_is_not_said_to_be_kept(
     with pytest.raises(errors.NotFoundError, match="to keep"):
         tf.train.keep_checkpoint(prefix)
     assert not list(tmp_path.glob("m-1*"))
+
+
+def test_what_is_kept_while_the_list_is_written_is_not_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, saver = started(), tf.train.Saver(max_to_keep=1)
+    first = saver.save(session, tmp_path / "m", global_step=1)
+    delete = checkpoint.delete
+
+    def late(path: Any, *rest: Any, **more: Any) -> None:
+        raise AssertionError(f"{path} is deleted")
+
+    update = retention.checkpoint_state.update_checkpoint_state
+
+    def updated(*given: Any, **more: Any) -> None:
+        update(*given, **more)
+        tf.train.keep_checkpoint(first)
+
+    monkeypatch.setattr(retention.checkpoint_state, "update_checkpoint_state", updated)
+    monkeypatch.setattr(checkpoint, "delete", late)
+    saver.save(session, tmp_path / "m", global_step=2)
+    monkeypatch.setattr(checkpoint, "delete", delete)
+    monkeypatch.setattr(retention.checkpoint_state, "update_checkpoint_state", update)
+    saver.save(session, tmp_path / "m", global_step=3)
+    assert steps_of(tmp_path) == [1, 3]
+
+
+def test_a_copy_whose_source_is_saved_meanwhile_has_the_graph_of_its_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint.write_checkpoint(tmp_path / "m", {"v": np.array([1.0])}, meta=b"first")
+    graph_of, calls = checkpoint._graph_of, []
+
+    def slowly(found: Any) -> bytes | None:
+        if not calls:
+            checkpoint.write_checkpoint(tmp_path / "m", {"v": np.array([2.0])}, meta=b"second")
+        calls.append(found)
+        return graph_of(found)
+
+    monkeypatch.setattr(checkpoint, "_graph_of", slowly)
+    checkpoint.copy(tmp_path / "m", tmp_path / "copy")
+    copied = checkpoint.read_checkpoint(tmp_path / "copy")
+    assert (copied.variables["v"].tolist(), copied.meta()) in [
+        ([1.0], b"first"),
+        ([2.0], b"second"),
+    ]
 
 
 def test_nothing_is_deleted_while_protection_cannot_be_looked_up(

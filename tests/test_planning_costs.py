@@ -56,3 +56,23 @@ def test_cinfer_charges_its_plans_to_the_limit_of_memory() -> None:
             model.signature().run([])
     with cinfer.load(known(), limits={"max_memory": 1 << 23}) as model:
         np.testing.assert_array_equal(model.signature().run([])[0], np.ones(WIDE, np.float32))
+
+
+def test_shapes_of_large_inputs_are_known_while_planning() -> None:
+    cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
+    made, given = pb.Model(), {"type": tensor_type(None, None)}
+    made.graph.node.extend(
+        [
+            node("Placeholder", "x", domain="graphio", dtype={"i": 1}, shape=given),
+            node("Shape", "shape", "x", version=25),
+            node("Reshape", "y", "x", "shape", version=25),
+        ]
+    )
+    signature = made.signature.add(name="s")
+    signature.input.add(key="x", value="x", type=tensor_type(None, None))
+    signature.output.add(key="y", value="y", type=tensor_type(None, None))
+    with cinfer.load(sealed(made.SerializeToString(), b"")) as model:
+        x = np.ones((64, 100_000), np.float32)  # more than a plan may compute ahead
+        for rows in (64, 64, 63):
+            np.testing.assert_array_equal(model.signature().run([x[:rows]])[0], x[:rows])
+        assert model.stats().run_allocations == 0

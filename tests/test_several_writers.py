@@ -9,6 +9,7 @@ import signal
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from crash_states import Recorder
 from proofs import contenders, workload
@@ -148,3 +149,20 @@ def test_a_list_whose_temporary_file_was_removed_is_written_again(tmp_path: Path
     update_checkpoint_state(str(tmp_path), str(tmp_path / "m"), layer=layer)
     assert (tmp_path / "checkpoint").exists()
     assert [done.kind for done in layer.operations].count("create") == 2
+
+
+def test_a_record_that_cannot_be_removed_holds_up_no_cleaning(tmp_path: Path) -> None:
+    (tmp_path / "tmp-0123456789abcdef-m-7.index").mkdir()  # as one of another user's save would be
+    for value in (1.0, 2.0, 3.0):
+        write_checkpoint(tmp_path / "m-2", {"v": np.array([value])}, meta=b"graph")
+    left = sorted(path.name for path in tmp_path.iterdir() if path.is_file())
+    assert [name.split("-")[1].split(".", 1)[1] for name in left] == ["data", "index", "meta"]
+    assert read_checkpoint(tmp_path / "m-2").variables["v"].tolist() == [3.0]
+
+
+def test_a_save_of_an_id_that_is_taken_ends_no_other(tmp_path: Path) -> None:
+    first = commit_record.CommitRecord(files.SYSTEM, f"{tmp_path}/m.index", "0" * 16)
+    with pytest.raises(errors.UnavailableError):
+        commit_record.CommitRecord(files.SYSTEM, f"{tmp_path}/m.index", "0" * 16)
+    first.put(b"index")
+    assert (tmp_path / "m.index").read_bytes() == b"index"

@@ -224,7 +224,8 @@ CI_LOCAL void ci_checkpoint_collect(const ci_folder *folder, const char *base, u
 CI_LOCAL void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age);
 /* Removes temporaries of the run of `base` last written before `time`, and others `age` older than that: they may be in
  * use. Those of a save under way stay. */
-CI_LOCAL void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, int64_t time, int64_t age);
+CI_LOCAL void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, bool locks, int64_t time,
+                                               int64_t age);
 /* Gives the graph file of a committed save its plain name. Whoever commits later removes that file before it
  * names its own, so that this fails then: what the present index names always lies under one of its two names. */
 CI_LOCAL void ci_checkpoint_name_graph(const ci_folder *folder, const char *base, const char *graph);

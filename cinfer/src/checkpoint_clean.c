@@ -166,19 +166,25 @@ static bool clean_is_stale(const ci_folder *folder, const char *name, const char
          modified < time - (clean_is_of_run(ci_checkpoint_final(name, &id), base) ? 0 : age);
 }
 
-void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, int64_t time, int64_t age) {
+void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, bool locks, int64_t time,
+                                      int64_t age) {
   clean_folder look;
   clean_look(folder, &look);
   for (size_t i = 0; i < look.temporaries.count; i++)
     if (clean_is_stale(folder, look.temporaries.at[i], base, time, age))
       (void)ci_folder_unlink(folder, look.temporaries.at[i]);
-  for (size_t i = 0; i < look.files.count; i++) {
-    const clean_file *file = &look.files.at[i];
-    const char *name = file->name;
-    size_t length;
-    if (!ci_checkpoint_is_temporary(name) || !clean_is_stale(folder, name, base, time, age)) continue;
-    if (ci_checkpoint_ends(name, ".index", &length)) (void)clean_end_save(&look, file);
-    else if (!clean_under_way(&look, file)) (void)ci_folder_unlink(folder, name);
+  for (size_t first = 0, end; first < look.files.count; first = end) {
+    end = clean_end(&look, first, true);
+    if (!locks && clean_under_way(&look, &look.files.at[first]) && !clean_is_older(&look, first, end, time - age))
+      continue; /* only its age says whether it is alive */
+    for (size_t i = first; i < end; i++) {
+      const clean_file *file = &look.files.at[i];
+      const char *name = file->name;
+      size_t length;
+      if (!ci_checkpoint_is_temporary(name) || !clean_is_stale(folder, name, base, time, age)) continue;
+      if (ci_checkpoint_ends(name, ".index", &length)) (void)clean_end_save(&look, file);
+      else if (!clean_under_way(&look, file)) (void)ci_folder_unlink(folder, name);
+    }
   }
   clean_free(&look);
 }

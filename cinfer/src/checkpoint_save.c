@@ -1,8 +1,9 @@
 /* checkpoint_save.c - writes a checkpoint so that a crash at any moment leaves the old one or the new one.
  *
- * Order: shards, graph, folder synced; index, folder synced: the commit point; the file `checkpoint`, folder synced;
- * then garbage of this prefix and checkpoints that are too old. Every file is written under a temporary name, brought
- * to the disk and renamed. An error before the commit point removes what was written. */
+ * Order: the record (checkpoint_record.c), empty; shards, graph, folder synced; the record written and renamed to the
+ * index, folder synced: the commit point; the file `checkpoint`, folder synced; then garbage of this prefix and
+ * checkpoints that are too old. Every file is written under a temporary name, brought to the disk and renamed. An error
+ * before the commit point removes what was written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -361,7 +362,7 @@ static ci_status save_commit(save_job *job, ci_error *error) {
 static void save_settle(const save_job *job) {
   const int64_t age = SAVE_ABANDONED_SECONDS * CI_SECOND;
   ci_checkpoint_collect(&job->folder, job->base, job->index.save_id, job->record.locks, age);
-  ci_checkpoint_remove_temporaries(&job->folder, job->base, ci_state_opened(job->state), age);
+  ci_checkpoint_remove_temporaries(&job->folder, job->base, job->record.locks, ci_state_opened(job->state), age);
   ci_checkpoint_remove_abandoned(&job->folder, job->base, age);
   if (job->meta_data) ci_checkpoint_name_graph(&job->folder, job->base, job->meta);
   ci_checkpoint_name_left(&job->folder, job->base);

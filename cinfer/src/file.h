@@ -33,7 +33,8 @@ typedef struct ci_folder {
 ci_status ci_folder_open(const ci_allocator *allocator, const char *prefix, ci_folder *folder, const char **base,
                          ci_error *error);
 void ci_folder_close(ci_folder *folder);
-/* Whether `name` may be used inside a folder: 1 to 255 of [A-Za-z0-9._-], not beginning with a dot. */
+/* Whether `name` may be used inside a folder: 1 to 255 bytes of UTF-8 without /, \, " and control characters, on
+ * Windows without <>:|?*, too, not beginning with a dot. */
 bool ci_file_safe_name(const char *name, size_t length);
 /* Reads a file of the folder whole; symbolic links are not followed out of it. */
 ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_bytes *bytes,

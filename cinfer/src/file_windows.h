@@ -207,8 +207,12 @@ bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modifie
 }
 
 bool ci_folder_has(const ci_folder *folder, const char *name) {
-  int64_t modified, arrived;
-  return ci_folder_times(folder, name, &modified, &arrived);
+  file_path path;
+  if (file_path_in(folder, name, &path, NULL) != CI_OK) return true; /* what cannot be looked at may well be there */
+  const bool known = GetFileAttributesW(path.text) != INVALID_FILE_ATTRIBUTES;
+  const DWORD reason = known ? ERROR_SUCCESS : GetLastError();
+  file_path_release(&path);
+  return reason != ERROR_FILE_NOT_FOUND && reason != ERROR_PATH_NOT_FOUND;
 }
 
 /* A name that is no Unicode is none that the library wrote: it is not visited. */

@@ -118,9 +118,10 @@ static uint64_t fold_steep(const ci_step *step) {
 static bool fold_is_within(ci_compiler *c, const ci_step *step) {
   const uint64_t most = FOLD_WORK + (uint64_t)FOLD_EACH * c->model->file.length;
   const bool is_steep = (step->node->kernel->flags & CI_OP_STEEP) != 0;
+  const bool reads = (step->node->kernel->flags & CI_OP_SHAPE_ONLY) == 0; /* else only shapes count, not elements */
   uint64_t work = is_steep ? fold_steep(step) : step->k.scratch_bytes;
   if (is_steep && work == 0) return false;
-  for (int i = 0; i < step->k.n_in; i++) work += step->k.in[i] == NULL ? 0 : step->k.in[i]->bytes;
+  for (int i = 0; reads && i < step->k.n_in; i++) work += step->k.in[i] == NULL ? 0 : step->k.in[i]->bytes;
   for (int o = 0; o < step->k.n_out; o++) work += step->k.out[o]->bytes;
   if (work > most || c->folded > most - work) return false;
   c->folded += work;

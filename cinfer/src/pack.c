@@ -201,9 +201,9 @@ static bool pack_fill(ci_model *model, const ci_constant *constant, struct ci_pa
     plain.data = copy;
   }
   fill((char *)made + PACK_HEADER, &plain, argument);
-  ci_release(&model->allocator, copy, value->bytes);
   if (copy != NULL) atomic_fetch_sub(&model->packs.taken, value->bytes);
-  if (copy == NULL) ci_file_forget(&model->file, value->data, value->bytes);
+  else ci_file_forget(&model->file, value->data, value->bytes);
+  ci_release(&model->allocator, copy, value->bytes);
   return true;
 }
 

@@ -361,5 +361,7 @@ def _graph_of(found: Checkpoint) -> bytes | None:
     """The bytes of the graph file; None if there is none, or none any more."""
     try:
         return found.meta()
-    except errors.NotFoundError:
+    except errors.NotFoundError as error:
+        if found.index.meta_file and found.replaced():
+            raise errors.DataLossError(message=error.message) from None  # the copy begins again
         return None

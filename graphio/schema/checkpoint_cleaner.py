@@ -137,7 +137,10 @@ def _is_over(
     if save.record in folder.listed or (save.prefix == base and store.exists(save.record)):
         if run_of(save.prefix) != run_of(base) and not is_old():
             return False  # of another program, which may lock nothing
-        return store.end_if_dead(save.record, locks, is_old)
+        try:
+            return store.end_if_dead(save.record, locks, is_old)
+        except OSError:
+            return False  # of another user, or not a file: it stays, and holds up no other
     # Of another prefix it may be a copy under way; of one save with its index nothing is garbage.
     return save.prefix == base or (not folder.is_alone(save) and is_old())
 

@@ -43,6 +43,7 @@ class CommitRecord:
         self._layer, self._path = layer, path
         self._temporary = files.temporary_name(path, token)
         self._handle = self._held = -1
+        self._made = False
         self.locks = False
         try:
             with files.naming("write", path):
@@ -56,6 +57,7 @@ class CommitRecord:
         for _ in range(_TRIES):
             self._close()
             self._handle = files.create(self._layer, self._path, self._temporary)
+            self._made = True
             locked = _lock(self._handle, wait=True)
             if files.exists(self._temporary):
                 if locked:
@@ -82,6 +84,8 @@ class CommitRecord:
     def cancel(self) -> bool:
         """Ends the save; False: it may commit yet, because its record cannot be removed."""
         self._close()
+        if not self._made:
+            return True  # a file of that name is of another save
         try:
             files.remove(self._layer, self._temporary)
         except OSError:

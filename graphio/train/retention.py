@@ -199,6 +199,10 @@ class Retention:
         failed = []
         for path in self._expired:
             try:
+                store, base = stores.of(path, layer)
+                if store.exists(base + keeping.KEPT):
+                    failed.append(path)  # protected since the list was made
+                    continue
                 checkpoint.delete(path, layer, meta_suffix=meta_suffix)
             except OSError as error:
                 failed.append(path)
