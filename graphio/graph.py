@@ -222,9 +222,9 @@ class Graph(Unpicklable):
         self.root.changed()
 
     def unchanged_on_error(self) -> contextlib.AbstractContextManager[None]:
-        """A context that takes back what was added to the graph if it ends in an exception.
+        """A context that rolls back what was added to the graph if it ends in an exception.
 
-        Outputs that a gradient gave to an operation from before stay: nobody asks for them.
+        Outputs that a gradient gave to an earlier operation stay: they have no reader.
         """
         return _Unchanged(self)
 
@@ -817,7 +817,7 @@ class _NameScope(contextlib.ContextDecorator, contextlib.AbstractContextManager[
 
 
 class _Unchanged(contextlib.AbstractContextManager[None]):
-    """A context that takes back what was added to a graph if it ends in an exception."""
+    """A context that rolls back what was added to a graph if it ends in an exception."""
 
     __slots__ = ("_graph", "_lengths", "_mark", "_order", "_seeds")
 

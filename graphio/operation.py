@@ -119,7 +119,7 @@ class Operation(Handle):
         tensor._consumers.append(self)
 
     def _let_go(self, nowhere: Graph) -> None:
-        """Takes the operation out of its inputs' consumers and into a graph that nobody uses.
+        """Takes the operation out of its inputs' consumers and into a graph that has no user.
 
         The last operation of a graph goes first, so it is the last consumer, too.
         """
