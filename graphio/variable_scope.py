@@ -314,7 +314,10 @@ class variable_scope:
         store = _Store.of(graph)
         before = store.scope
         counted = isinstance(self._given, VariableScope)  # names opened inside are free afterwards
-        mark = store.journal.open() if counted else 0
+        mark = 0
+        if counted:
+            with graph.root.building:
+                mark = store.journal.open()
         try:
             full, last = self._names(store)
             around = graph.get_name_scope()
