@@ -563,3 +563,10 @@ def test_a_source_that_is_saved_again_meanwhile_is_copied_as_it_is_then(
     monkeypatch.setattr(checkpoint, "write_checkpoint", late)
     tf.train.copy_checkpoint(tmp_path / "a", tmp_path / "b")
     assert checkpoint.read_checkpoint(tmp_path / "b").variables["a"].size == 30
+
+
+def test_the_best_cannot_be_kept_beside_all_of_a_saver_def() -> None:
+    started()
+    everything = tf.train.Saver(max_to_keep=None).as_saver_def()
+    with pytest.raises(ValueError, match="best_to_keep does nothing"):
+        by_loss(saver_def=everything, best_to_keep=1)

@@ -138,17 +138,20 @@ class Saver(Described):
         self._operators: Operators | None = None
         self._variables: dict[str, Variable] | None = None
         if saver_def is not None:
-            self._take_over(saver_def, name)
+            self._take_over(saver_def, name, best)
         elif not defer_build:
             self._take(of_var_list(var_list, allow_empty))
 
-    def _take_over(self, saver_def: Any, import_scope: str | None) -> None:
+    def _take_over(
+        self, saver_def: Any, import_scope: str | None, best: tuple[Any, Any, Any]
+    ) -> None:
         """Becomes the Saver that a message describes."""
         if not isinstance(saver_def, SaverDef):
             raise ValueError(f"saver_def must be a saver_pb2.SaverDef: {saver_def!r}")
         saver = message_of(saver_def)
         hours = saver.keep_every_hours or self._retention.hours
-        self._retention = Retention(saver.max_to_keep, hours, self._retention.ranking)
+        most = saver.max_to_keep
+        self._retention = Retention(most, hours, ranking(*best, most))
         self._sharded = saver.sharded
         self._take(of_message(saver.key, saver.variable, import_scope))
 
