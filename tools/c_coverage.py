@@ -42,8 +42,8 @@ COMPILER = {"CC": CLANG, "CFLAGS": FLAGS}
 # Files by their names without ending; a header counts with its group.
 GROUPS = {
     "loader": "wire container parse verify texts model names functions letters file posix mapping "
-    "in_file crc32c types error memory custom ci_common families atomics file_lock file_none "
-    "file_windows",
+    "in_file crc32c types error memory custom ci_common families atomics file_lock "
+    "file_lock_none file_none file_windows",
     "planner": "needs compile layout pack plans plan refit rows shape ops kernel ci_kernel",
     "run": "run session state variables threads output out sequence resources",
     "checkpoints": "checkpoint checkpoint_clean checkpoint_files checkpoint_fit checkpoint_index "

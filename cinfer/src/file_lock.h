@@ -1,16 +1,6 @@
 /* file_lock.h - locks of file.c, which alone includes it: whether a process that writes a file is still there. */
 #ifdef __wasi__
-int ci_writer_lock(const ci_writer *writer, bool *works) {
-  (void)writer;
-  *works = false;
-  return -1;
-}
-
-void ci_lock_release(int lock) { (void)lock; }
-
-ci_status ci_folder_unlink_unlocked(const ci_folder *folder, const char *name) {
-  return ci_folder_unlink(folder, name);
-}
+#include "file_lock_none.h"
 #else
 #include <sys/file.h>
 

@@ -100,14 +100,4 @@ ci_status ci_writer_finish(ci_writer *writer, ci_error *error) { return file_non
 
 void ci_writer_abandon(ci_writer *writer) { (void)writer; }
 
-int ci_writer_lock(const ci_writer *writer, bool *works) {
-  (void)writer;
-  *works = false;
-  return -1;
-}
-
-void ci_lock_release(int lock) { (void)lock; }
-
-ci_status ci_folder_unlink_unlocked(const ci_folder *folder, const char *name) {
-  return ci_folder_unlink(folder, name);
-}
+#include "file_lock_none.h"

@@ -287,17 +287,7 @@ void ci_writer_abandon(ci_writer *writer) {
 }
 
 /* A file that is open cannot be renamed here, so none is locked. */
-int ci_writer_lock(const ci_writer *writer, bool *works) {
-  (void)writer;
-  *works = false;
-  return -1;
-}
-
-void ci_lock_release(int lock) { (void)lock; }
-
-ci_status ci_folder_unlink_unlocked(const ci_folder *folder, const char *name) {
-  return ci_folder_unlink(folder, name);
-}
+#include "file_lock_none.h"
 
 static bool file_random_bits(uint64_t *bits) {
   return BCryptGenRandom(NULL, (PUCHAR)bits, (ULONG)sizeof *bits, BCRYPT_USE_SYSTEM_PREFERRED_RNG) == 0;
