@@ -10,7 +10,7 @@ import unicodedata
 import engines
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 ENGINES = ("runtime", "cinfer")
@@ -69,6 +69,10 @@ TEXTS = st.lists(st.text("abcAé1 \n", max_size=6), min_size=1, max_size=8)
 
 @settings(max_examples=150, deadline=None)
 @given(pattern=PATTERNS, lines=TEXTS)
+# A part that is repeated zero times is longer than the program that is left.
+@example(pattern="(?i:((^|^)){0})", lines=["", "1\nA", "A"])
+@example(pattern="(a|b|[ab]|.|^|(aa|bb){1,3}){0}", lines=["", "a", "aa"])
+@example(pattern="(a{2}){0}b(((a|b)*|a){0}|a)", lines=["b", "ba", "bb"])
 def test_a_pattern_matches_what_python_says(pattern: str, lines: list[str]) -> None:
     r"""Python's \b, \w and \d are those of ASCII by its flag, whose letters have no case beyond."""
     flags = re.ASCII if not any(c in pattern for c in "Éé") else re.UNICODE

@@ -26,7 +26,7 @@ ci_status ci_prepare_regex_full_match(ci_kernel *k) {
   regex_group *open = ci_k_private(k, groups);
   if (open == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_regex_parse(k, pattern, open, &sizes));
-  const size_t steps = (size_t)sizes.step_count * sizeof *sizes.steps;
+  const size_t steps = (size_t)sizes.most_steps * sizeof *sizes.steps;
   const size_t ranges = (size_t)sizes.range_count * sizeof *sizes.ranges;
   const size_t classes = (size_t)sizes.class_count * sizeof *sizes.classes;
   regex_program *p = ci_k_private(k, sizeof *p + steps + ranges + classes + groups);

@@ -25,6 +25,7 @@ typedef struct regex_program {
   regex_class *classes;
   regex_range *ranges;
   int32_t step_count, class_count, range_count;
+  int32_t most_steps; /* while it is read; a part that is repeated zero times goes again */
 } regex_program;
 
 typedef struct regex_group { /* an open parenthesis: where its steps, its last way and its last part begin */

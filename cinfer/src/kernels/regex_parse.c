@@ -57,15 +57,20 @@ static int regex_digit(const regex_reader *r, const char *at, int base) {
 
 /* ---- steps ---- */
 
-static ci_status regex_room(const regex_reader *r, int64_t more) {
-  if (r->to->step_count + more <= REGEX_MOST_STEPS) return CI_OK;
-  return regex_wrong(r, "has more than 10000 steps");
+/* Takes the next `size` places; the first is *at. */
+static ci_status regex_extend(const regex_reader *r, int32_t size, int32_t *at) {
+  regex_program *to = r->to;
+  if (to->step_count + (int64_t)size > REGEX_MOST_STEPS) return regex_wrong(r, "has more than 10000 steps");
+  *at = to->step_count;
+  to->step_count += size;
+  if (to->most_steps < to->step_count) to->most_steps = to->step_count;
+  return CI_OK;
 }
 
 static ci_status regex_emit(regex_reader *r, int32_t kind, int32_t operand) {
-  CI_TRY(regex_room(r, 1));
-  if (r->to->steps != NULL) r->to->steps[r->to->step_count] = (regex_step){kind, operand};
-  r->to->step_count++;
+  int32_t at = 0;
+  CI_TRY(regex_extend(r, 1, &at));
+  if (r->to->steps != NULL) r->to->steps[at] = (regex_step){kind, operand};
   return CI_OK;
 }
 
@@ -82,10 +87,10 @@ static ci_status regex_insert(regex_reader *r, int32_t at, int32_t kind, int32_t
 
 /* The `size` steps from `begin` on once more, at the end. */
 static ci_status regex_copy(regex_reader *r, int32_t begin, int32_t size) {
-  CI_TRY(regex_room(r, size));
+  int32_t at = 0;
+  CI_TRY(regex_extend(r, size, &at));
   if (r->to->steps != NULL && size > 0)
-    memcpy(r->to->steps + r->to->step_count, r->to->steps + begin, (size_t)size * sizeof *r->to->steps);
-  r->to->step_count += size;
+    memcpy(r->to->steps + at, r->to->steps + begin, (size_t)size * sizeof *r->to->steps);
   return CI_OK;
 }
 
@@ -476,7 +481,7 @@ size_t ci_regex_most_open(ci_span pattern) {
 ci_status ci_regex_parse(ci_kernel *k, ci_span pattern, regex_group *open, regex_program *program) {
   const char *text = pattern.length > 0 ? pattern.data : "";
   regex_reader r = {.k = k, .to = program, .begin = text, .at = text, .end = text + pattern.length, .open = open};
-  program->step_count = program->class_count = program->range_count = 0;
+  program->step_count = program->class_count = program->range_count = program->most_steps = 0;
   if (!ci_utf8_valid(pattern)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the pattern is no UTF-8");
   r.open[0] = (regex_group){0, REGEX_NONE, REGEX_NONE, 0, false};
   while (r.at != r.end) CI_TRY(regex_one(&r));
