@@ -91,7 +91,7 @@ def packed(made: pb.Model) -> bytes:
 
 def stored(made: pb.Model) -> bytes:
     """The data section of a changed rich()."""
-    data = container.pack(made, arrays())
+    data = container.pack(made, arrays(), filled=False)
     start, size = struct.unpack_from("<QQ", data, 24)
     return data[start : start + size]
 

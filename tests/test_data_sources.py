@@ -192,8 +192,8 @@ def test_arrays_of_damaged_files_are_read_or_refused(
         at = data.draw(st.integers(0, len(content) - 1))
         content[at] = data.draw(st.sampled_from([0, 32, 40, 255]))
     path.write_bytes(content)
-    with contextlib.suppress(tf.errors.DataLossError):
-        npz.arrays(str(path))
+    with contextlib.suppress(tf.errors.DataLossError, tf.errors.ResourceExhaustedError):
+        npz.arrays(str(path))  # a length that is damaged may say more than is taken
 
 
 def test_npz_files_that_cannot_be_read(tmp_path: Path) -> None:

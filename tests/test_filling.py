@@ -203,3 +203,36 @@ def test_a_session_takes_its_own_bytes_whatever_they_want_of_memory() -> None:
             session.run(tf.global_variables_initializer())
             assert session.run(-x, {x: 1.0}) == -1.0
     assert len(graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)) == 3000
+
+
+def functions(depth: int, calls: int, length: int) -> model_pb2.Model:
+    """Functions in each other, each of which calls the next several times; the last has a chain."""
+    model = model_of()
+    for level in range(depth):
+        body = model.function.add(domain="own", name=f"f{level:02}", version=1, input=["x"])
+        value = "x"
+        for i in range(length if level == 0 else calls):
+            op, domain = ("Neg", "") if level == 0 else (f"f{level - 1:02}", "own")
+            made = body.node.add(name=f"n{i}", op=op, domain=domain, input=[value])
+            made.version = 1 if domain else 13
+            made.output_type.add()
+            value = made.name
+        body.output.append(value)
+    call = model.graph.node.add(name="y", op=f"f{depth - 1:02}", domain="own", version=1)
+    call.input.append("0")
+    call.output_type.add().tensor.dtype = model_pb2.BOOL
+    return model
+
+
+@pytest.mark.parametrize(
+    ("depth", "calls", "length"), [(1, 1, 2000), (15, 1, 300), (11, 2, 3), (6, 4, 4), (3, 30, 5)]
+)
+def test_functions_in_each_other_open(depth: int, calls: int, length: int) -> None:
+    opens(container.pack(functions(depth, calls, length), []))
+
+
+def test_functions_that_stand_for_more_than_any_file_should_have_are_refused() -> None:
+    model = functions(15, 8, 8)
+    with pytest.raises(errors.ResourceExhaustedError, match="call fewer functions in each other"):
+        container.pack(model, [])
+    assert len(container.pack(model, [], filled=False)) < 10000

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from graphio.schema import dtypes
+from graphio.schema import dtypes, errors
 from graphio.schema.model_pb2 import (
     AttributeValue,
     Function,
@@ -27,8 +27,9 @@ __all__ = ["filling"]
 
 TIMES = 3  # bytes of memory for each byte of a file beside its copy
 ROOM = 40_000  # for any file: the rest of 64 KB is for what there is one of
-MOST = 40  # bytes of memory for a byte of the graph section, whatever that says
+MOST = 40  # bytes of memory for a byte of a graph section without functions
 DEEPEST = 16  # functions in each other
+LARGEST = 1 << 30  # bytes of filling
 
 #: of a list that grew: the last time it was copied to where there is half as much more
 GROWN = 2.5
@@ -52,13 +53,22 @@ def filling(model: Model, graph: int, size: int) -> int:
         model: the message, with Model.tensor and without filling.
         graph: bytes of the message.
         size: bytes of the file.
+
+    Raises:
+        ResourceExhaustedError: it is more than 1 GiB, because functions call functions many times.
     """
     given = TIMES * size + ROOM
     stored = sum(map(_elements, model.tensor))
-    if MOST * graph + stored <= given:
+    if not model.function and MOST * graph + stored <= given:
         return 0
-    missing = stored + _Count(model).total() - given
-    return max(0, math.ceil(missing / TIMES))
+    missing = math.ceil((stored + _Count(model).total() - given) / TIMES)
+    if missing > LARGEST:
+        raise errors.ResourceExhaustedError(
+            message=f"the calls of the model's functions stand for {missing * TIMES:.3g} bytes of "
+            f"nodes in a model of {graph} bytes, at most {LARGEST * TIMES:.3g} are written; call "
+            "fewer functions in each other"
+        )
+    return max(0, missing)
 
 
 class _Count:
@@ -126,20 +136,20 @@ class _Count:
         return total
 
     def _call(self, key: _Key, depth: int) -> float:
-        """What stands in the place of a call."""
+        """What stands in the place of a call; in the main graph, with the copies of its lists."""
         body = self._functions.get(key)
         if body is None or depth > DEEPEST:
             return 0
         if key not in self._calls:
             self._calls[key] = self._body(body, depth + 1)
         self._named += 1
-        return self._calls[key]
+        return self._calls[key] if depth else GROWN * self._calls[key]
 
     def _body(self, body: Function, depth: int) -> float:
         before = self._nodes, self._refs
         total = NAMED * (1 + len(body.input)) + self._listed(body.node, depth)
         made = NAME * (self._nodes - before[0] + len(body.input)) + REF * (self._refs - before[1])
-        return GROWN * (total + made)
+        return total + made
 
     def _listed(self, nodes: Iterable[Node], depth: int) -> float:
         graphs: list[Graph] = []
