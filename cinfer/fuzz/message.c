@@ -10,20 +10,21 @@ enum { HEADER = 64, MODEL_TENSOR = 7, TENSOR_DATA = 3, DEEPEST = 48 };
 /* ---- what the schema says ---- */
 
 typedef struct schema_row {
-  uint8_t message, number, kind, inside;
+  uint8_t kind, inside;
+  bool known;
 } schema_row;
 
-static const schema_row schema_rows[] = {
-#define FUZZ_FIELD(message, number, kind) {FUZZ_##message, number, FUZZ_##kind, 0},
-#define FUZZ_INNER(message, number, inside) {FUZZ_##message, number, FUZZ_CHILD, FUZZ_##inside},
+enum { SCHEMA_NUMBERS = 16 };
+
+static const schema_row schema_rows[FUZZ_MESSAGES][SCHEMA_NUMBERS] = {
+#define FUZZ_FIELD(message, number, kind) [FUZZ_##message][number] = {FUZZ_##kind, 0, true},
+#define FUZZ_INNER(message, number, inside) [FUZZ_##message][number] = {FUZZ_CHILD, FUZZ_##inside, true},
 #include "schema.def"
 };
 
 static const schema_row *schema_find(uint8_t message, uint32_t number) {
-  for (size_t i = 0; i < sizeof schema_rows / sizeof schema_rows[0]; i++) {
-    if (schema_rows[i].message == message && schema_rows[i].number == number) return &schema_rows[i];
-  }
-  return NULL;
+  if (number >= SCHEMA_NUMBERS || !schema_rows[message][number].known) return NULL;
+  return &schema_rows[message][number];
 }
 
 /* ---- trees ---- */
@@ -217,6 +218,11 @@ static size_t measure(fuzz_field *parent) {
     else length += field->wire == 1 ? 8 : field->wire == 5 ? 4 : varint_length(inside) + inside;
   }
   return parent->encoded = length;
+}
+
+size_t fuzz_length(fuzz_field *field) {
+  const size_t inside = field->kind == FUZZ_CHILD ? measure(field) : field->length;
+  return field->wire == 2 ? 2 + inside : 2;
 }
 
 static void put_fields(fuzz_out *out, const fuzz_field *parent);

@@ -49,6 +49,7 @@ typedef struct fuzz_tree { /* of one model; everything lies in `room` */
   fuzz_field *fields[FUZZ_MOST_FIELDS]; /* all that were read, parents first */
   size_t count;
   size_t used;
+  size_t left; /* bytes that may still come before it is longer than it may be; what changes it keeps it so */
   _Alignas(16) uint8_t room[FUZZ_ROOM];
 } fuzz_tree;
 
@@ -65,6 +66,7 @@ void *fuzz_take(fuzz_tree *tree, size_t bytes); /* NULL: no room left */
 fuzz_field *fuzz_find(const fuzz_field *parent, uint32_t number); /* the first, or NULL */
 /* A copy of a field and all that is in it; NULL: no room. */
 fuzz_field *fuzz_copy(fuzz_tree *tree, const fuzz_field *field);
+size_t fuzz_length(fuzz_field *field); /* about how many bytes it takes in its message */
 /* Sets a number, which is added where it is missing. */
 bool fuzz_set(fuzz_tree *tree, fuzz_field *parent, uint32_t number, uint8_t wire, uint64_t value);
 /* How long the container at the start of `file` says that it is, at most `size`. */

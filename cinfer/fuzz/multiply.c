@@ -6,7 +6,7 @@
 
 #include "ci_schema.h"
 
-enum { MOST_TIMES = 12, UNKNOWN = 15 }; /* times: a power of two; a field that no message has */
+enum { MOST_TIMES = 12, MOST_COPIES = 1 << 13, UNKNOWN = 15 }; /* times: a power of two; a field that no message has */
 
 /* ---- fields ---- */
 
@@ -91,9 +91,13 @@ static void put_attribute(fuzz_field *node, fuzz_field *attribute) {
 
 /* ---- the same many times ---- */
 
-static uint32_t any_times(fuzz_random *random) {
-  const uint32_t most = 1u << (1 + fuzz_below(random, MOST_TIMES));
-  return 1 + fuzz_below(random, most);
+/* How often something of `each` bytes comes: half of the room that is left, or any number. */
+static uint32_t any_times(const fuzz_tree *tree, size_t each, fuzz_random *random) {
+  const size_t fit = tree->left / each < MOST_COPIES ? tree->left / each : MOST_COPIES;
+  const uint32_t most = fit > 0 ? (uint32_t)fit : 1;
+  if (fuzz_one_in(random, 4)) return most / 2 + 1;
+  const uint32_t times = 1 + fuzz_below(random, 1u << (1 + fuzz_below(random, MOST_TIMES)));
+  return times < most ? times : most;
 }
 
 /* The i-th of names behind `name`, in order. */
@@ -112,7 +116,9 @@ static uint32_t name_of(const fuzz_field *field) {
 }
 
 static void repeat_field(fuzz_tree *tree, fuzz_field *field, bool named, fuzz_random *random) {
-  const uint32_t times = any_times(random);
+  const size_t each = fuzz_length(field);
+  const uint32_t times = any_times(tree, each, random);
+  tree->left -= times * each < tree->left ? times * each : tree->left;
   for (uint32_t i = 0; i < times; i++) {
     fuzz_field *copy = fuzz_copy(tree, field);
     if (copy == NULL) return;
@@ -146,18 +152,22 @@ static void read_much(fuzz_tree *tree, fuzz_random *random) {
   repeat_field(tree, found, false, random);
 }
 
-/* What a reader skips, before or behind what it looks for. */
-static void skip_much(fuzz_tree *tree, fuzz_random *random) {
-  fuzz_field *parent = any_child(tree, random);
-  if (parent == NULL) return;
+static void skip_inside(fuzz_tree *tree, fuzz_field *parent, fuzz_random *random) {
   fuzz_field **link = &parent->child;
   while (*link != NULL && fuzz_one_in(random, 2)) link = &(*link)->next;
-  for (uint32_t times = any_times(random); times > 0; times--) {
+  for (uint32_t times = any_times(tree, 2, random); times > 0; times--) {
+    tree->left -= tree->left < 2 ? tree->left : 2;
     fuzz_field *field = new_field(tree, parent->inside, UNKNOWN, FUZZ_VARINT);
     if (field == NULL) return;
     field->next = *link;
     *link = field;
   }
+}
+
+/* What a reader skips, before or behind what it looks for. */
+static void skip_much(fuzz_tree *tree, fuzz_random *random) {
+  fuzz_field *parent = any_child(tree, random);
+  if (parent != NULL) skip_inside(tree, parent, random);
 }
 
 /* ---- functions ---- */
@@ -239,6 +249,56 @@ static void refer(fuzz_tree *tree, fuzz_random *random) {
   value->child = new_text(tree, FUZZ_ATTRIBUTEVALUE, CI_PB_ATTRIBUTEVALUE_REFERENCE, key);
 }
 
+static fuzz_field *reference_of(const fuzz_field *attribute) {
+  const fuzz_field *value = is_message(attribute, FUZZ_ATTRIBUTE) ? fuzz_find(attribute, CI_PB_ATTRIBUTE_VALUE) : NULL;
+  return is_message(value, FUZZ_ATTRIBUTEVALUE) ? fuzz_find(value, CI_PB_ATTRIBUTEVALUE_REFERENCE) : NULL;
+}
+
+/* A node that has an attribute of the call around it; `reference` is what names it. */
+static fuzz_field *any_referring(const fuzz_tree *tree, const fuzz_field **reference, fuzz_random *random) {
+  fuzz_field *found = NULL;
+  uint32_t seen = 0;
+  for (size_t i = 0; i < tree->count; i++) {
+    if (!is_message(tree->fields[i], FUZZ_NODE)) continue;
+    for (const fuzz_field *a = tree->fields[i]->child; a != NULL; a = a->next) {
+      const fuzz_field *named = reference_of(a);
+      if (named == NULL || !fuzz_one_in(random, ++seen)) continue;
+      found = tree->fields[i];
+      *reference = named;
+    }
+  }
+  return found;
+}
+
+/* The value that a call gives under this name. */
+static fuzz_field *any_given(const fuzz_tree *tree, const fuzz_field *name, fuzz_random *random) {
+  fuzz_field *found = NULL;
+  uint32_t seen = 0;
+  for (size_t i = 0; i < tree->count; i++) {
+    fuzz_field *attribute = tree->fields[i];
+    const fuzz_field *key = is_message(attribute, FUZZ_ATTRIBUTE) ? fuzz_find(attribute, CI_PB_ATTRIBUTE_KEY) : NULL;
+    fuzz_field *value = key != NULL ? fuzz_find(attribute, CI_PB_ATTRIBUTE_VALUE) : NULL;
+    if (!is_message(value, FUZZ_ATTRIBUTEVALUE) || order(key, name) != 0 || reference_of(attribute) != NULL) continue;
+    if (fuzz_one_in(random, ++seen)) found = value;
+  }
+  return found;
+}
+
+/* More nodes have what a call gives, or there is more in it, or both. */
+static void refer_much(fuzz_tree *tree, fuzz_random *random) {
+  const fuzz_field *reference = NULL;
+  fuzz_field *node = any_referring(tree, &reference, random);
+  if (node == NULL) return;
+  const uint32_t what = fuzz_below(random, 3);
+  if (what != 0) repeat_field(tree, node, true, random);
+  fuzz_field *given = what != 1 ? any_given(tree, reference, random) : NULL;
+  if (given == NULL || given->child == NULL) return;
+  fuzz_field *inner = given->child->kind == FUZZ_CHILD ? given->child : given;
+  fuzz_field *part = fuzz_one_in(random, 2) ? inner->child : NULL;
+  if (part != NULL) repeat_field(tree, part, part->kind == FUZZ_CHILD, random);
+  else skip_inside(tree, inner, random);
+}
+
 /* ---- graphs ---- */
 
 /* A node gets a body: an empty one, or one that another has. */
@@ -261,7 +321,8 @@ static void give_body(fuzz_tree *tree, fuzz_random *random) {
 }
 
 void fuzz_multiply(fuzz_tree *tree, fuzz_random *random) {
-  static void (*const changes[])(fuzz_tree *, fuzz_random *) = {repeat,   read_much,     skip_much, skip_much,
-                                                                call_any, make_function, refer,     give_body};
+  static void (*const changes[])(fuzz_tree *, fuzz_random *) = {
+      repeat, read_much, skip_much, skip_much, call_any, make_function, refer, refer_much, give_body,
+  };
   changes[fuzz_below(random, sizeof changes / sizeof changes[0])](tree, random);
 }

@@ -31,6 +31,7 @@ static size_t change_graph(uint8_t *data, size_t size, size_t most) {
 
 static size_t change_model(uint8_t *data, size_t size, size_t most, fuzz_random *random) {
   if (!fuzz_parse(&tree, data, size)) return LLVMFuzzerMutate(data, size, most);
+  tree.left = most > size ? most - size : 0;
   for (uint32_t changes = 1 + fuzz_below(random, 4); changes > 0; changes--) {
     if (fuzz_multiplies && fuzz_one_in(random, 2)) fuzz_multiply(&tree, random);
     else fuzz_mutate(&tree, random);

@@ -5,8 +5,9 @@
  *   fuzz_cost [-measure=1] FILE ...        tries these once; with -measure=1 their costs are printed
  *
  * It takes libFuzzer's flags as far as they mean something here, and reports as libFuzzer does. The first folder is
- * the corpus, to which it writes. An input is kept if a block runs about twice as often as in all before, or if it is
- * smaller than what was kept for the same: so it climbs by doubling, and what multiplies is climbed fastest. */
+ * the corpus, to which it writes. It goes on from inputs that run a block twice as often as all before, that are
+ * shorter, or denser (kept.h): so it climbs by doubling, and what multiplies is climbed fastest. Most turns are short,
+ * as these are quick; some have the whole length, in which what was found in short ones grows. */
 #define _POSIX_C_SOURCE 200809L
 #include "search.h"
 
@@ -22,27 +23,17 @@
 
 #include "ci_common.h"
 #include "harness.h"
+#include "kept.h"
 #include "mutate.h"
 #include "work.h"
 
-enum { LEVELS = 32, MOST_INPUTS = 1 << 16, DEFAULT_LENGTH = 4096, LARGEST_FILE = 1 << 26, HOTTEST = 12 };
-
-typedef struct search_input {
-  uint8_t *data;
-  size_t size;
-  uint32_t held; /* levels for which it is kept; none: it is no more */
-  double part;
-} search_input;
+enum { DEFAULT_LENGTH = 4096, LARGEST_FILE = 1 << 26, HOTTEST = 12 };
 
 static struct {
-  search_input inputs[MOST_INPUTS];
-  uint32_t count, kept;
-  uint32_t holder[WORK_PLACES][LEVELS]; /* the input, and one, that reaches it with the fewest bytes */
-  uint32_t places, levels;
   uint64_t tried;
   double most; /* part of what is allowed */
   size_t most_size;
-} corpus;
+} done;
 
 static struct {
   uint64_t runs, seconds, seed;
@@ -96,7 +87,7 @@ static void crashed(int number) {
 }
 
 void search_found(const char *promise) {
-  fprintf(stderr, "#%llu\tbroken promise: %s\n", (unsigned long long)corpus.tried, promise);
+  fprintf(stderr, "#%llu\tbroken promise: %s\n", (unsigned long long)done.tried, promise);
   if (!flags.keep_going) show_hottest();
   write_input(flags.prefix, "crash-", current.data, current.size);
   if (!flags.keep_going) _exit(77);
@@ -119,81 +110,22 @@ static void run_input(const uint8_t *data, size_t size) {
   places.count = 0;
   current.data = data;
   current.size = size;
-  corpus.tried++;
+  done.tried++;
   work_map = &places;
   (void)LLVMFuzzerTestOneInput(data, size);
   work_map = NULL;
-}
-
-static uint32_t level_of(uint32_t runs) {
-  uint32_t level = 0;
-  while (runs >>= 1) level++;
-  return level;
-}
-
-static uint32_t *holder_of(uint32_t seen) {
-  const uint16_t place = places.seen[seen];
-  return &corpus.holder[place][level_of(places.runs[place])];
-}
-
-static bool is_better(uint32_t held, size_t size) { return held == 0 || size < corpus.inputs[held - 1].size; }
-
-static void drop(search_input *input) {
-  free(input->data);
-  input->data = NULL;
-  input->size = 0;
-  corpus.kept--;
-}
-
-static void take(uint32_t *holder, uint32_t number) {
-  if (*holder == 0) {
-    corpus.levels++;
-  } else {
-    search_input *before = &corpus.inputs[*holder - 1];
-    if (--before->held == 0) drop(before);
-  }
-  *holder = number + 1;
-  corpus.inputs[number].held++;
-}
-
-static uint32_t free_number(void) {
-  if (corpus.count < MOST_INPUTS) return corpus.count++;
-  for (uint32_t i = 0; i < MOST_INPUTS; i++) {
-    if (corpus.inputs[i].data == NULL) return i;
-  }
-  return MOST_INPUTS;
-}
-
-static bool is_new(size_t size) {
-  for (uint32_t i = 0; i < places.count; i++) {
-    if (is_better(*holder_of(i), size)) return true;
-  }
-  return false;
 }
 
 /* Keeps it if it shows anything new; `made`: it came from a change, and the corpus on the disk gets it. */
 static void keep_input(const uint8_t *data, size_t size, bool made) {
   const double part = search_cost_of_last().part;
   if (part > 1) return; /* a finding, which is no help to find others */
-  if (part > corpus.most) {
-    corpus.most = part;
-    corpus.most_size = size;
+  if (part > done.most) {
+    done.most = part;
+    done.most_size = size;
   }
-  if (!is_new(size)) return;
-  const uint32_t number = free_number();
-  if (number == MOST_INPUTS) return;
-  search_input *input = &corpus.inputs[number];
-  *input = (search_input){.data = malloc(size + 1), .size = size, .part = part};
-  if (input->data == NULL) return;
-  memcpy(input->data, data, size);
-  corpus.kept++;
-  bool opens = false; /* a level that none had: what is only smaller is not worth a file */
-  for (uint32_t i = 0; i < places.count; i++) {
-    uint32_t *holder = holder_of(i);
-    opens = opens || *holder == 0;
-    if (is_better(*holder, size)) take(holder, number);
-  }
-  if (made && opens && flags.folder != NULL) write_input(flags.folder, "", data, size);
+  const kept_news news = kept_add(&places, data, size, part); /* what is only better is not worth a file */
+  if (made && news == KEPT_LEVEL && flags.folder != NULL) write_input(flags.folder, "", data, size);
 }
 
 /* ---- changes of bytes, as libFuzzer gives them to a mutator ---- */
@@ -219,71 +151,64 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) {
 
 /* ---- the search ---- */
 
-/* One input of two is the dearest of a few: the dearest of all are slow. */
-static const search_input *choose(void) {
-  const search_input *best = NULL;
-  const uint32_t tries = fuzz_one_in(&chance, 2) ? 4 : 1;
-  for (uint32_t i = 0; i < tries || best == NULL; i++) {
-    const search_input *input = &corpus.inputs[fuzz_below(&chance, corpus.count)];
-    if (input->data != NULL && (best == NULL || input->part > best->part)) best = input;
-  }
-  return best;
+/* Of sixteen turns, one may fill the whole length. */
+static size_t any_length(void) {
+  static const uint32_t lengths[] = {512,  512,  1024, 1024, 1024, 1024, 1024,  2048,
+                                     2048, 2048, 2048, 4096, 4096, 8192, 16384, UINT32_MAX};
+  const size_t length = lengths[fuzz_below(&chance, sizeof lengths / sizeof lengths[0])];
+  return length < flags.length ? length : flags.length;
 }
 
+static size_t cross(uint8_t *room, const kept_input *input, size_t longest) {
+  const kept_input *other = kept_choose(&chance, longest);
+  if (other == NULL) return 0;
+  return LLVMFuzzerCustomCrossOver(input->data, input->size, other->data, other->size, room, longest,
+                                   fuzz_below(&chance, UINT32_MAX));
+}
+
+/* Makes another input in `room`; 0: it came to nothing. */
 static size_t change(uint8_t *room) {
-  const search_input *input = choose();
-  size_t size = input->size < flags.length ? input->size : flags.length;
-  if (fuzz_one_in(&chance, 8)) {
-    const search_input *other = choose();
-    size = LLVMFuzzerCustomCrossOver(input->data, input->size, other->data, other->size, room, flags.length,
-                                     fuzz_below(&chance, UINT32_MAX));
-    if (size > 0) return size;
-    size = input->size < flags.length ? input->size : flags.length;
-  }
+  const size_t longest = any_length();
+  const kept_input *input = kept_choose(&chance, longest);
+  if (input == NULL) return 0;
+  if (fuzz_one_in(&chance, 8)) return cross(room, input, longest);
+  size_t size = input->size;
   memcpy(room, input->data, size);
   for (uint32_t changes = 1 + fuzz_below(&chance, 3); changes > 0; changes--)
-    size = LLVMFuzzerCustomMutator(room, size, flags.length, fuzz_below(&chance, UINT32_MAX));
-  return size;
+    size = LLVMFuzzerCustomMutator(room, size, longest, fuzz_below(&chance, UINT32_MAX));
+  return size == input->size && memcmp(room, input->data, size) == 0 ? 0 : size;
 }
 
 static void report(const char *what) {
+  const kept_figures kept = kept_count();
   fprintf(stderr, "#%llu\t%s cov: %u ft: %u corp: %u most: %.3f of what is allowed, by %zu bytes\n",
-          (unsigned long long)corpus.tried, what, corpus.places, corpus.levels, corpus.kept, corpus.most,
-          corpus.most_size);
+          (unsigned long long)done.tried, what, kept.blocks, kept.levels, kept.inputs, done.most, done.most_size);
 }
 
-static void count_places(void) {
-  corpus.places = 0;
-  for (uint32_t p = 0; p < WORK_PLACES; p++) {
-    uint32_t held = 0;
-    for (int level = 0; level < LEVELS; level++) held |= corpus.holder[p][level];
-    corpus.places += held != 0;
-  }
+static bool try_one(uint8_t *room) {
+  size_t size = 0;
+  while (size == 0) size = change(room);
+  uint8_t *exact = malloc(size);
+  if (exact == NULL) return false;
+  memcpy(exact, room, size);
+  run_input(exact, size);
+  keep_input(exact, size, true);
+  free(exact);
+  return true;
 }
 
 static int search(void) {
   uint8_t *room = malloc(flags.length + 1);
   const time_t started = time(NULL);
-  if (room == NULL || corpus.kept == 0) return fprintf(stderr, "there is no input to begin with\n"), 1;
-  count_places();
+  if (room == NULL || kept_count().inputs == 0) return fprintf(stderr, "there is no input to begin with\n"), 1;
   report("INITED");
   for (uint64_t runs = 0; runs < flags.runs; runs++) {
     if (runs % 64 == 0 && (uint64_t)(time(NULL) - started) >= flags.seconds) break;
-    const size_t size = change(room);
-    uint8_t *exact = malloc(size + 1);
-    if (exact == NULL) return 1;
-    memcpy(exact, room, size);
-    run_input(exact, size);
-    keep_input(exact, size, true);
-    free(exact);
-    if ((runs & (runs + 1)) == 0 && runs > 1000) {
-      count_places();
-      report("pulse");
-    }
+    if (!try_one(room)) return 1;
+    if ((runs & (runs + 1)) == 0 && runs > 1000) report("pulse");
   }
-  count_places();
   report("DONE");
-  fprintf(stderr, "stat::number_of_executed_units: %llu\n", (unsigned long long)corpus.tried);
+  fprintf(stderr, "stat::number_of_executed_units: %llu\n", (unsigned long long)done.tried);
   free(room);
   return 0;
 }
@@ -297,7 +222,8 @@ static void take_input(const char *path) {
   run_input(data, size);
   const search_cost cost = search_cost_of_last();
   if (flags.measure)
-    printf("%zu %llu %llu %s\n", size, (unsigned long long)cost.blocks, (unsigned long long)cost.memory, path);
+    printf("%zu %llu %llu %llu %s\n", size, (unsigned long long)cost.blocks, (unsigned long long)cost.memory,
+           (unsigned long long)cost.ahead, path);
   else keep_input(data, size, false);
   free(data);
 }

@@ -9,4 +9,4 @@ set(FUZZ_checkpoint_MUTATOR mutate_bundle.c mutate.c message.c)
 # Those that count basic blocks have a search of their own, and no sanitizer: ../tests/work.h.
 set(FUZZ_COUNTING_TARGETS cost)
 set(FUZZ_cost_SOURCES cost.c harness.c)
-set(FUZZ_cost_MUTATOR search.c mutate_file.c multiply.c mutate.c message.c)
+set(FUZZ_cost_MUTATOR search.c kept.c mutate_file.c multiply.c mutate.c message.c)
