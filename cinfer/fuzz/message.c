@@ -222,7 +222,7 @@ static size_t measure(fuzz_field *parent) {
 
 size_t fuzz_length(fuzz_field *field) {
   const size_t inside = field->kind == FUZZ_CHILD ? measure(field) : field->length;
-  return field->wire == 2 ? 2 + inside : 2;
+  return field->wire == 2 ? 1 + varint_length(inside) + inside : 2;
 }
 
 static void put_fields(fuzz_out *out, const fuzz_field *parent);

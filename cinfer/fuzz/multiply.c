@@ -91,10 +91,10 @@ static void put_attribute(fuzz_field *node, fuzz_field *attribute) {
 
 /* ---- the same many times ---- */
 
-/* How often something of `each` bytes comes: half of the room that is left, or any number. */
+/* How often something of `each` bytes comes: half of what may still come, or any number. Lengths grow, too. */
 static uint32_t any_times(const fuzz_tree *tree, size_t each, fuzz_random *random) {
-  const size_t fit = tree->left / each < MOST_COPIES ? tree->left / each : MOST_COPIES;
-  const uint32_t most = fit > 0 ? (uint32_t)fit : 1;
+  const size_t fit = (tree->left - tree->left / 8) / each;
+  const uint32_t most = fit < 1 ? 1 : fit < MOST_COPIES ? (uint32_t)fit : MOST_COPIES;
   if (fuzz_one_in(random, 4)) return most / 2 + 1;
   const uint32_t times = 1 + fuzz_below(random, 1u << (1 + fuzz_below(random, MOST_TIMES)));
   return times < most ? times : most;
@@ -116,16 +116,16 @@ static uint32_t name_of(const fuzz_field *field) {
 }
 
 static void repeat_field(fuzz_tree *tree, fuzz_field *field, bool named, fuzz_random *random) {
-  const size_t each = fuzz_length(field);
+  const size_t each = fuzz_length(field) + (named ? 3 : 0);
   const uint32_t times = any_times(tree, each, random);
   tree->left -= times * each < tree->left ? times * each : tree->left;
+  fuzz_field *last = field;
   for (uint32_t i = 0; i < times; i++) {
     fuzz_field *copy = fuzz_copy(tree, field);
     if (copy == NULL) return;
     if (named) name_copy(tree, copy, name_of(copy), i);
-    copy->next = field->next;
-    field->next = copy;
-    field = copy;
+    copy->next = last->next;
+    last = last->next = copy;
   }
 }
 
@@ -228,10 +228,7 @@ static bool calls(const fuzz_field *node, const fuzz_field *function) {
 }
 
 /* An attribute of a function's node becomes one of its calls', to which the node refers. */
-static void refer(fuzz_tree *tree, fuzz_random *random) {
-  fuzz_field *function = any_message(tree, FUZZ_FUNCTION, random);
-  fuzz_field *node = function != NULL ? any_inside(function, CI_PB_FUNCTION_NODE, random) : NULL;
-  fuzz_field *attribute = is_message(node, FUZZ_NODE) ? any_inside(node, CI_PB_NODE_ATTR, random) : NULL;
+static void refer_to(fuzz_tree *tree, fuzz_field *function, const fuzz_field *node, fuzz_field *attribute) {
   fuzz_field *key = is_message(attribute, FUZZ_ATTRIBUTE) ? fuzz_find(attribute, CI_PB_ATTRIBUTE_KEY) : NULL;
   fuzz_field *value = key != NULL ? fuzz_find(attribute, CI_PB_ATTRIBUTE_VALUE) : NULL;
   if (!is_message(value, FUZZ_ATTRIBUTEVALUE) || fuzz_find(value, CI_PB_ATTRIBUTEVALUE_REFERENCE) != NULL) return;
@@ -247,6 +244,13 @@ static void refer(fuzz_tree *tree, fuzz_random *random) {
   named->next = function->child;
   function->child = named;
   value->child = new_text(tree, FUZZ_ATTRIBUTEVALUE, CI_PB_ATTRIBUTEVALUE_REFERENCE, key);
+}
+
+static void refer(fuzz_tree *tree, fuzz_random *random) {
+  fuzz_field *function = any_message(tree, FUZZ_FUNCTION, random);
+  fuzz_field *node = function != NULL ? any_inside(function, CI_PB_FUNCTION_NODE, random) : NULL;
+  fuzz_field *attribute = is_message(node, FUZZ_NODE) ? any_inside(node, CI_PB_NODE_ATTR, random) : NULL;
+  if (attribute != NULL) refer_to(tree, function, node, attribute);
 }
 
 static fuzz_field *reference_of(const fuzz_field *attribute) {
@@ -284,39 +288,55 @@ static fuzz_field *any_given(const fuzz_tree *tree, const fuzz_field *name, fuzz
   return found;
 }
 
-/* More nodes have what a call gives, or there is more in it, or both. */
+static void empty_bodies(fuzz_tree *tree) {
+  for (size_t i = 0; i < tree->count; i++) {
+    if (is_message(tree->fields[i], FUZZ_GRAPH) && tree->fields[i] != fuzz_find(&tree->root, CI_PB_MODEL_GRAPH))
+      tree->fields[i]->child = NULL;
+  }
+}
+
+/* More nodes have what a call gives, or there is more in it, or both. Nodes have names of their own: bodies that
+ * several have are empty, but for what a reader skips. */
 static void refer_much(fuzz_tree *tree, fuzz_random *random) {
   const fuzz_field *reference = NULL;
   fuzz_field *node = any_referring(tree, &reference, random);
-  if (node == NULL) return;
-  const uint32_t what = fuzz_below(random, 3);
-  if (what != 0) repeat_field(tree, node, true, random);
-  fuzz_field *given = what != 1 ? any_given(tree, reference, random) : NULL;
+  fuzz_field *given = node != NULL ? any_given(tree, reference, random) : NULL;
   if (given == NULL || given->child == NULL) return;
+  const uint32_t what = fuzz_below(random, 3);
+  if (what != 0 && fuzz_one_in(random, 2)) empty_bodies(tree);
+  if (what != 0) repeat_field(tree, node, true, random);
   fuzz_field *inner = given->child->kind == FUZZ_CHILD ? given->child : given;
-  fuzz_field *part = fuzz_one_in(random, 2) ? inner->child : NULL;
-  if (part != NULL) repeat_field(tree, part, part->kind == FUZZ_CHILD, random);
-  else skip_inside(tree, inner, random);
+  if (what != 1 && inner->child != NULL && fuzz_one_in(random, 2))
+    repeat_field(tree, inner->child, inner->child->kind == FUZZ_CHILD, random);
+  else if (what != 1) skip_inside(tree, inner, random);
 }
 
-/* ---- graphs ---- */
-
-/* A node gets a body: an empty one, or one that another has. */
-static void give_body(fuzz_tree *tree, fuzz_random *random) {
+static fuzz_field *new_body(fuzz_tree *tree, fuzz_field *content, fuzz_random *random) {
   static const fuzz_field keys[] = {{.data = (const uint8_t *)"body", .length = 4},
                                     {.data = (const uint8_t *)"g", .length = 1}};
-  fuzz_field *node = any_message(tree, FUZZ_NODE, random);
   fuzz_field *attribute = new_child(tree, FUZZ_NODE, CI_PB_NODE_ATTR, FUZZ_ATTRIBUTE);
   fuzz_field *value = new_child(tree, FUZZ_ATTRIBUTE, CI_PB_ATTRIBUTE_VALUE, FUZZ_ATTRIBUTEVALUE);
   fuzz_field *graph = new_child(tree, FUZZ_ATTRIBUTEVALUE, CI_PB_ATTRIBUTEVALUE_G, FUZZ_GRAPH);
-  if (node == NULL || attribute == NULL || value == NULL || graph == NULL) return;
-  const fuzz_field *other = any_message(tree, FUZZ_GRAPH, random),
-                   *copy = other != NULL ? fuzz_copy(tree, other) : NULL;
-  if (copy != NULL && fuzz_one_in(random, 2)) graph->child = copy->child;
-  attribute->child = new_text(tree, FUZZ_ATTRIBUTE, CI_PB_ATTRIBUTE_KEY, &keys[fuzz_below(random, 2)]);
-  if (attribute->child == NULL) return;
-  attribute->child->next = value;
+  fuzz_field *key = new_text(tree, FUZZ_ATTRIBUTE, CI_PB_ATTRIBUTE_KEY, &keys[fuzz_below(random, 2)]);
+  if (attribute == NULL || value == NULL || graph == NULL || key == NULL) return NULL;
+  graph->child = content;
+  attribute->child = key;
+  key->next = value;
   value->child = graph;
+  return attribute;
+}
+
+/* A node gets a body: an empty one, or one that another has; one of a function may have it from its calls. */
+static void give_body(fuzz_tree *tree, fuzz_random *random) {
+  fuzz_field *function = fuzz_one_in(random, 2) ? any_message(tree, FUZZ_FUNCTION, random) : NULL;
+  fuzz_field *node = function != NULL ? any_inside(function, CI_PB_FUNCTION_NODE, random) : NULL;
+  const bool inner = is_message(node, FUZZ_NODE);
+  if (!inner) node = any_message(tree, FUZZ_NODE, random);
+  const fuzz_field *other = any_message(tree, FUZZ_GRAPH, random);
+  const fuzz_field *copy = other != NULL && fuzz_one_in(random, 2) ? fuzz_copy(tree, other) : NULL;
+  fuzz_field *attribute = new_body(tree, copy != NULL ? copy->child : NULL, random);
+  if (node == NULL || attribute == NULL) return;
+  if (inner && fuzz_one_in(random, 2)) refer_to(tree, function, node, attribute);
   put_attribute(node, attribute);
 }
 
