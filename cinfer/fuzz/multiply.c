@@ -135,23 +135,6 @@ static void repeat(fuzz_tree *tree, fuzz_random *random) {
   repeat_field(tree, field, field->kind == FUZZ_CHILD && !fuzz_one_in(random, 8), random);
 }
 
-/* One thing that is referred to by its name, many times. */
-static void read_much(fuzz_tree *tree, fuzz_random *random) {
-  fuzz_field *found = NULL;
-  uint32_t seen = 0;
-  for (size_t i = 0; i < tree->count; i++) {
-    if (tree->fields[i]->kind == FUZZ_VALUE && fuzz_one_in(random, ++seen)) found = tree->fields[i];
-  }
-  const fuzz_field *node = any_message(tree, FUZZ_NODE, random);
-  const fuzz_field *name = node != NULL ? fuzz_find(node, CI_PB_NODE_NAME) : NULL;
-  if (found == NULL) return;
-  if (name != NULL && fuzz_one_in(random, 2)) {
-    found->data = name->data;
-    found->length = name->length;
-  }
-  repeat_field(tree, found, false, random);
-}
-
 static void skip_inside(fuzz_tree *tree, fuzz_field *parent, fuzz_random *random) {
   fuzz_field **link = &parent->child;
   while (*link != NULL && fuzz_one_in(random, 2)) link = &(*link)->next;
@@ -162,6 +145,24 @@ static void skip_inside(fuzz_tree *tree, fuzz_field *parent, fuzz_random *random
     field->next = *link;
     *link = field;
   }
+}
+
+/* One thing that is referred to by its name, many times, and maybe there is much in it that a reader skips. */
+static void read_much(fuzz_tree *tree, fuzz_random *random) {
+  fuzz_field *found = NULL;
+  uint32_t seen = 0;
+  for (size_t i = 0; i < tree->count; i++) {
+    if (tree->fields[i]->kind == FUZZ_VALUE && fuzz_one_in(random, ++seen)) found = tree->fields[i];
+  }
+  fuzz_field *node = fuzz_one_in(random, 2) ? any_message(tree, FUZZ_NODE, random) : NULL;
+  const fuzz_field *name = node != NULL ? fuzz_find(node, CI_PB_NODE_NAME) : NULL;
+  if (found == NULL) return;
+  if (name != NULL) {
+    found->data = name->data;
+    found->length = name->length;
+  }
+  repeat_field(tree, found, false, random);
+  if (name != NULL && fuzz_one_in(random, 2)) skip_inside(tree, node, random);
 }
 
 /* What a reader skips, before or behind what it looks for. */
