@@ -19,7 +19,7 @@ static struct {
   kept_input inputs[MOST_INPUTS];
   uint32_t count;
   kept_place places[WORK_PLACES];
-  uint16_t known[WORK_PLACES]; /* places that any input reaches */
+  uint32_t known[WORK_PLACES]; /* places that any input reaches */
   kept_figures figures;
 } kept;
 
@@ -69,7 +69,7 @@ static uint32_t free_number(void) {
   return MOST_INPUTS;
 }
 
-static void hold(kept_place *place, uint16_t number_of_place, uint32_t runs, uint32_t number) {
+static void hold(kept_place *place, uint32_t number_of_place, uint32_t runs, uint32_t number) {
   const size_t size = kept.inputs[number].size;
   const float density = density_of(runs, size);
   uint32_t *shortest = &place->shortest[level_of(runs)];
@@ -90,7 +90,7 @@ kept_news kept_add(const work_places *places, const uint8_t *data, size_t size, 
   kept.inputs[number] = (kept_input){.data = copy, .size = size, .part = part};
   kept.figures.inputs++;
   for (uint32_t i = 0; i < places->count; i++) {
-    const uint16_t place = places->seen[i];
+    const uint32_t place = places->seen[i];
     hold(&kept.places[place], place, places->runs[place], number);
   }
   return news;

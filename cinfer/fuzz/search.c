@@ -66,7 +66,7 @@ static void write_input(const char *before, const char *kind, const uint8_t *dat
 }
 
 static int by_runs(const void *a, const void *b) {
-  const uint32_t left = places.runs[*(const uint16_t *)a], right = places.runs[*(const uint16_t *)b];
+  const uint32_t left = places.runs[*(const uint32_t *)a], right = places.runs[*(const uint32_t *)b];
   return (left < right) - (left > right);
 }
 

@@ -10,13 +10,16 @@ bool ci_sequence_room(int64_t count, size_t *bytes) {
   return ci_mul_size((uint64_t)count, sizeof(ci_tensor), &tensors) && ci_sequence_more(bytes, tensors);
 }
 
-bool ci_sequence_more(size_t *bytes, size_t elements) {
-  size_t sum;
+bool ci_sequence_alike(size_t *bytes, int64_t count, size_t elements) {
+  size_t all, sum;
   if (elements > PTRDIFF_MAX - SEQUENCE_ALIGN) return false;
-  if (!ci_add_size(*bytes, ci_round_up(elements, SEQUENCE_ALIGN), &sum) || sum > PTRDIFF_MAX) return false;
+  if (!ci_mul_size((uint64_t)count, ci_round_up(elements, SEQUENCE_ALIGN), &all)) return false;
+  if (!ci_add_size(*bytes, all, &sum) || sum > PTRDIFF_MAX) return false;
   *bytes = sum;
   return true;
 }
+
+bool ci_sequence_more(size_t *bytes, size_t elements) { return ci_sequence_alike(bytes, 1, elements); }
 
 int64_t ci_sequence_count(const void *block) {
   int64_t count;

@@ -164,6 +164,33 @@ static void test_a_plan_computes_ahead_in_proportion_to_its_file(void) {
   close_both(session, model, &m);
 }
 
+static void split(ci_out *graph, ci_out *model, size_t n) {
+  ci_out node = hostile_node("a", "SplitToSequence", 11), sequence = {0}, type = {0}, element = hostile_float();
+  (void)n;
+  hostile_x(graph);
+  hostile_text(&node, CI_PB_NODE_INPUT, "-x");
+  hostile_add(&sequence, CI_PB_TYPE_SEQUENCE, &element);
+  ci_out_bytes(&type, sequence.data, sequence.length);
+  ci_out_free(&sequence);
+  hostile_add(&node, CI_PB_NODE_OUTPUT_TYPE, &type);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  ci_out signature = hostile_signature("-x");
+  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, "a");
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+/* 2^50 of them: to go through them would take days. */
+static void test_pieces_of_a_long_axis_are_counted_without_going_through_them(void) {
+  meter m = {0};
+  ci_error error;
+  ci_model *model = open_family(split, 1);
+  ci_session *session = open_session(model, &m, 0, 0);
+  const ci_tensor input = {NULL, 0, CI_FLOAT, 1, {INT64_C(1) << 50}};
+  CHECK(ci_reserve(session, 0, &input, 1, &error) == CI_RESOURCE_EXHAUSTED);
+  CHECK(run(session, &error) == CI_OK); /* two pieces */
+  close_both(session, model, &m);
+}
+
 static const char *const loop_names[] = {"a", "b", "c", "d", "e"};
 enum { LOOP_DEPTH = sizeof loop_names / sizeof *loop_names };
 
@@ -378,6 +405,7 @@ int main(void) {
   test_plans_have_at_least_what_a_load_may_take();
   test_plans_of_other_shapes_make_way();
   test_a_plan_computes_ahead_in_proportion_to_its_file();
+  test_pieces_of_a_long_axis_are_counted_without_going_through_them();
   test_bodies_within_bodies_are_compiled_a_few_times_each();
   test_cancel_ends_planning_before_the_next_node();
   test_cancel_at_any_moment_of_planning();

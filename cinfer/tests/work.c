@@ -19,7 +19,7 @@ static inline void work_add(uint64_t blocks) {
   if (WORK_RARE(work_blocks > work_most)) work_stop();
 }
 
-static void work_note(uintptr_t block, uint16_t place) {
+static void work_note(uintptr_t block, uint32_t place) {
   work_map->block[place] = block;
   work_map->seen[work_map->count++] = place;
 }
@@ -30,7 +30,7 @@ void __sanitizer_cov_trace_pc(void) {
   work_add(1);
   if (work_map == NULL) return;
   const uintptr_t block = (uintptr_t)__builtin_return_address(0);
-  const uint16_t place = (uint16_t)((uint32_t)block * UINT32_C(0x9e3779b1) >> 16);
+  const uint32_t place = (uint32_t)(block >> 3) % WORK_PLACES; /* a call alone has five bytes on x86-64 */
   if (WORK_RARE(work_map->runs[place]++ == 0)) work_note(block, place);
 }
 

@@ -8,11 +8,12 @@ extern uint64_t work_blocks;
 extern uint64_t work_most;
 extern void (*work_exceeded)(void);
 
-enum { WORK_PLACES = 1 << 16 };
-typedef struct work_places { /* how often each block ran; a place for each, by a hash of its address */
+enum { WORK_PLACES = 1 << 18 };
+typedef struct work_places { /* how often each block ran; a place for each, by its address: neighbors share a cache line
+                              */
   uint32_t runs[WORK_PLACES];
   uintptr_t block[WORK_PLACES]; /* its address */
-  uint16_t seen[WORK_PLACES];   /* those that ran, in the order of their first runs */
+  uint32_t seen[WORK_PLACES]; /* those that ran, in the order of their first runs */
   uint32_t count;
 } work_places;
 extern work_places *work_map; /* NULL, as at first: nobody asks for it */

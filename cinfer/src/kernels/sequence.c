@@ -232,6 +232,22 @@ static int64_t split_piece(const ci_kernel *k, const sequence_cut *cut, int64_t 
   return size;
 }
 
+/* Adds the bytes of all pieces. Those of one size are not gone through: an axis may be of any length. */
+static bool split_bytes(const ci_kernel *k, const sequence_cut *cut, int64_t total, size_t *bytes) {
+  const bool alike = cut->size != 0;
+  const int64_t whole = alike ? total / cut->size : 0;
+  ci_value piece;
+  if (whole > 0) {
+    (void)split_piece(k, cut, 0, 0, &piece);
+    if (!ci_sequence_alike(bytes, whole, piece.bytes)) return false;
+  }
+  for (int64_t i = whole, begin = alike ? whole * cut->size : 0; i < cut->count; i++) {
+    begin += split_piece(k, cut, i, begin, &piece);
+    if (!ci_sequence_more(bytes, piece.bytes)) return false;
+  }
+  return true;
+}
+
 ci_status ci_prepare_split_to_sequence(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t axis, keep;
@@ -244,13 +260,8 @@ ci_status ci_prepare_split_to_sequence(ci_kernel *k) {
   CI_TRY(ci_k_axis(k, axis, x->rank, &cut->axis));
   cut->keep = keep != 0;
   CI_TRY(split_count(k, cut, x->dims[cut->axis]));
-  if (!ci_sequence_room(cut->count, &bytes)) return sequence_large(k);
-  for (int64_t i = 0, begin = 0; i < cut->count; i++) {
-    ci_value piece;
-    begin += split_piece(k, cut, i, begin, &piece);
-    if (!ci_sequence_more(&bytes, piece.bytes)) return sequence_large(k);
-    if (x->bytes == 0) break; /* no piece has bytes, however many there are */
-  }
+  if (!ci_sequence_room(cut->count, &bytes) || !split_bytes(k, cut, x->dims[cut->axis], &bytes))
+    return sequence_large(k);
   return ci_k_out_sequence(k, 0, bytes);
 }
 
