@@ -672,7 +672,7 @@ static ci_status compile_begin(struct ci_session *session, ci_compiler **made, c
   *made = c;
   c->error = error;
   c->depth = 0;
-  c->folded = 0;
+  c->folded = c->read = 0;
   if (c->loops != NULL) memset(c->loops, 0, m->nodes.count * sizeof *c->loops);
   c->offers.count = c->assigns.count = c->step_at.count = 0;
   const size_t slots = (size_t)ci_state_slot_count(session->state);

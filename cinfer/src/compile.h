@@ -48,6 +48,7 @@ typedef struct ci_compiler {
   void **loops; /* [node], NULL until there is one; control.c: what it knows of a loop */
   int32_t frame_begin; /* position of the frame that is being compiled */
   uint64_t folded; /* bytes read and written by what was computed for this plan */
+  uint64_t read;   /* bytes of values that were read for its shapes */
   CI_LIST(ci_offer) offers;
   CI_LIST(ci_assigned) assigns;
   CI_LIST(ci_step *) step_at; /* by position; NULL where a frame begins or ends */
@@ -67,6 +68,9 @@ void ci_fold_readers(ci_compiler *c, const ci_signature_info *signature); /* fil
 bool ci_fold(ci_compiler *c, ci_step *step);
 /* The same into the memory that its outputs have; false: it cannot be done, or failed. */
 bool ci_fold_again(ci_compiler *c, ci_step *step);
+/* Whether so many bytes of values may be read for the shape of one more output: what depends on more is left to the
+ * run. */
+bool ci_fold_reads(ci_compiler *c, uint64_t work);
 /* Told of every step once its outputs have places. done: the run has nothing to do for it. */
 void ci_fold_note(ci_compiler *c, ci_step *step, bool done);
 /* Other memory for what a place of CI_HOME_FIXED holds. */

@@ -12,7 +12,9 @@ enum {
   FOLD_POOLED = 256,    /* smaller ones cost less than memory of their own */
   FOLD_WORK = 1 << 24,  /* bytes that all of a plan read and write, with products of steep operators, */
   FOLD_EACH = 64,       /* and for each byte of the file */
-  FOLD_STEEP = 1 << 20  /* of one steep operator */
+  FOLD_STEEP = 1 << 20, /* of one steep operator */
+  FOLD_READ = 1 << 15,  /* bytes of values that are read for the shapes of a plan, */
+  FOLD_READ_EACH = 16   /* and for each byte of the file */
 };
 
 /* ---- memory ---- */
@@ -125,6 +127,13 @@ static bool fold_is_within(ci_compiler *c, const ci_step *step) {
   for (int o = 0; o < step->k.n_out; o++) work += step->k.out[o]->bytes;
   if (work > most || c->folded > most - work) return false;
   c->folded += work;
+  return true;
+}
+
+bool ci_fold_reads(ci_compiler *c, uint64_t work) {
+  const uint64_t most = FOLD_READ + (uint64_t)FOLD_READ_EACH * c->model->file.length;
+  if (work > most || c->read > most - work) return false;
+  c->read += work;
   return true;
 }
 

@@ -1,6 +1,7 @@
 /* kernel.c - what a kernel may ask for: attributes, outputs, memory, errors, random numbers. */
 #include <stdio.h>
 
+#include "compile.h"
 #include "output.h"
 #include "session.h"
 #include "threads.h"
@@ -266,7 +267,20 @@ void *ci_k_private_more(ci_kernel *k, size_t bytes) {
 
 /* ---- what is known ---- */
 
-bool ci_k_known(const ci_kernel *k, int i) { return i < k->n_in && k->in[i] != NULL && k->in[i]->data != NULL; }
+enum { KERNEL_READ_FREE = 256 }; /* bytes that are about as much as a node takes in a file */
+
+bool ci_k_may_read(const ci_kernel *k, uint64_t work) {
+  ci_compiler *c = k->node->plan->compiler;
+  return c == NULL || work <= KERNEL_READ_FREE || ci_fold_reads(c, work);
+}
+
+bool ci_k_known(const ci_kernel *k, int i) {
+  const ci_value *v = i < k->n_in ? k->in[i] : NULL;
+  if (v == NULL || v->data == NULL || !ci_k_may_read(k, v->bytes)) return false;
+  uint64_t length = 0;
+  for (int64_t n = 0; v->dtype == CI_STRING && n < v->count; n++) length += ((const ci_string *)v->data)[n].length;
+  return ci_k_may_read(k, length);
+}
 
 ci_status ci_k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count) {
   const ci_value *v = k->in[i];

@@ -181,7 +181,7 @@ static bool refit_roomy(ci_plan *plan) {
 static bool refit_all(ci_compiler *c, const ci_tensor *inputs) {
   ci_plan *plan = c->plan;
   const bool grows = ci_plan_lacks_room(plan, inputs);
-  c->folded = 0;
+  c->folded = c->read = 0;
   refit_forget(plan);
   if (!refit_inputs(plan, inputs)) return false;
   for (size_t s = 0; s < plan->all_steps.count; s++) {

@@ -164,6 +164,41 @@ static void test_a_plan_computes_ahead_in_proportion_to_its_file(void) {
   close_both(session, model, &m);
 }
 
+/* Nodes that have a shape only once the same constant is read. */
+static void selections(ci_out *graph, ci_out *model, size_t n) {
+  static const char yes[4096] = {1};
+  ci_out tensor = {0}, node = hostile_node("-c", "Constant", 13), signature = hostile_signature("-x");
+  hostile_x(graph);
+  ci_out_field_varint(&tensor, CI_PB_TENSOR_DTYPE, CI_BOOL);
+  ci_out_field_packed(&tensor, CI_PB_TENSOR_DIMS, (const int64_t[]){sizeof yes}, 1);
+  ci_out_field_bytes(&tensor, CI_PB_TENSOR_DATA, yes, sizeof yes);
+  hostile_attribute(&node, "value", CI_PB_ATTRIBUTEVALUE_T, &tensor);
+  ci_out_free(&tensor);
+  hostile_outputs(&node, 1);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    node = hostile_node(hostile_name(name, i), "NonZero", 13);
+    hostile_text(&node, CI_PB_NODE_INPUT, "-c");
+    hostile_outputs(&node, 1);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+    hostile_text(&signature, CI_PB_SIGNATURE_TARGET, name);
+  }
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+static void test_a_plan_reads_values_for_shapes_in_proportion_to_its_file(void) {
+  meter m = {0};
+  size_t left = 0;
+  ci_model *model = open_family(selections, 1000);
+  ci_session *session = open_session(model, &m, 0, 0);
+  CHECK(run(session, NULL) == CI_OK);
+  const ci_plan *plan = session->plans.at[0];
+  for (size_t s = 0; s < plan->all_steps.count; s++) left += plan->all_steps.at[s]->dynamic;
+  CHECK(left > 800 && left < 1000); /* most have their shape in the run */
+  close_both(session, model, &m);
+}
+
 static void split(ci_out *graph, ci_out *model, size_t n) {
   ci_out node = hostile_node("a", "SplitToSequence", 11), sequence = {0}, type = {0}, element = hostile_float();
   (void)n;
@@ -405,6 +440,7 @@ int main(void) {
   test_plans_have_at_least_what_a_load_may_take();
   test_plans_of_other_shapes_make_way();
   test_a_plan_computes_ahead_in_proportion_to_its_file();
+  test_a_plan_reads_values_for_shapes_in_proportion_to_its_file();
   test_pieces_of_a_long_axis_are_counted_without_going_through_them();
   test_bodies_within_bodies_are_compiled_a_few_times_each();
   test_cancel_ends_planning_before_the_next_node();

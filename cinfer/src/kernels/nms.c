@@ -95,6 +95,15 @@ static void nms_class(nms_plan *p, const float *boxes, const float *scores, int6
 }
 
 /* The number of rows depends on the numbers: everything is chosen here, run copies it. */
+/* Each box may be compared with each. */
+static bool nms_is_short(const ci_kernel *k, const nms_plan *p) {
+  size_t work;
+  if (!ci_mul_size((uint64_t)p->boxes, (uint64_t)p->most, &work) ||
+      !ci_mul_size(work, (uint64_t)(p->batches * p->classes), &work))
+    work = SIZE_MAX;
+  return ci_k_may_read(k, work);
+}
+
 ci_status ci_prepare_non_max_suppression(ci_kernel *k) {
   const ci_value *boxes = k->in[0], *scores = k->in[1];
   int64_t center, most[1] = {0};
@@ -116,7 +125,7 @@ ci_status ci_prepare_non_max_suppression(ci_kernel *k) {
   head.batches = boxes->dims[0], head.boxes = boxes->dims[1], head.classes = scores->dims[1];
   head.most = most[0] < 0 ? 0 : most[0] < head.boxes ? most[0] : head.boxes;
   const bool work = boxes->count > 0 && scores->count > 0 && head.most > 0;
-  if (work && (!ci_k_known(k, 0) || !ci_k_known(k, 1))) return CI_PENDING;
+  if (work && (!ci_k_known(k, 0) || !ci_k_known(k, 1) || !nms_is_short(k, &head))) return CI_PENDING;
   size_t rows = 0, bytes;
   if (work && !ci_mul_size((uint64_t)(head.batches * head.classes), (uint64_t)head.most, &rows)) rows = SIZE_MAX;
   if (!work) head.boxes = 0; /* without batches there may be any number of boxes */
