@@ -1,0 +1,271 @@
+"""From operations to the bytes of Node messages, with the arrays that are too large for them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.dtypes import DType
+from graphio.graph import Graph, Operation, Tensor
+from graphio.schema import model_pb2, operators, tensors, wire
+from graphio.tensor_shape import TensorShape
+
+__all__ = ["INLINE_BELOW", "Liveness", "NodeWriter", "set_shape", "set_type", "value_name"]
+
+Array = np.ndarray[Any, Any]
+INLINE_BELOW = 1024  # bytes; larger constants lie in the data section
+_REMEMBERED = 64  # bytes: constants as small as that are looked up
+
+_NODE = wire.tag(model_pb2.Graph, "node")
+_NAME, _INPUT, _CONTROL, _ATTR = (
+    wire.tag(model_pb2.Node, name) for name in ("name", "input", "control_input", "attr")
+)
+_KEY, _VALUE = (wire.tag(model_pb2.Attribute, name) for name in ("key", "value"))
+_TEXT = wire.tag(model_pb2.AttributeValue, "s")
+
+
+def value_name(tensor: Tensor) -> str:
+    """A value's name in files: "node", or "node:k" from the second output on."""
+    return tensor.op.name if tensor.value_index == 0 else f"{tensor.op.name}:{tensor.value_index}"
+
+
+class Liveness:
+    """What the outputs and targets of bodies need; the rest of a body is not written."""
+
+    def __init__(self) -> None:
+        self._known: dict[Graph, tuple[list[Operation], list[Tensor]]] = {}
+
+    def sources(self, operation: Operation) -> list[Tensor]:
+        """All values that an operation reads: its inputs, then what its bodies capture."""
+        found = [t for t in operation.inputs if t is not None]
+        for value in operation.attrs.values():
+            if isinstance(value, Graph):
+                found.extend(self.captures(value))
+        return found
+
+    def operations(self, body: Graph) -> list[Operation]:
+        """The operations of a body that count, in order of creation."""
+        return self._of(body)[0]
+
+    def captures(self, body: Graph) -> list[Tensor]:
+        """The values from outside that those operations and the body's outputs read."""
+        return self._of(body)[1]
+
+    def _of(self, body: Graph) -> tuple[list[Operation], list[Tensor]]:
+        if body not in self._known:
+            self._known[body] = self._find(body)
+        return self._known[body]
+
+    def _find(self, body: Graph) -> tuple[list[Operation], list[Tensor]]:
+        found: set[Operation] = set()
+        captures = dict.fromkeys(t for t in body.outputs if t.graph is not body)
+        pending = [t.op for t in body.outputs if t.graph is body] + body.targets
+        while pending:
+            operation = pending.pop()
+            if operation in found:
+                continue
+            found.add(operation)
+            pending.extend(operation.control_inputs)
+            for tensor in self.sources(operation):
+                if tensor.graph is body:
+                    pending.append(tensor.op)
+                else:
+                    captures.setdefault(tensor)
+        return [op for op in body.operations if op in found], list(captures)
+
+
+class NodeWriter:
+    """Writes nodes and gathers the arrays that are too large to be inline.
+
+    Args:
+        inline_below: bytes of an array from which on it is gathered.
+
+    Attributes:
+        arrays: those gathered, each once.
+        written: the operations written, those of bodies too.
+    """
+
+    def __init__(self, inline_below: int = INLINE_BELOW) -> None:
+        self.inline_below = inline_below
+        self.arrays: list[Array] = []
+        self.written: list[Operation] = []
+        self._live = Liveness()
+        self._known: dict[tuple[Any, ...], int] = {}
+        #: pieces that many nodes share, by what they depend on
+        self._forms: dict[tuple[Any, ...], bytes] = {}
+        self._attributes: dict[tuple[Any, ...], bytes] = {}
+        self._keys: dict[str, bytes] = {}
+
+    def nodes(self, message: model_pb2.Graph, operations: Iterable[Operation]) -> None:
+        """Adds operations to a graph."""
+        wire.merge(message, (wire.sized(_NODE, self.node(op)) for op in operations))
+
+    def node(self, operation: Operation) -> bytes:
+        """An operation as the bytes of a Node."""
+        self.written.append(operation)
+        sized = wire.sized
+        parts = [sized(_NAME, operation.name.encode()), self._form(operation)]
+        for tensor in operation.inputs:
+            parts.append(sized(_INPUT, b"" if tensor is None else value_name(tensor).encode()))
+        for control in operation.control_inputs:
+            parts.append(sized(_CONTROL, control.name.encode()))
+        attrs = operation.attrs
+        for key in sorted(attrs) if len(attrs) > 1 else attrs:
+            if attrs[key] is not None:
+                parts.append(self._attribute(operation, key, attrs[key]))
+        return b"".join(parts)
+
+    def _form(self, operation: Operation) -> bytes:
+        """What a node has in common with others of its operator that one line has made."""
+        key = (
+            operation.op, operation.domain, operation.version, operation.device,
+            operation.tf_type, operation.source,
+            *[(t.dtype, t.shape.key) for t in operation.outputs],
+        )  # fmt: skip
+        found = self._forms.get(key)
+        if found is None:
+            found = self._forms[key] = self._form_message(operation).SerializeToString()
+        return found
+
+    def _form_message(self, operation: Operation) -> model_pb2.Node:
+        node = model_pb2.Node(op=operation.op, version=operation.version)
+        node.domain, node.device = operation.domain, operation.device
+        for tensor in operation.outputs:
+            set_type(node.output_type.add(), tensor.dtype, tensor.shape)
+        if operation.source.file:
+            node.source.file, node.source.line, node.source.function = operation.source
+        if operation.tf_type and operation.tf_type != operation.op:
+            node.tf_type = operation.tf_type
+        return node
+
+    # ---- attributes ----
+
+    def _attribute(self, operation: Operation, key: str, value: Any) -> bytes:
+        """An attribute as a field of a Node."""
+        kind = value.__class__
+        if kind is str:
+            return self._of_value(key, wire.sized(_TEXT, value.encode()))
+        if kind is np.ndarray:
+            return self._array(key, value)
+        if kind is DType or kind is int:
+            known: tuple[Any, ...] = (key, kind, value)
+        elif kind is tuple and len(value) == 2 and value[0].__class__ is DType:
+            known = (key, value[0], value[1].key)
+        else:
+            return self._of_value(key, self._value(operation, key, value))
+        found = self._attributes.get(known)
+        if found is None:
+            found = self._of_value(key, self._value(operation, key, value))
+            self._attributes[known] = found
+        return found
+
+    def _of_value(self, key: str, value: bytes) -> bytes:
+        """The field of an attribute whose value has these bytes."""
+        named = self._keys.get(key)
+        if named is None:
+            named = self._keys[key] = wire.sized(_KEY, key.encode())
+        return wire.sized(_ATTR, named + wire.sized(_VALUE, value))
+
+    def _array(self, key: str, array: Array) -> bytes:
+        data = tensors.encode(array)
+        message = model_pb2.AttributeValue()
+        if len(data) >= self.inline_below:
+            message.tensor = self.stored(array, data)
+            return self._of_value(key, message.SerializeToString())
+        known = (key, array.dtype, array.shape, data) if len(data) <= _REMEMBERED else None
+        found = None if known is None else self._attributes.get(known)
+        if found is None:
+            tensors.fill(message.t, array, data)
+            found = self._of_value(key, message.SerializeToString())
+            if known is not None:
+                self._attributes[known] = found
+        return found
+
+    def _value(self, operation: Operation, key: str, value: Any) -> bytes:
+        message = model_pb2.AttributeValue()
+        if isinstance(value, (list, tuple)) and len(value) == 0:
+            getattr(message, _list_kind(operation, key)).SetInParent()
+        else:
+            self.attribute(message, value)
+        return message.SerializeToString()
+
+    def attribute(self, message: model_pb2.AttributeValue, value: Any) -> None:
+        """Fills the value of an attribute, of any kind but arrays and empty lists."""
+        if isinstance(value, Graph):
+            self.body(message.g, value)
+        elif isinstance(value, DType):
+            message.i = value.number
+        elif isinstance(value, (bool, int, np.integer)):
+            message.i = int(value)
+        elif isinstance(value, float):
+            if np.float32(value) == value or value != value:
+                message.f = value
+            else:
+                message.d = value
+        elif isinstance(value, (str, bytes)):
+            message.s = value.encode() if isinstance(value, str) else value
+        elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], DType):
+            set_type(message.type, *value)
+        else:
+            self.listed(message, list(value))
+
+    def listed(self, message: model_pb2.AttributeValue, values: list[Any]) -> None:
+        """Fills the value of an attribute with a list."""
+        if all(isinstance(v, (bool, int, np.integer)) for v in values):
+            message.ints.SetInParent()
+            message.ints.i.extend(int(v) for v in values)
+        elif all(isinstance(v, (str, bytes)) for v in values):
+            message.strings.s.extend(v.encode() if isinstance(v, str) else v for v in values)
+        else:
+            message.floats.f.extend(float(v) for v in values)
+
+    def stored(self, array: Array, data: bytes | memoryview) -> int:
+        """The index of an array in the data section; equal ones are kept once."""
+        key = (array.dtype.str, array.shape, hashlib.sha256(data).digest())
+        if key not in self._known:
+            self._known[key] = len(self.arrays)
+            self.arrays.append(array)
+        return self._known[key]
+
+    def body(self, message: model_pb2.Graph, graph: Graph) -> None:
+        """Fills a subgraph."""
+        self.nodes(message, self._live.operations(graph))
+        for tensor in graph.inputs:
+            argument = message.input.add(name=tensor.op.name)
+            set_type(argument.type, tensor.dtype, tensor.shape)
+        message.output.extend(value_name(t) for t in graph.outputs)
+        message.capture.extend(sorted(value_name(t) for t in self._live.captures(graph)))
+        message.target.extend(op.name for op in graph.targets)
+
+
+def _list_kind(operation: Operation, key: str) -> str:
+    """What an attribute is a list of that has no element to tell it."""
+    row = operators.find(operation.domain, operation.op, operation.version)
+    spec = None if row is None else row.attributes.get(key)
+    return spec.kind if spec is not None and spec.kind in ("floats", "strings") else "ints"
+
+
+def set_type(message: model_pb2.Type, dtype: DType, shape: TensorShape) -> None:
+    """Fills a type; of what holds tensors, shape is that of each."""
+    kind = dtypes.as_dtype(dtype)
+    while kind.inside is not None:
+        message = message.sequence if kind.kind == "sequence" else message.optional
+        kind = kind.inside
+    message.tensor.dtype = kind.number  # type: ignore[assignment]
+    if shape.ndims is not None:
+        set_shape(message.tensor.shape, shape)
+
+
+def set_shape(message: model_pb2.Shape, shape: TensorShape) -> None:
+    """Fills a shape of known rank."""
+    message.SetInParent()
+    for size, symbol in zip(shape.as_list(), shape.symbols, strict=True):
+        dimension = message.dim.add()
+        if size is not None:
+            dimension.size = size
+        elif symbol:
+            dimension.symbol = symbol
