@@ -17,7 +17,7 @@ from typing import Any
 from graphio import devices, scopes, source
 from graphio.dtypes import DType
 from graphio.operation import Operation
-from graphio.schema import errors
+from graphio.schema import errors, operators
 from graphio.schema.pickling import Unpicklable
 from graphio.schema.verify_graph import MAX_DEPTH
 from graphio.tensor import InaccessibleTensorError, Tensor, check_shape
@@ -154,9 +154,7 @@ class Graph(Unpicklable):
                 tf_type=tf_type, at=at,
             )  # fmt: skip
         if version is None:
-            from graphio.schema.operators import version_for
-
-            version = version_for(
+            version = operators.version_for(
                 op,
                 domain,
                 [t.dtype.number for t in resolved if t is not None],
@@ -168,10 +166,12 @@ class Graph(Unpicklable):
         if full in self.root._by_name:
             full = self.root._unique(full)
         made = Operation(self, full, op, domain, version)
-        made.attrs = dict(sorted((attrs or {}).items()))
+        if attrs:
+            made.attrs = dict(sorted(attrs.items())) if len(attrs) > 1 else dict(attrs)
         made.inputs = resolved
         made.tf_type = tf_type
-        made.control_inputs = self._current_control(resolved)
+        if self._control:
+            made.control_inputs = self._current_control(resolved)
         made.source = source.user_line() if at is None else at
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
@@ -179,10 +179,14 @@ class Graph(Unpicklable):
             self.root.has_devices |= bool(devices.merged(self._devices, made))
         self._capture(made)
         self._add(made)
+        if self.root._gradient_overrides:
+            self._override_gradient(made)
+        return made
+
+    def _override_gradient(self, made: Operation) -> None:
         override = self.root._gradient_overrides.get(made.type)
         if override is not None:
             self.table("gradient_overrides")[made] = override
-        return made
 
     def _add(self, made: Operation) -> None:
         root = self.root
@@ -190,8 +194,8 @@ class Graph(Unpicklable):
         root._order += 1
         root._by_name[made.name] = made
         self.operations.append(made)
-        if made.inputs:
-            for tensor in {t for t in made.inputs if t is not None}:
+        for tensor in set(made.inputs) if len(made.inputs) > 1 else made.inputs:
+            if tensor is not None:
                 tensor._consumers.append(made)
         root.changed()
 
@@ -324,7 +328,7 @@ class Graph(Unpicklable):
 
     def _capture(self, made: Operation) -> None:
         """Records what comes from outside, on every graph on the way."""
-        bodies = made.bodies() if made.attrs else []
+        bodies = made.bodies()
         if self.outer is None and not bodies:
             return
         read = [t for t in made.inputs if t is not None]
@@ -393,13 +397,28 @@ class Graph(Unpicklable):
         """See graphio.name_scope."""
         return _NameScope(self, name)
 
-    def _scope_of(self, name: str | None) -> str:
-        """The scope that a name opens in the current one."""
-        if not name:
-            return ""
-        if not (_VALID_SCOPE if self._at.scope else _VALID_NAME).match(name):
-            raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
-        return name if name.endswith("/") else self.unique_name(name) + "/"
+    def enter_scope(self, name: str | None) -> tuple[str, str]:
+        """Opens a name scope in the current one.
+
+        Returns:
+            The scope before, for leave_scope, and the one that is open now.
+
+        Raises:
+            ValueError: the name is malformed.
+        """
+        at = self._at
+        before = at.scope
+        scope = ""
+        if name:
+            if not (_VALID_SCOPE if before else _VALID_NAME).match(name):
+                raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
+            scope = name if name[-1] == "/" else self.root._unique(before + name) + "/"
+        at.scope = scope
+        return before, scope
+
+    def leave_scope(self, before: str) -> None:
+        """Ends a name scope: the one before it is open again."""
+        self._at.scope = before
 
     @property
     def _scope(self) -> str:
@@ -467,8 +486,6 @@ class Graph(Unpicklable):
         return None
 
     def _current_control(self, inputs: Sequence[Tensor | None]) -> list[Operation]:
-        if not self._control:
-            return []
         data = {t.op for t in inputs if t is not None}
         wanted: dict[Operation, None] = {}
         for group in self._control:
@@ -807,13 +824,11 @@ class _NameScope(contextlib.ContextDecorator, contextlib.AbstractContextManager[
         return _NameScope(self._graph, self._name)  # a decorated function may call itself
 
     def __enter__(self) -> str:
-        graph = self._graph
-        self._before = graph._at.scope
-        graph._at.scope = scope = graph._scope_of(self._name)
+        self._before, scope = self._graph.enter_scope(self._name)
         return scope
 
     def __exit__(self, *details: object) -> None:
-        self._graph._at.scope = self._before
+        self._graph.leave_scope(self._before)
 
 
 class _Unchanged(contextlib.AbstractContextManager[None]):

@@ -90,8 +90,11 @@ class Operation(Handle):
 
     def bodies(self) -> list[Graph]:
         """The subgraphs among the attributes."""
-        kind = type(self.graph)
-        return [value for value in self.attrs.values() if isinstance(value, kind)]
+        kind, found = type(self.graph), []
+        for value in self.attrs.values():
+            if isinstance(value, kind):
+                found.append(value)
+        return found
 
     def append_outputs(self, specs: Sequence[tuple[DType, TensorShape]]) -> list[Tensor]:
         """Trailing outputs for an If, Loop or Scan: the one change an operation may undergo."""

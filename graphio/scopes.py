@@ -138,7 +138,7 @@ class name_scope:
         if name is not None and not isinstance(name, str):
             raise TypeError(f"a name scope's name is {type(name).__name__}, expected str or None")
         self._name = default_name if name is None else name
-        self._context: contextlib.AbstractContextManager[str] | None = None
+        self._open: tuple[Graph, str] | None = None
 
     @property
     def name(self) -> str | None:
@@ -146,12 +146,16 @@ class name_scope:
         return self._name
 
     def __enter__(self) -> str:
-        self._context = get_default_graph().name_scope(self._name)
-        return self._context.__enter__()
+        graph = get_default_graph()
+        before, scope = graph.enter_scope(self._name)
+        self._open = graph, before
+        return scope
 
     def __exit__(self, *details: Any) -> bool | None:
-        assert self._context is not None
-        return self._context.__exit__(*details)
+        assert self._open is not None
+        graph, before = self._open
+        graph.leave_scope(before)
+        return None
 
 
 class operation_scope(name_scope):

@@ -36,12 +36,19 @@ NOWHERE = Source("", 0, "")
 def user_line() -> Source:
     """Where the user's program is at the moment."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not _base_name(frame.f_code.co_filename):
+    while frame is not None:
+        code = frame.f_code
+        name = _base_name(code.co_filename)
+        if name:
+            return shared(name, frame.f_lineno, code.co_name)
         frame = frame.f_back
-    if frame is None:
-        return NOWHERE
-    code = frame.f_code
-    return Source(_base_name(code.co_filename), frame.f_lineno, code.co_name)
+    return NOWHERE
+
+
+@functools.lru_cache(maxsize=4096)
+def shared(file: str, line: int, function: str) -> Source:
+    """A line as an object that the operations made there have in common."""
+    return Source(file, line, function)
 
 
 @functools.lru_cache(maxsize=4096)

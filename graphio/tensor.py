@@ -197,11 +197,12 @@ class Tensor(Handle, Operators):
 
 def check_shape(shape: TensorShape, name: str) -> None:
     """Refuses a tensor that no file can hold."""
-    if shape.ndims is None:
+    sizes = shape.sizes
+    if sizes is None:
         return
-    if shape.ndims > MAX_RANK:
-        raise ValueError(f"'{name}' would have rank {shape.ndims}, at most {MAX_RANK} is possible")
-    for size in shape.as_list():
+    if len(sizes) > MAX_RANK:
+        raise ValueError(f"'{name}' would have rank {len(sizes)}, at most {MAX_RANK} is possible")
+    for size in sizes:
         if size is not None and size > _MOST:
             raise ValueError(
                 f"'{name}' would have an axis of size {size}, at most 2^63 - 1 is possible"

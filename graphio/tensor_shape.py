@@ -137,6 +137,13 @@ def _size(place: int, value: Any) -> int | None:
     raise TypeError(f"dimension {place} is {found}, expected an integer or None")
 
 
+def _sizes(dims: tuple[Any, ...]) -> tuple[int | None, ...]:
+    for d in dims:
+        if d is not None and (d.__class__ is not int or d < 0):
+            return tuple([_size(place, d) for place, d in enumerate(dims)])
+    return dims
+
+
 class TensorShape:
     """A static shape: known, partly known (dimensions None) or of unknown rank (dims None).
 
@@ -157,12 +164,7 @@ class TensorShape:
         elif dims is None:
             self._dims = None
         elif hasattr(dims, "__iter__"):
-            self._dims = tuple(
-                [
-                    d if type(d) is int and d >= 0 else _size(place, d)
-                    for place, d in enumerate(dims)
-                ]
-            )
+            self._dims = _sizes(tuple(dims))
         else:
             self._dims = (_size(0, dims),)
 
@@ -182,6 +184,11 @@ class TensorShape:
     def key(self) -> object:
         """Something hashable that two shapes of the same sizes and names share."""
         return self._dims, self._symbols
+
+    @property
+    def sizes(self) -> tuple[int | None, ...] | None:
+        """The sizes, None where one is unknown; None for unknown rank."""
+        return self._dims
 
     @property
     def ndims(self) -> int | None:
@@ -223,7 +230,7 @@ class TensorShape:
     def is_compatible_with(self, other: Any) -> bool:
         """Whether some shape satisfies both."""
         other = as_shape(other)
-        if self._dims is None or other._dims is None:
+        if self._dims is None or other._dims is None or self._dims == other._dims:
             return True
         if len(self._dims) != len(other._dims):
             return False
@@ -283,7 +290,7 @@ class TensorShape:
         self.assert_is_compatible_with(given)
         if self._dims is None:
             return given
-        if given._dims is None:
+        if given._dims is None or (given._dims == self._dims and self._symbols is None):
             return self
         pairs = zip(self._dims, given._dims, strict=True)
         return TensorShape([b if a is None else a for a, b in pairs])

@@ -17,6 +17,7 @@ from graphio.schema.model_pb2 import AttributeValue, Function, Node, Type
 
 UNLIMITED = 2**31 - 1
 #: how many answers of version_for are kept
+_LISTED = 4  # inputs: of more, each type is looked up once
 _KEPT = 4096
 
 
@@ -162,13 +163,16 @@ class Table:
         inputs: int | None = None,
     ) -> int:
         """See the module's function of the same name."""
-        wanted, numbers = frozenset(attributes), frozenset(dtypes)
+        numbers, wanted = tuple(dtypes), tuple(attributes)
+        if len(numbers) > _LISTED:
+            numbers = tuple(sorted(set(numbers)))
         key = op, domain, numbers, wanted, inputs
         found = self._versions.get(key)
         if found is None:
             if len(self._versions) >= _KEPT:
                 self._versions.clear()
-            found = self._versions[key] = self._version(op, domain, numbers, wanted, inputs)
+            sets = frozenset(numbers), frozenset(wanted)
+            found = self._versions[key] = self._version(op, domain, *sets, inputs)
         return found
 
     def _version(
