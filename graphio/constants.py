@@ -128,8 +128,8 @@ def _of_numpy(array: Array, dtype: DType | None) -> Array:
     if array.dtype.kind in "OSU":
         array = _strings(array)
     if dtype is None or dtypes.as_dtype(array.dtype) == dtype:
-        native = array.dtype.newbyteorder("=")
-        return np.array(array, native, order="C")
+        kind = array.dtype
+        return np.array(array, kind if kind.isnative else kind.newbyteorder("="), order="C")
     if (array.dtype == object) != (dtype == dtypes.string):
         raise TypeError(f"Expected {dtype.name}, got an array of {array.dtype}")
     with np.errstate(all="ignore"):

@@ -239,6 +239,7 @@ __all__ = [
 ]
 
 _NAMES = {**_BY_NAME, "float": float32, "double": float64, "half": float16}
+_BY_NUMPY = {row.numpy: _BY_NUMBER[row.number] for row in table.TABLE if row.numpy is not None}
 _BY_TENSORFLOW = {number: _BY_NAME[name] for name, number in _TENSORFLOW.items()}
 _PYTHON = {float: float32, int: int32, complex: complex128, str: string, bytes: string}
 _PYTHON[builtins.bool] = bool
@@ -268,6 +269,8 @@ def as_dtype(value: Any) -> DType:
     """
     if isinstance(value, DType):
         return value
+    if isinstance(value, np.dtype) and value in _BY_NUMPY:
+        return _BY_NUMPY[value]
     if value is None:
         raise TypeError("Cannot convert value None to a TensorFlow DType.")
     if isinstance(value, str) and value.removesuffix("_ref") in _NAMES:

@@ -296,7 +296,8 @@ class _Writer(NodeWriter):
         key = (variable.dtype, shape.key, variable.trainable, *slots)
         found = self._kinds.get(key)
         if found is None:
-            message = model_pb2.Variable(dtype=variable.dtype.number)
+            message = model_pb2.Variable()
+            message.dtype = variable.dtype.number  # type: ignore[assignment]
             if shape.ndims is not None:
                 set_shape(message.shape, shape)
             message.trainable = variable.trainable

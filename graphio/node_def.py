@@ -260,7 +260,7 @@ class AttrValue(View):
         elif name == "tensor":
             self._message.t.CopyFrom(message_of(value))
         elif name == "shape":
-            from graphio.export import set_type
+            from graphio.node_writer import set_type
 
             set_type(self._message.type, dtypes.float32, value.shape())
         else:

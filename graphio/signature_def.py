@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from graphio import dtypes
-from graphio.export import set_shape, set_type, value_name
 from graphio.graph import Tensor
 from graphio.importing import static_type
 from graphio.node_def import TensorShapeProto, View, message_of
+from graphio.node_writer import set_shape, set_type, value_name
 from graphio.schema import model_pb2
 
 __all__ = ["KeyedMap", "SignatureDef", "TensorInfo"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from graphio import scopes
-from graphio.export import set_shape, value_name
 from graphio.node_def import View, message_of
+from graphio.node_writer import set_shape, value_name
 from graphio.schema import model_pb2
 
 __all__ = ["VariableDef", "describe", "parts"]

@@ -483,7 +483,7 @@ def _get(
         )
     validate = options.get("validate_shape", True)
     value, kind = _initial_value(name, shape, wanted, initializer, validate)
-    with scopes.control_dependencies(None), scopes.name_scope(None):
+    with scopes.name_scope(None):
         made = Variable(
             value,
             trainable=options.get("trainable", True),
@@ -604,12 +604,13 @@ def _call(initializer: Callable[..., Any], shape: TensorShape, dtype: DType | No
         parameters = _parameters(initializer)
     except (TypeError, ValueError):
         return initializer(shape.as_list())
-    every = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    available = {"dtype": dtype or dtypes.float32, "partition_info": None}
-    options = {k: v for k, v in available.items() if every or k in parameters}
     if not parameters:
         return initializer()
-    return initializer(shape.as_list(), **options)
+    available = {"dtype": dtype or dtypes.float32, "partition_info": None}
+    if not available.keys() <= parameters.keys():
+        every = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        available = {k: v for k, v in available.items() if every or k in parameters}
+    return initializer(shape.as_list(), **available)
 
 
 def _regularize(variable: Variable, regularizer: Any, name: str) -> None:

@@ -147,14 +147,11 @@ class Variable(Handle, Operators):
         self.slot_of, self.slot = slot_of, slot
         current = scopes.get_default_graph()
         graph, around = current.root, current.get_name_scope()
-        # A variable made in a body is lifted out of it: it belongs to no iteration.
-        with (
-            graph.as_default(),
-            scopes.control_dependencies(None),
-            scopes.name_scope(around + "/" if around else None),
-            scopes.operation_scope(name, "Variable") as scope,
-        ):
-            self._build(graph, scope, initial_value, dtype, validate_shape)
+        if current is graph:
+            self._build(graph, name, initial_value, dtype, validate_shape)
+        else:  # made in a body, it is lifted out of it: it belongs to no iteration
+            with graph.as_default(), scopes.name_scope(around + "/" if around else None):
+                self._build(graph, name, initial_value, dtype, validate_shape)
         wanted = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in wanted:
             wanted.append(GraphKeys.TRAINABLE_VARIABLES)
@@ -162,6 +159,20 @@ class Variable(Handle, Operators):
         variables_of(graph)[self.op.name] = self
 
     def _build(
+        self,
+        graph: Graph,
+        name: str | None,
+        initial_value: Any,
+        dtype: Any,
+        validate_shape: bool,
+    ) -> None:
+        with (
+            scopes.control_dependencies(None),
+            scopes.operation_scope(name, "Variable") as scope,
+        ):
+            self._make_nodes(graph, scope, initial_value, dtype, validate_shape)
+
+    def _make_nodes(
         self, graph: Graph, scope: str, initial_value: Any, dtype: Any, validate_shape: bool
     ) -> None:
         wanted = None if dtype is None else dtypes.as_dtype(dtype)

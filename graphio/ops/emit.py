@@ -44,6 +44,7 @@ FLOATING = "floating"
 INTEGER = "integer"
 NUMERIC = "numeric"
 
+_INTEGERS = frozenset((int,))
 _KINDS: dict[str, tuple[str, Callable[[DType], bool]]] = {
     FLOATING: ("a floating dtype", lambda d: d.is_floating),
     INTEGER: ("an integer dtype", lambda d: d.is_integer),
@@ -226,6 +227,8 @@ def static_ints(value: Any) -> list[int | None] | None:
         shape = constant_shape(tensor)
         return None if shape is None or shape.ndims is None else list(shape.as_list())
     if isinstance(value, (list, tuple)):
+        if set(map(type, value)) <= _INTEGERS:
+            return list(value)
         parts = [static_ints(v) for v in value]
         return [p[0] if p is not None and len(p) == 1 else None for p in parts]
     return [*integers_of(value)]

@@ -54,7 +54,7 @@ def text_of(tensor: Tensor) -> str:
 
 def num_elements(dims: Dims) -> int | None:
     """How many elements, None if that is not known."""
-    if dims is None or any(d is None for d in dims):
+    if dims is None or None in dims:
         return None
     return prod(d for d in dims if d is not None)
 
