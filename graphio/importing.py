@@ -9,13 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from graphio import dtypes, plain_nodes, scopes
+from graphio import dtypes, plain_nodes, scopes, source
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Operation, Tensor
 from graphio.node_order import in_order, variable_of
 from graphio.schema import errors, fused, model_pb2, tensors
 from graphio.schema.collecting import without_collector
-from graphio.source import Source
 from graphio.summary.binding import summary_function
 from graphio.tensor_shape import TensorShape
 from graphio.variables import Variable
@@ -155,9 +154,10 @@ class Importer:
 
     def node(self, graph: Graph, node: model_pb2.Node, values: Values) -> None:
         """One node into a graph or body; values: what can be read there, which grows."""
-        if (node.domain, node.op) == ("graphio", "HostCall"):
+        ours, op = node.domain == "graphio", node.op
+        if ours and op == "HostCall":
             self.host_function(node)
-        inputs = [self.read(node, i, values) for i in range(len(node.input))]
+        inputs = self.inputs(node, values)
         if plain_nodes.is_plain(node):
             made = plain_nodes.build(node, inputs)
         else:
@@ -165,16 +165,18 @@ class Importer:
         if node.device and not self.clear_devices:
             made.device = node.device
             graph.root.has_devices = True
-        who = f"Node '{node.name}'"
-        made.control_inputs.extend(
-            _known(self.found.operations, name, who) for name in node.control_input
-        )
-        if node.op == "Variable" and node.domain == "graphio":
+        name = node.name
+        if node.control_input:
+            operations, who = self.found.operations, f"Node '{name}'"
+            made.control_inputs.extend(
+                _known(operations, other, who) for other in node.control_input
+            )
+        if ours and op == "Variable":
             self.renamed["variable", variable_of(node) or ""] = made.name
             made.attrs["variable"] = made.name
-        self.found.operations[node.name] = made
+        self.found.operations[name] = made
         for k, tensor in enumerate(made.outputs):
-            values[node.name if k == 0 else f"{node.name}:{k}"] = tensor
+            values[name if k == 0 else f"{name}:{k}"] = tensor
 
     def made(
         self,
@@ -183,7 +185,10 @@ class Importer:
         inputs: Sequence[Tensor | None],
         values: Values,
     ) -> Operation:
-        attrs = {a.key: self.attribute(node, a.key, a.value, graph, values) for a in node.attr}
+        attrs, at = {}, node.source
+        for attribute in node.attr:
+            key = attribute.key
+            attrs[key] = self.attribute(node, key, attribute.value, graph, values)
         made = graph.create_op(
             node.op,
             inputs,
@@ -193,10 +198,18 @@ class Importer:
             version=node.version or None,
             name=node.name,
             tf_type=node.tf_type or None,
-            at=Source(node.source.file, node.source.line, node.source.function),
+            at=source.shared(at.file, at.line, at.function),
         )
         self.loosen(made)
         return made
+
+    def inputs(self, node: model_pb2.Node, values: Mapping[str, Tensor]) -> list[Tensor | None]:
+        """What a node reads."""
+        if not self.replaced:
+            found = [values.get(name) for name in node.input]
+            if None not in found:
+                return found
+        return [self.read(node, i, values) for i in range(len(node.input))]
 
     def read(self, node: model_pb2.Node, i: int, values: Mapping[str, Tensor]) -> Tensor | None:
         """What input i of a node is; the replacement of a value must be of its dtype."""
@@ -306,8 +319,8 @@ class Importer:
     # ---- what refers to nodes ----
 
     def variables(self, variables: Sequence[model_pb2.Variable]) -> None:
+        values, operations = self.found.values, self.found.operations
         for proto in variables:
-            values, operations = self.found.values, self.found.operations
             initializer = operations.get(proto.initializer)
             if initializer is not None and not initializer.inputs:
                 raise ValueError(

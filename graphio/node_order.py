@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from graphio import plain_nodes
 from graphio.schema import errors, model_pb2, operators
@@ -13,6 +13,7 @@ from graphio.schema.verify_graph import GraphChecker
 __all__ = ["in_order"]
 
 NEWEST = 40  # no operator has a version as high
+_GRAPHS = ("g", "graphs")
 
 
 class UnknownOperatorError(errors.NotFoundError, ValueError):
@@ -32,23 +33,64 @@ def in_order(graph: model_pb2.Graph) -> list[model_pb2.Node]:
             raise ValueError(f"Node '{node.name}' is not unique")
         nodes[node.name] = node
     done: dict[str, model_pb2.Node] = {}
-    begun: set[str] = set()
-    operators_right: set[object] = set()
-    for first in graph.node:
-        pending = [(first, _sources(first, nodes))] if first.name not in done else []
-        while pending:
-            node, sources = pending[-1]
-            begun.add(node.name)
-            waiting = next((name for name in sources if name not in done), None)
-            if waiting is None:
-                _check_operator(node, operators_right)
-                done[node.name] = node
-                pending.pop()
-            elif waiting in begun:
-                raise ValueError(f"Node '{node.name}' reads '{waiting}', which reads it: a circle")
-            else:
-                pending.append((nodes[waiting], _sources(nodes[waiting], nodes)))
+    right: set[object] = set()
+    for name, node in nodes.items():
+        if name in done:
+            continue
+        if _is_next(name, node, nodes, done, right):
+            done[name] = node
+        else:
+            _follow(node, nodes, done, right)
     return list(done.values())
+
+
+def _is_next(
+    name: str,
+    node: model_pb2.Node,
+    nodes: Mapping[str, model_pb2.Node],
+    done: Mapping[str, model_pb2.Node],
+    right: Container[object],
+) -> bool:
+    """Whether a node is right where it stands, at first sight: it reads first outputs of nodes that
+    are done, and one of its form was found right. Nearly all nodes are so."""
+    variable, kinds = None, []
+    for attribute in node.attr:
+        key, value = attribute.key, attribute.value
+        kind = value.WhichOneof("value")
+        if kind in _GRAPHS:
+            return False
+        kinds.append((key, kind))
+        if key == "variable" and variable is None:
+            variable = value.s.decode()
+    inputs = node.input
+    if node.control_input or not done.keys() >= set(inputs):
+        return False
+    if variable in nodes and variable not in done and variable != name:
+        return False
+    return _form_of(node, len(inputs), kinds) in right
+
+
+def _follow(
+    first: model_pb2.Node,
+    nodes: Mapping[str, model_pb2.Node],
+    done: dict[str, model_pb2.Node],
+    right: set[object],
+) -> None:
+    """Adds a node to those that are done, after all that it reads."""
+    begun: set[str] = set()
+    pending = [(first, _sources(first, nodes))]
+    while pending:
+        node, sources = pending[-1]
+        begun.add(node.name)
+        waiting = next((name for name in sources if name not in done), None)
+        if waiting is None:
+            _check_operator(node, right)
+            done[node.name] = node
+            pending.pop()
+        elif waiting in begun:
+            raise ValueError(f"Node '{node.name}' reads '{waiting}', which reads it: a circle")
+        else:
+            pending.append((nodes[waiting], _sources(nodes[waiting], nodes)))
 
 
 def reads(node: model_pb2.Node) -> Iterator[str]:
@@ -102,7 +144,13 @@ def _check_operator(node: model_pb2.Node, right: set[object]) -> None:
 def _form(node: model_pb2.Node) -> object:
     """What nodes have in common of which an operator wants the same, absent inputs apart."""
     kinds = [(a.key, a.value.WhichOneof("value")) for a in node.attr]
-    return node.domain, node.op, node.version, len(node.input), len(node.output_type), *kinds
+    return _form_of(node, len(node.input), kinds)
+
+
+def _form_of(
+    node: model_pb2.Node, inputs: int, kinds: list[tuple[str, str | None]]
+) -> tuple[object, ...]:
+    return node.domain, node.op, node.version, inputs, len(node.output_type), *kinds
 
 
 def _check_form(node: model_pb2.Node) -> None:

@@ -9,6 +9,7 @@ from graphio.schema import errors, operators
 from graphio.schema.model_pb2 import AttributeValue, Function, Graph, Model, Node
 
 Known = Callable[[str, str, int], bool]
+_GRAPHS = ("g", "graphs")  # kinds of attributes
 MAX_DEPTH = 16
 MAX_NODES = 1 << 20  # that bodies may unfold to
 MAX_BYTES = 1 << 20  # that the calls of a model's own functions may stand for in any model,
@@ -18,10 +19,9 @@ MAX_TIMES = 64  # and for each of its bytes
 def subgraphs(node: Node) -> list[Graph]:
     """The graphs among a node's attributes, in order."""
     found: list[Graph] = []
-    if not node.attr:
-        return found
     for attribute in node.attr:
-        found.extend(_graphs_of(attribute.value))
+        if attribute.value.WhichOneof("value") in _GRAPHS:
+            found.extend(_graphs_of(attribute.value))
     return found
 
 
