@@ -10,12 +10,14 @@ from graphio.schema.model_pb2 import Node
 
 __all__ = ["fold", "spread"]
 
+_OPERATOR = (("", "BatchNormalization"),)
+
 
 def spread(work: Work) -> int:
     """Exact: the three elementwise steps that the operator is (docs/numerics.md, "Normalizations"),
     so that they can be fused with what is around them. Returns how many nodes were spread."""
     count = 0
-    for node in work.ordered():
+    for node in work.having(_OPERATOR):
         found = _numbers(work, node)
         shape = work.shape(node.input[0]) if found is not None else None
         if found is None or shape is None or len(shape) < 2 or shape[1] != found[0].size:
@@ -35,7 +37,7 @@ def fold(work: Work) -> int:
     """Approximate: into the weights and the bias of the convolution before it, with one rounding
     of each weight. Returns how many nodes went."""
     count = 0
-    for node in work.ordered():
+    for node in work.having(_OPERATOR):
         found = _numbers(work, node)
         conv = work.of(node.input[0]) if node.input else None
         if found is None or conv is None or conv.domain or conv.op != "Conv":

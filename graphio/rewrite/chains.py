@@ -20,7 +20,7 @@ def apply(work: Work) -> int:
     """Fuses groups of two or more; returns how many nodes went."""
     count = 0
     done: set[str] = set()
-    for node in reversed(work.ordered()):
+    for node in reversed(work.having(fused.BY_NODE)):
         if node.name in done or step_of(work, node) is None:
             continue
         group, inputs = grow(work, node)

@@ -13,9 +13,9 @@ def apply(work: Work) -> int:
     count = 0
     first: dict[tuple[object, ...], Node] = {}
     for node in work.ordered():
-        if node.control_input or work.shared.fed.intersection(values_of(node)):
+        if not work.is_pure(node) or node.control_input:
             continue
-        if not work.is_pure(node):
+        if work.shared.fed.intersection(values_of(node)):
             continue
         other = first.setdefault(_key(node), node)
         if other is node or not work.is_free(node):

@@ -11,9 +11,12 @@ def apply(work: Work) -> int:
     """Removes what is not needed; returns how many nodes went."""
     count = 0
     for node in reversed(work.ordered()):
-        read = any(work.readers.get(value) for value in values_of(node))
-        named = node.name in work.shared.pinned_nodes
-        if read or named or work.shared.pinned.intersection(values_of(node)):
+        if node.name in work.shared.pinned_nodes:
+            continue
+        values = values_of(node)
+        if any(work.readers.get(value) for value in values):
+            continue
+        if work.shared.pinned.intersection(values):
             continue
         if work.is_pure(node):
             work.remove(node)

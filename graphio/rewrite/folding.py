@@ -42,8 +42,8 @@ def apply(work: Work) -> int:
 def _known_shapes(work: Work) -> int:
     """Shape and Size of what has a static shape."""
     count = 0
-    for node in work.ordered():
-        if node.domain or node.op not in ("Shape", "Size") or not _may_replace(work, node):
+    for node in work.having((("", "Shape"), ("", "Size"))):
+        if not _may_replace(work, node):
             continue
         shape = work.shape(node.input[0])
         if shape is None or not all(isinstance(size, int) for size in shape):
@@ -72,8 +72,10 @@ def _found(work: Work) -> list[Node]:
     """The nodes that depend on constants alone, in order."""
     found: dict[str, Node] = {}
     for node in work.ordered():
+        if not work.is_pure(node) or not _may_replace(work, node):
+            continue
         given = [value for value in node.input if value]
-        if not given or not _may_replace(work, node) or not work.is_pure(node):
+        if not given:
             continue
         if all(value in found or work.constant(value) is not None for value in given):
             if _is_worth(work, node):

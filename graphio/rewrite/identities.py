@@ -9,10 +9,17 @@ from graphio.schema.model_pb2 import Node
 __all__ = ["apply"]
 
 
+_OPERATORS = frozenset(
+    [("graphio", "StopGradient")]
+    + [("", op) for op in ("Identity", "Dropout", "Transpose", "Cast")]
+    + [("", op) for op in ("Reshape", "Expand", "Squeeze", "Unsqueeze")]
+)
+
+
 def apply(work: Work) -> int:
     """Lets readers read the inputs; returns how many nodes went."""
     count = 0
-    for node in work.ordered():
+    for node in work.having(_OPERATORS):
         if not work.is_free(node) or not _hands_on(work, node):
             continue
         work.read_instead(node.name, node.input[0])

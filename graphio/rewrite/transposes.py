@@ -26,7 +26,7 @@ _ELEMENTWISE = frozenset(
 def apply(work: Work) -> int:
     """Removes transposes; returns how many went."""
     count = 0
-    for node in work.ordered():
+    for node in work.having((("", "Transpose"),)):
         if node.name in work.nodes and _perm(node) and work.is_free(node):
             count += _composed(work, node) or _between(work, node)
     return count

@@ -15,8 +15,8 @@ _FLOATS = (1, 11)
 def apply(work: Work) -> int:
     """Joins transposes with the products that read them; returns how many products changed."""
     count = 0
-    for node in work.ordered():
-        if node.domain or node.op != "MatMul" or work.dtype(node.name) not in _FLOATS:
+    for node in work.having((("", "MatMul"),)):
+        if work.dtype(node.name) not in _FLOATS:
             continue
         makers = [_turn(work, value) for value in node.input]
         if any(makers) and all(len(work.shape(value) or ()) == 2 for value in node.input):

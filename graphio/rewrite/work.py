@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ _RANDOM = frozenset(
     ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
     + ("Multinomial", "Bernoulli")
 )
+#: operators of ours that depend on what is outside of the graph
+_OUTSIDE = frozenset(("Placeholder", "BelowLimit", "Recv", "Send"))
 
 
 class Shared:
@@ -59,7 +61,8 @@ class Shared:
             self.given.update(argument.name for argument in graph.input)
             for node in graph.node:
                 self.names.add(node.name)
-                self.types.update(zip(values_of(node), node.output_type, strict=True))
+                for value, kind in zip(values_of(node), node.output_type, strict=True):
+                    self.types[value] = kind
                 self.pinned_nodes.update(node.control_input)
 
     def shape_of(self, value: str) -> tuple[Any, ...]:
@@ -102,6 +105,7 @@ class Work:
         nodes: by name, in no particular order; `ordered` gives them in the order of execution.
         maker: by value, the name of the node that makes it.
         readers: by value, how often each node reads it.
+        operator: by name, the domain and operator of each node.
     """
 
     def __init__(self, graph: Graph, shared: Shared) -> None:
@@ -110,7 +114,10 @@ class Work:
         self.maker: dict[str, str] = {}
         self.readers: dict[str, dict[str, int]] = {}
         self.position: dict[str, float] = {}
+        self.operator: dict[str, tuple[str, str]] = {}
         self.changed = False
+        self._order: list[Node] | None = None
+        self._pure: dict[tuple[str, str, int], bool] = {}  # operators, subgraphs apart
         self._constants: dict[str, Array | None] = {}
         self._kinds: dict[str, tuple[int, tuple[Any, ...] | None]] = {}
         #: what passes remember of nodes, by name; forgotten when the node changes
@@ -122,7 +129,16 @@ class Work:
 
     def ordered(self) -> list[Node]:
         """The nodes in the order of execution."""
-        return sorted(self.nodes.values(), key=lambda node: self.position[node.name])
+        if self._order is None:
+            names = sorted(self.nodes, key=self.position.__getitem__)
+            self._order = [self.nodes[name] for name in names]
+        return self._order
+
+    def having(self, operators: Collection[tuple[str, str]]) -> list[Node]:
+        """The nodes of some operators, each its domain and name, in the order of execution."""
+        if not any(operator in operators for operator in set(self.operator.values())):
+            return []
+        return [node for node in self.ordered() if self.operator[node.name] in operators]
 
     def of(self, value: str) -> Node | None:
         """The node that makes a value, None if it comes from outside of this graph or is fed."""
@@ -199,28 +215,31 @@ class Work:
 
     def is_pure(self, node: Node) -> bool:
         """Whether a node gives the same whenever it runs on the same, and does nothing besides."""
-        row = operators.find(node.domain, node.op, node.version)
-        if row is None or row.stateful or (not node.domain and node.op in _RANDOM):
-            return False
-        if node.domain == "graphio" and node.op in ("Placeholder", "BelowLimit", "Recv", "Send"):
-            return False
-        return not functions.subgraphs(node)
+        key = (*self.operator[node.name], node.version)
+        pure = self._pure.get(key)
+        if pure is None:
+            pure = self._pure[key] = _is_pure(*key)
+        return pure and not functions.subgraphs(node)
 
     # ---- changing ----
 
     def _enter(self, node: Node, position: float) -> None:
-        self.nodes[node.name] = node
-        self.position[node.name] = position
+        name = node.name
+        self.nodes[name] = node
+        self.position[name] = position
+        self.operator[name] = node.domain, node.op
+        self._order = None
         for value in values_of(node):
-            self.maker[value] = node.name
+            self.maker[value] = name
         for value in node.input:
             readers = self.readers.setdefault(value, {})
-            readers[node.name] = readers.get(node.name, 0) + 1
+            readers[name] = readers.get(name, 0) + 1
 
     def remove(self, node: Node) -> None:
         """Takes a node out; what still reads its values must read others afterwards."""
         self.changed = True
-        del self.nodes[node.name], self.position[node.name]
+        self._order = None
+        del self.nodes[node.name], self.position[node.name], self.operator[node.name]
         self.notes.pop(node.name, None)
         for value in set(node.input):
             self.readers[value].pop(node.name, None)
@@ -297,6 +316,13 @@ class Work:
             made = Graph(node=self.ordered())
             del self.graph.node[:]
             self.graph.node.extend(made.node)
+
+
+def _is_pure(domain: str, op: str, version: int) -> bool:
+    row = operators.find(domain, op, version)
+    if row is None or row.stateful:
+        return False
+    return op not in (_RANDOM if not domain else _OUTSIDE if domain == "graphio" else ())
 
 
 def uses(model: Model) -> Counter[int]:

@@ -16,9 +16,8 @@ from graphio.schema import dtypes, errors
 from graphio.schema.model_pb2 import AttributeValue, Function, Node, Type
 
 UNLIMITED = 2**31 - 1
-#: how many answers of version_for are kept
 _LISTED = 4  # inputs: of more, each type is looked up once
-_KEPT = 4096
+_KEPT = 4096  # answers of version_for and of find
 
 
 @dataclass(frozen=True)
@@ -121,6 +120,7 @@ class Table:
             self._rows.setdefault((row.get("domain", ""), row["op"]), []).append(row)
         self._made: dict[tuple[str, str, int], Operator] = {}
         self._versions: dict[object, int] = {}  # what version_for has found
+        self._found: dict[tuple[str, str, int], Operator | None] = {}  # what find has
 
     def add(self, data: Mapping[str, Any]) -> Operator:
         """Adds a row, in the place of one of the same domain, name and version."""
@@ -129,6 +129,7 @@ class Table:
         self._rows[key] = sorted([*others, data], key=lambda row: row["version"])
         self._made.pop((*key, data["version"]), None)
         self._versions.clear()
+        self._found.clear()
         return _operator(data)
 
     def names(self, domain: str) -> list[str]:
@@ -141,13 +142,19 @@ class Table:
 
     def find(self, domain: str, op: str, version: int) -> Operator | None:
         """The row that holds for a version of an operator, or None."""
-        row = self._row(domain, op, version)
-        if row is None:
-            return None
-        key = (domain, op, row["version"])
-        if key not in self._made:
-            self._made[key] = _operator(row)
-        return self._made[key]
+        wanted = (domain, op, version)
+        if wanted in self._found:
+            return self._found[wanted]
+        row, found = self._row(domain, op, version), None
+        if row is not None:
+            key = (domain, op, row["version"])
+            found = self._made.get(key)
+            if found is None:
+                found = self._made[key] = _operator(row)
+        if len(self._found) >= _KEPT:
+            self._found.clear()
+        self._found[wanted] = found
+        return found
 
     def _row(self, domain: str, op: str, version: int) -> Mapping[str, Any] | None:
         fitting = [r for r in self._rows.get((domain, op), ()) if r["version"] <= version]
