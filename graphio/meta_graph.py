@@ -20,7 +20,7 @@ from graphio.importing import Imported, import_model
 from graphio.node_def import View, message_of
 from graphio.node_order import reads, variable_of
 from graphio.schema import checkpoint_files, container, errors, model_pb2, stores, tensors
-from graphio.schema.functions import all_graphs
+from graphio.schema.functions import all_graphs, all_nodes
 from graphio.signature_def import KeyedMap, SignatureDef
 from graphio.version import __version__
 
@@ -492,9 +492,9 @@ def _inline(model: model_pb2.Model, arrays: Any) -> None:
 
 
 def _values(model: model_pb2.Model) -> Iterator[model_pb2.AttributeValue]:
-    for graph in all_graphs(model.graph):
-        for node in graph.node:
-            yield from (attribute.value for attribute in node.attr)
+    for node in all_nodes(model.graph):
+        for attribute in node.attr:
+            yield attribute.value
 
 
 # ---- into a graph ----

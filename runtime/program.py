@@ -11,6 +11,7 @@ from graphio.schema import errors, tensors
 from graphio.schema.model_pb2 import AttributeValue, Graph, Node, Type
 
 Array = np.ndarray[Any, Any]
+_PLAIN = frozenset(("i", "f", "d", "s", "type"))  # attributes that the message gives as they are
 
 
 class NodeInfo:
@@ -47,7 +48,7 @@ class NodeInfo:
 
     def __init__(self, proto: Node, arrays: Sequence[Array]) -> None:
         self.proto = proto
-        self.name = proto.name
+        self.name = name = proto.name
         self.key = (proto.domain, proto.op)
         self.version = proto.version
         self.bodies: dict[str, GraphInfo] = {}
@@ -55,24 +56,27 @@ class NodeInfo:
         self.stored: dict[str, int] = {}
         self._arrays = arrays
         for attribute in proto.attr:
-            kind = attribute.value.WhichOneof("value")
-            if kind == "g":
-                self.bodies[attribute.key] = GraphInfo(attribute.value.g, arrays)
+            key, value = attribute.key, attribute.value
+            kind = value.WhichOneof("value")
+            if kind in _PLAIN:
+                self.attrs[key] = getattr(value, kind)
+            elif kind == "g":
+                self.bodies[key] = GraphInfo(value.g, arrays)
             elif kind == "tensor":
-                self.stored[attribute.key] = attribute.value.tensor
+                self.stored[key] = value.tensor
             else:
-                self.attrs[attribute.key] = _attribute(attribute.key, attribute.value)
-        self.captures: list[str] = []
+                self.attrs[key] = _attribute(key, kind, value)
+        self.captures: Sequence[str] = ()
         if self.bodies:
             self.captures = sorted({c for body in self.bodies.values() for c in body.captures})
         self.inputs = list(proto.input)
-        self.reads = [v for v in self.inputs if v] + self.captures
+        self.reads = [*filter(None, self.inputs), *self.captures] if self.inputs else self.captures
         self.controls = list(proto.control_input)
         self.types = list(proto.output_type)
         count = len(self.types)
-        self.outputs = [self.name]
+        self.outputs = [name]
         if count != 1:
-            self.outputs = [self.name if k == 0 else f"{self.name}:{k}" for k in range(count)]
+            self.outputs = [name if k == 0 else f"{name}:{k}" for k in range(count)]
 
     def attributes(self) -> dict[str, Any]:
         """All attributes but subgraphs."""
@@ -86,15 +90,18 @@ class GraphInfo:
 
     def __init__(self, proto: Graph, arrays: Sequence[Array]) -> None:
         self.nodes = [NodeInfo(node, arrays) for node in proto.node]
-        self.index = {node.name: i for i, node in enumerate(self.nodes)}
-        self.producer = {v: i for i, node in enumerate(self.nodes) for v in node.outputs}
         self.inputs = [argument.name for argument in proto.input]
         self.outputs = list(proto.output)
         self.captures: list[str] = list(proto.capture)
         self.targets = list(proto.target)
         self.types: dict[str, Type] = {a.name: a.type for a in proto.input}
-        for node in self.nodes:
-            self.types.update(zip(node.outputs, node.types, strict=True))
+        self.index: dict[str, int] = {}
+        self.producer: dict[str, int] = {}
+        for i, node in enumerate(self.nodes):
+            self.index[node.name] = i
+            for value, kind in zip(node.outputs, node.types, strict=True):
+                self.producer[value] = i
+                self.types[value] = kind
 
     def needed(
         self, values: Sequence[str], targets: Sequence[str], fed: Mapping[str, Any]
@@ -124,12 +131,9 @@ class GraphInfo:
         return self.producer.get(value, -1)
 
 
-def _attribute(key: str, value: AttributeValue) -> Any:
-    kind = value.WhichOneof("value")
+def _attribute(key: str, kind: str | None, value: AttributeValue) -> Any:
     if kind == "t":
         return tensors.to_array(value.t)
-    if kind in ("i", "f", "d", "s", "type"):
-        return getattr(value, kind)
     if kind == "ints":
         return list(value.ints.i)
     if kind == "floats":

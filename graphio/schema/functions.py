@@ -42,6 +42,17 @@ def all_graphs(graph: Graph) -> Iterator[Graph]:
             waiting.extend(subgraphs(node))
 
 
+def all_nodes(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph and of everything inside it, which must stay as they are meanwhile."""
+    waiting = [graph]
+    while waiting:
+        for node in waiting.pop().node:
+            yield node
+            for attribute in node.attr:
+                if attribute.value.WhichOneof("value") in _GRAPHS:
+                    waiting.extend(_graphs_of(attribute.value))
+
+
 def all_known(model: Model, known: Known) -> bool:
     """Whether every node, in subgraphs too, has a kernel: then there is nothing to put in place."""
     return not _unusual(model, known)
@@ -57,15 +68,14 @@ def _unusual(model: Model, known: Known) -> list[Node]:
     """Nodes, in subgraphs too, that have no kernel."""
     found = []
     usual: set[tuple[str, str, int]] = set()
-    for graph in all_graphs(model.graph):
-        for node in graph.node:
-            key = (node.domain, node.op, node.version)
-            if key in usual:
-                continue
-            if known(*key):
-                usual.add(key)
-            else:
-                found.append(node)
+    for node in all_nodes(model.graph):
+        key = node.domain, node.op, node.version
+        if key in usual:
+            continue
+        if known(*key):
+            usual.add(key)
+        else:
+            found.append(node)
     return found
 
 

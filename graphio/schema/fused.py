@@ -279,7 +279,7 @@ def parts(model: Model) -> dict[str, list[str]]:
 
 def unfused(model: Model) -> Model:
     """The model with the nodes that its fused ones stand for; itself if it has none."""
-    if not any(_is_fused(n) for g in functions.all_graphs(model.graph) for n in g.node):
+    if not any(map(_is_fused, functions.all_nodes(model.graph))):
         return model
     result = Model()
     result.CopyFrom(model)

@@ -5,10 +5,8 @@ The container has checked the bytes; here is what they say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from graphio.schema import errors
-from graphio.schema.functions import all_graphs
+from graphio.schema.functions import all_nodes
 from graphio.schema.model_pb2 import (
     Attribute,
     Function,
@@ -47,9 +45,9 @@ def verify(model: Model) -> None:
 
 def text_problems(model: Model) -> list[str]:
     """What C programs are given, where a text ends at a zero byte, has none inside."""
-    texts = [("variable", v.name) for v in model.variable]
-    texts += [("slot_of", v.slot_of) for v in model.variable]
-    texts += [("slot", v.slot) for v in model.variable]
+    texts = [("variable", v.name) for v in model.variable if "\0" in v.name]
+    texts += [("slot_of", v.slot_of) for v in model.variable if "\0" in v.slot_of]
+    texts += [("slot", v.slot) for v in model.variable if "\0" in v.slot]
     texts += [("resource", r.name) for r in model.resource]
     texts += [("metadata", text) for row in model.metadata for text in (row.key, row.value)]
     for signature in model.signature:
@@ -65,6 +63,7 @@ class _Checker:
     def __init__(self, model: Model) -> None:
         self.found: list[str] = []
         self.model = model
+        self.types: set[object] = set()  # those of variables that were found right
         self.graphs = GraphChecker(self.found.append, len(model.tensor))
         self.scope = self.graphs.root(model.graph)
         for function in model.function:
@@ -115,13 +114,12 @@ class _Checker:
     def variable(self, variable: Variable) -> None:
         """Its nodes exist and its value fits."""
         where = f"variable '{shown(variable.name)}'"
-        kind = Type.TensorType(dtype=variable.dtype, shape=variable.shape)
-        self.graphs.type(Type(tensor=kind), where)
+        self.type_of(variable, where)
         for node in (variable.node, variable.initializer):
             if node and node not in self.scope.nodes:
                 self.found.append(f"{where} refers to the node '{node}', which is not there")
         for value in (variable.initial_value, variable.snapshot):
-            if value:
+            if value and not (":" not in value and value in self.scope.outputs):
                 self.graphs.reads(value, self.scope, f"{where} refers to")
         if not variable.HasField("value"):
             return
@@ -132,25 +130,37 @@ class _Checker:
         elif not fits(variable, self.model.tensor[variable.value]):
             self.found.append(f"the value of {where} has another dtype or shape")
 
+    def type_of(self, variable: Variable, where: str) -> None:
+        """Its type is one; variables share types."""
+        key = variable.dtype, variable.shape.SerializePartialToString()
+        if key in self.types:
+            return
+        before = len(self.found)
+        kind = Type.TensorType(dtype=variable.dtype, shape=variable.shape)
+        self.graphs.type(Type(tensor=kind), where)
+        if len(self.found) == before:
+            self.types.add(key)
+
     def state_names(self) -> None:
         """Nodes refer to variables and generators that the tables have."""
-        variables = {v.name for v in self.model.variable}
-        generators = {r.name for r in self.model.resource if r.WhichOneof("kind") == "generator"}
-        for node in _all_nodes(self.model):
+        known = {
+            "variable": {v.name for v in self.model.variable},
+            "generator": {r.name for r in self.model.resource if r.HasField("generator")},
+        }
+        named = self.graphs.named
+        if not self.found and all(named[key] <= known[key] for key in known):
+            return
+        for node in all_nodes(self.model.graph):
             for attribute in node.attr if node.domain == "graphio" else ():
-                self.state_name(node, attribute, "variable", variables)
-                self.state_name(node, attribute, "generator", generators)
+                if attribute.key in known:
+                    self.state_name(node, attribute, known[attribute.key])
 
-    def state_name(self, node: Node, attribute: Attribute, key: str, known: set[str]) -> None:
-        """Reports an attribute `key` that names nothing."""
+    def state_name(self, node: Node, attribute: Attribute, known: set[str]) -> None:
+        """Reports an attribute that names nothing."""
         name = attribute.value.s.decode(errors="replace")
-        if (
-            attribute.key == key
-            and attribute.value.WhichOneof("value") == "s"
-            and name not in known
-        ):
+        if name not in known and attribute.value.WhichOneof("value") == "s":
             self.found.append(
-                f"{node_title(node)} refers to the {key} '{name}', which is not there"
+                f"{node_title(node)} refers to the {attribute.key} '{name}', which is not there"
             )
 
     def signature(self, signature: Signature) -> None:
@@ -191,7 +201,3 @@ def fits(variable: Variable, tensor: Tensor) -> bool:
         d.WhichOneof("value") != "size" or d.size == n
         for d, n in zip(dims, tensor.dims, strict=True)
     )
-
-
-def _all_nodes(model: Model) -> Iterable[Node]:
-    return (node for graph in all_graphs(model.graph) for node in graph.node)

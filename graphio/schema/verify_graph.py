@@ -14,7 +14,7 @@ MAX_RANK = 16
 LONGEST = 400  # characters of a name in a message
 
 #: attributes whose values are looked at one by one
-_CHECKED = frozenset((None, "tensor", "reference", "type", "g", "graphs"))
+_CHECKED = frozenset((None, "tensor", "reference", "g", "graphs"))
 
 #: kinds of attributes in the operator table to the fields of AttributeValue that may hold them
 FIELDS = {
@@ -99,12 +99,16 @@ class GraphChecker:
         report: takes one problem.
         tensors: how many entries Model.tensor has.
         references: attributes that nodes may refer to; None outside functions.
+        named: the variables and generators that nodes of graphs name.
     """
 
     report: Callable[[str], None]
     tensors: int
     references: frozenset[str] | None = None
     names: set[str] = field(default_factory=set)
+    named: dict[str, set[str]] = field(
+        default_factory=lambda: {"variable": set(), "generator": set()}
+    )
     right: set[object] = field(default_factory=set)  # forms of nodes that were found right
     reports: int = 0
 
@@ -166,15 +170,25 @@ class GraphChecker:
         return True
 
     def form(self, node: Node) -> object:
-        """What a node has in common with others that are checked alike; None: nothing."""
-        kinds = [(a.key, a.value.WhichOneof("value")) for a in node.attr]
-        if node.control_input or any(kind in _CHECKED for _, kind in kinds):
+        """What a node has in common with others that are checked alike; None: nothing. Notes what
+        state it names."""
+        domain, types = node.domain, node.output_type
+        form = [node.op, domain, node.version, len(node.input), len(types)]
+        common = not node.control_input
+        for attribute in node.attr:
+            key, value = attribute.key, attribute.value
+            kind = value.WhichOneof("value")
+            form += (key, kind)
+            if kind in _CHECKED or (kind == "t" and value.t.stored):
+                common = False
+            elif kind == "type":
+                form.append(value.type.SerializePartialToString())
+            elif kind == "s" and domain == "graphio" and key in self.named:
+                self.named[key].add(value.s.decode(errors="replace"))
+        if not common:
             return None
-        types = [t.SerializePartialToString() for t in node.output_type]
-        stored = [a.value.t.stored for a in node.attr if a.value.WhichOneof("value") == "t"]
-        if any(stored):
-            return None
-        return (node.op, node.domain, node.version, len(node.input), *kinds, *types)
+        form += [kind.SerializePartialToString() for kind in types]
+        return tuple(form)
 
     def node(self, node: Node, scope: Scope, depth: int) -> None:
         """Checks a node against what stands before it."""
@@ -285,7 +299,7 @@ class GraphChecker:
         """Reports keys that are not sorted or not unique."""
         listed = list(keys)
         for a, b in itertools.pairwise(listed):
-            if a.encode() >= b.encode():
+            if a >= b:  # as their UTF-8 compares
                 first, second = (key.replace("\0", " ") for key in (a, b))
                 self.report(f"{what} are not sorted and unique: '{first}' is before '{second}'")
                 return
