@@ -68,10 +68,11 @@ def constant(
     array = as_array(value, None if dtype is None else dtypes.as_dtype(dtype))
     if shape is not None:
         array = _fill_shape(array, as_shape(shape), verify_shape)
-    return _node(array, dtypes.as_dtype(array.dtype), name)
+    return node_of(array, dtypes.as_dtype(array.dtype), name)
 
 
-def _node(array: Array, kind: DType, name: str) -> Tensor:
+def node_of(array: Array, kind: DType, name: str) -> Tensor:
+    """A constant of an array that nothing else has, of the dtype given."""
     if not array.size and array.ndim > 1:
         try:
             check_dims(array.shape)
@@ -357,7 +358,7 @@ def constant_from(tensor: Tensor) -> Tensor | None:
     """The same constant in the current graph; None if the tensor is no constant."""
     if tensor.op.op != "Constant":
         return None
-    return _node(tensor.op.attrs["value"], tensor.dtype, "Const")
+    return node_of(tensor.op.attrs["value"], tensor.dtype, "Const")
 
 
 from graphio.folding import constant_shape, constant_value  # noqa: E402, F401 - the same room

@@ -138,7 +138,7 @@ class Graph(Unpicklable):
             ValueError: an input is of another graph, or the name is malformed.
         """
         self._check_open()
-        if name is not None and not name.endswith("/") and not _VALID_NAME.match(name):
+        if name is not None and name[-1:] != "/" and not _VALID_NAME.match(name):
             raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
         for _, shape in outputs:
             check_shape(shape, name or tf_type or op)
@@ -161,25 +161,23 @@ class Graph(Unpicklable):
                 attributes=attrs or (),
                 inputs=len(resolved),
             )
-        base = name or tf_type or op
-        full = base[:-1] if base.endswith("/") else self.unique_name(base)
-        if full in self.root._by_name:
-            full = self.root._unique(full)
-        made = Operation(self, full, op, domain, version)
-        if attrs:
-            made.attrs = dict(sorted(attrs.items())) if len(attrs) > 1 else dict(attrs)
-        made.inputs = resolved
-        made.tf_type = tf_type
+        root, base = self.root, name or tf_type or op
+        full = base[:-1] if base[-1] == "/" else root._unique(self._at.scope + base)
+        if full in root._by_name:
+            full = root._unique(full)
+        held = dict(sorted(attrs.items())) if attrs else {}
+        line = source.user_line() if at is None else at
+        made = Operation(self, full, op, domain, version, held, resolved, tf_type, line)
         if self._control:
             made.control_inputs = self._current_control(resolved)
-        made.source = source.user_line() if at is None else at
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
         if self._devices:
-            self.root.has_devices |= bool(devices.merged(self._devices, made))
-        self._capture(made)
+            root.has_devices |= bool(devices.merged(self._devices, made))
+        if self.outer is not None or (held and made.bodies()):
+            self._capture(made)
         self._add(made)
-        if self.root._gradient_overrides:
+        if root._gradient_overrides:
             self._override_gradient(made)
         return made
 
@@ -196,7 +194,7 @@ class Graph(Unpicklable):
         self.operations.append(made)
         for tensor in set(made.inputs) if len(made.inputs) > 1 else made.inputs:
             if tensor is not None:
-                tensor._consumers.append(made)
+                tensor.add_consumer(made)
         root.changed()
 
     def changed(self) -> None:
@@ -329,8 +327,6 @@ class Graph(Unpicklable):
     def _capture(self, made: Operation) -> None:
         """Records what comes from outside, on every graph on the way."""
         bodies = made.bodies()
-        if self.outer is None and not bodies:
-            return
         read = [t for t in made.inputs if t is not None]
         for body in bodies:
             self._wait_outside(made, body)
@@ -362,7 +358,7 @@ class Graph(Unpicklable):
     def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
         """A formal input of a body."""
         full = self.unique_name(name)
-        made = Operation(self, full, "Argument", "graphio", 1)
+        made = Operation(self, full, "Argument", "graphio", 1, {}, [])
         made.order = self.root._order
         self.root._order += 1
         tensor = Tensor(self, made, 0, full, dtype, shape)

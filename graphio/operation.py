@@ -45,20 +45,31 @@ class Operation(Handle):
         "version",
     )
 
-    def __init__(self, graph: Graph, name: str, op: str, domain: str, version: int) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op: str,
+        domain: str,
+        version: int,
+        attrs: dict[str, Any],
+        inputs: list[Any],
+        tf_type: str | None = None,
+        at: source.Source = source.NOWHERE,
+    ) -> None:
         self.graph = graph
         self.name = name
         self.op = op
         self.domain = domain
         self.version = version
-        self.attrs: dict[str, Any] = {}
-        self.inputs: list[Any] = []
+        self.attrs = attrs
+        self.inputs = inputs
         self.outputs: list[Tensor] = []
         self.control_inputs: list[Operation] = []
         self.device = ""
-        self.tf_type: str | None = None
+        self.tf_type = tf_type
         self.order = 0
-        self.source = source.NOWHERE
+        self.source = at
 
     @property
     def type(self) -> str:
@@ -119,7 +130,7 @@ class Operation(Handle):
     def append_input(self, tensor: Tensor) -> None:
         """One more initial value for a Loop whose gradient carries one more."""
         self.inputs.append(tensor)
-        tensor._consumers.append(self)
+        tensor.add_consumer(self)
 
     def _let_go(self, nowhere: Graph) -> None:
         """Takes the operation out of its inputs' consumers and into a graph that has no user.
@@ -127,12 +138,8 @@ class Operation(Handle):
         The last operation of a graph goes first, so it is the last consumer, too.
         """
         for tensor in self.inputs:
-            if tensor is None:
-                continue
-            if tensor._consumers and tensor._consumers[-1] is self:
-                tensor._consumers.pop()
-            elif self in tensor._consumers:
-                tensor._consumers.remove(self)
+            if tensor is not None:
+                tensor.drop_consumer(self)
         self.graph = nowhere
         for output in self.outputs:
             output.graph = nowhere

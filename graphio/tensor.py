@@ -98,7 +98,7 @@ class Tensor(Handle, Operators):
         self.name = name
         self.dtype = dtype
         self._shape = shape
-        self._consumers: list[Operation] = []
+        self._consumers: list[Operation] | None = None  # None: no list was needed so far
         #: what folding found out: when (`shapes` of the graph), and the numbers
         self.folded: tuple[int, Any] | None = None
 
@@ -149,7 +149,22 @@ class Tensor(Handle, Operators):
 
     def consumers(self) -> list[Operation]:
         """The operations that have this tensor as an input."""
-        return list(self._consumers)
+        return list(self._consumers or ())
+
+    def add_consumer(self, operation: Operation) -> None:
+        """Notes an operation that reads the tensor."""
+        if self._consumers is None:
+            self._consumers = [operation]
+        else:
+            self._consumers.append(operation)
+
+    def drop_consumer(self, operation: Operation) -> None:
+        """Takes out an operation that reads the tensor no more; the last one goes at once."""
+        consumers = self._consumers
+        if consumers and consumers[-1] is operation:
+            consumers.pop()
+        elif consumers and operation in consumers:
+            consumers.remove(operation)
 
     @tracebacks.shortening
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:

@@ -17,6 +17,7 @@ from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
 from graphio.modes import VariableAggregation, VariableSynchronization
 from graphio.schema.pickling import Handle
+from graphio.source import Source
 from graphio.tensor import Operators
 from graphio.tensor_shape import TensorShape
 from graphio.tensor_shape import text as shape_text
@@ -203,8 +204,11 @@ class Variable(Handle, Operators):
         self._variable = made.outputs[0]
         with scopes.name_scope("Initializer"):
             first = initialized(value)
-        self._initializer: Operation | None = self._assign(first, "Assign").op
-        read = graph.create_op("Identity", [self._variable], [(kind, self._shape)], name="read")
+        line = made.source
+        self._initializer: Operation | None = self._assign(first, "Assign", at=line).op
+        read = graph.create_op(
+            "Identity", [self._variable], [(kind, self._shape)], name="read", at=line
+        )
         self._snapshot = read.outputs[0]
 
     @classmethod
@@ -448,12 +452,20 @@ class Variable(Handle, Operators):
         """A tensor that subtracts delta from the variable when it is run, and is the new value."""
         return self._update("Sub", delta, name, "AssignSub")
 
-    def _assign(self, tensor: Tensor, name: str, tf_type: str = "Assign") -> Tensor:
+    def _assign(
+        self, tensor: Tensor, name: str, tf_type: str = "Assign", at: Source | None = None
+    ) -> Tensor:
         self._check_shape(tensor, tf_type)
-        return self._assign_unchecked(tensor, self._shape.merge_with(tensor.shape), name, tf_type)
+        shape = self._shape.merge_with(tensor.shape)
+        return self._assign_unchecked(tensor, shape, name, tf_type, at)
 
     def _assign_unchecked(
-        self, tensor: Tensor, shape: TensorShape, name: str, tf_type: str
+        self,
+        tensor: Tensor,
+        shape: TensorShape,
+        name: str,
+        tf_type: str,
+        at: Source | None = None,
     ) -> Tensor:
         made = scopes.get_default_graph().create_op(
             "Assign",
@@ -463,6 +475,7 @@ class Variable(Handle, Operators):
             domain="graphio",
             name=name,
             tf_type=tf_type,
+            at=at,
         )
         return made.outputs[0]
 
@@ -520,6 +533,8 @@ def initialized(tensor: Tensor) -> Tensor:
     So one run may initialise variables of which one's initial value depends on another's.
     """
     graph = tensor.graph
+    if tensor.op.op == "Constant":
+        return tensor
     operations = _made_again(tensor)
     if not any(operation.op == "Variable" for operation in operations):
         return tensor

@@ -325,7 +325,10 @@ class _Builder:
 
     def _shared(self, node: NodeInfo) -> frozenset[str]:
         """The nodes whose memory the node's inputs may share."""
-        return frozenset().union(*[self.origins[v] for v in node.reads]) if node.reads else _NONE
+        reads = node.reads
+        if len(reads) == 1:
+            return self.origins[reads[0]]
+        return frozenset().union(*[self.origins[v] for v in reads]) if reads else _NONE
 
     def _alias(self, node: NodeInfo) -> None:
         source, name = node.inputs[0], node.outputs[0]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
-from graphio.constants import constant, convert_to_tensor
+from graphio.constants import constant, convert_to_tensor, node_of
 from graphio.folding import constant_value
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
@@ -112,7 +112,7 @@ def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str
             total = shapes.num_elements(tuple(dims))
             if total is not None and total < _CONSTANT_BELOW:
                 filling = b"" if wanted == dtypes.string else value
-                return constant(np.full(dims, filling, wanted.as_numpy_dtype), wanted, name=at)
+                return node_of(np.full(dims, filling, wanted.as_numpy_dtype), wanted, at)
         target = ints(shape, default, "shape")
         if wanted == dtypes.string:
             static = primitive.static_vector(target)

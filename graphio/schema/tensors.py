@@ -143,7 +143,7 @@ def check_dims(dims: Sequence[int]) -> None:
         return
     if len(dims) > 16:
         raise errors.DataLossError(message=f"rank {len(dims)} is above the limit of 16")
-    if any(d < 0 for d in dims) or math.prod(d for d in dims if d) > 1 << 58:
+    if min(dims) < 0 or math.prod([d for d in dims if d]) > 1 << 58:
         raise errors.DataLossError(message=f"the shape {list(dims)} is impossible")
 
 
@@ -170,13 +170,14 @@ def to_array(tensor: Tensor) -> Array:
     Raises:
         DataLossError: the bytes do not fit dtype and shape, or claim to lie in panels.
     """
-    check_dims(tensor.dims)
+    dims = tuple(tensor.dims)
+    check_dims(dims)
     if tensor.panel_width or tensor.panel_axis:
         raise errors.DataLossError(
             message="an inline tensor claims to lie in panels, as only tensors of the data section "
             "may"
         )
-    return decode(tensor.dtype, tuple(tensor.dims), tensor.data)
+    return decode(tensor.dtype, dims, tensor.data)
 
 
 class Place(NamedTuple):
