@@ -255,13 +255,31 @@ static bool save_has_happened(save_job *job, bool *known) {
   return ours;
 }
 
+/* A file of the save that another program has removed, or a save to the same prefix that took this one for dead. */
+static const char *save_gone(const save_job *job) {
+  for (size_t i = 0; i < job->written; i++)
+    if (!ci_folder_has(&job->folder, job->data.files.at[i].name)) return job->data.files.at[i].name;
+  return job->meta_written && !ci_folder_has(&job->folder, job->meta) ? job->meta : NULL;
+}
+
+/* Before the commit: the checkpoint that is there is not replaced by one whose files are gone. */
+static ci_status save_check_written(const save_job *job, ci_error *error) {
+  const char *gone = save_gone(job);
+  if (gone == NULL) return CI_OK;
+  return ci_fail(error, CI_UNAVAILABLE,
+                 "'%s' was removed before the save was committed, by another program or by a save to the same prefix "
+                 "that took this one for dead; the checkpoint that was there stays. Save again",
+                 gone);
+}
+
 static ci_status save_index(save_job *job, ci_error *error) {
   ci_out bytes = {.allocator = job->allocator};
   ci_index_encode(&job->index, &bytes);
-  job->committing = true;
-  const ci_status status = bytes.failed
-                               ? save_no_memory(error)
-                               : ci_record_commit(&job->record, bytes.data, bytes.length, job->index_file, error);
+  ci_status status = bytes.failed ? save_no_memory(error) : save_check_written(job, error);
+  if (status == CI_OK) {
+    job->committing = true;
+    status = ci_record_commit(&job->record, bytes.data, bytes.length, job->index_file, error);
+  }
   ci_out_free(&bytes);
   return status;
 }
@@ -345,11 +363,9 @@ static bool save_abandon(save_job *job) {
 static ci_status save_confirm(save_job *job, ci_error *error) {
   bool known = true;
   CI_TRY(ci_folder_sync(&job->folder, error));
-  for (size_t i = 0; i < job->written; i++)
-    if (!ci_folder_has(&job->folder, job->data.files.at[i].name) && save_has_happened(job, &known))
-      return ci_fail(error, CI_UNAVAILABLE, "somebody has removed the file '%s' of this save: save again",
-                     job->data.files.at[i].name);
-  return CI_OK;
+  const char *gone = save_gone(job);
+  if (gone == NULL || !save_has_happened(job, &known)) return CI_OK;
+  return ci_fail(error, CI_UNAVAILABLE, "another program has removed the file '%s' of this save: save again", gone);
 }
 
 static ci_status save_commit(save_job *job, ci_error *error) {

@@ -534,6 +534,44 @@ static void test_no_memory(void) {
   remove_all();
 }
 
+/* ---- another program in the folder ---- */
+
+static listing before_the_save;
+
+static bool was_there(const char *name) {
+  for (int i = 0; i < before_the_save.count; i++)
+    if (strcmp(before_the_save.names[i], name) == 0) return true;
+  return false;
+}
+
+/* Where the library asks for memory, another program may do something, too: here it removes data of the save. */
+static void *sweeping_alloc(void *user, size_t bytes, size_t align) {
+  const listing l = list_files();
+  for (int i = 0; i < l.count; i++)
+    if (strstr(l.names[i], ".data-") && strncmp(l.names[i], "tmp-", 4) && !was_there(l.names[i]))
+      unlink(in_folder(l.names[i]));
+  return metered_alloc(user, bytes, align);
+}
+
+static void test_a_save_whose_data_are_removed_does_not_replace_the_one_that_is_there(void) {
+  ci_state_options options = ci_state_defaults();
+  ci_state *state = full_state(), *other = new_state(), *swept = NULL;
+  ci_error error;
+  CHECK(ci_save(state, NULL, in_folder("model"), 1, &error) == CI_OK);
+  before_the_save = list_files();
+  options.allocator = (ci_allocator){&ample, sweeping_alloc, metered_release};
+  CHECK(ci_state_open(&options, &swept, &error) == CI_OK);
+  give(swept, "net/w", CI_FLOAT, 2, 2, 3, weights);
+  CHECK(ci_save(swept, NULL, in_folder("model"), 2, &error) == CI_UNAVAILABLE);
+  CHECK(strstr(error.message, ".data-") && strstr(error.message, "removed before the save was committed"));
+  CHECK(list_files().count == before_the_save.count);
+  CHECK(ci_restore(other, in_folder("model"), NULL, &error) == CI_OK && is_full(other));
+  ci_state_close(swept);
+  ci_state_close(other);
+  ci_state_close(state);
+  remove_all();
+}
+
 int main(void) {
   CHECK(mkdtemp(folder) != NULL);
   test_blobs_are_listed_replaced_and_removed();
@@ -556,6 +594,7 @@ int main(void) {
   test_a_reader_looks_while_another_process_saves();
   test_a_save_overtakes_a_restore("m");
   test_a_save_overtakes_a_restore("n");
+  test_a_save_whose_data_are_removed_does_not_replace_the_one_that_is_there();
   test_no_memory();
   CHECK(rmdir(folder) == 0);
   return CHECK_END;
