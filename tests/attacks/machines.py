@@ -53,7 +53,7 @@ class Build(NamedTuple):
 
 STATIC = ("-O2", "-static")
 BUILDS = {
-    "plain": Build("cc", ("-O2",)),
+    "plain": Build("cc", ("-O1",)),
     "NDEBUG -O3": Build("cc", ("-O3", "-DNDEBUG", "-ffp-contract=off")),
     "clang": Build(CLANG, ("-O2",)),
     "i686": Build("i686-linux-gnu-gcc", (*STATIC, "-msse2", "-mfpmath=sse"), ("qemu-i386",), 32),
@@ -65,7 +65,7 @@ BUILDS = {
         (
             "--target=wasm32-wasi",
             "--sysroot=/usr",
-            "-O2",
+            "-O1",
             "-Wl,-z,stack-size=1048576",
             "-Wl,--initial-memory=536870912",
         ),
