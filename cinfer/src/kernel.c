@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "compile.h"
+#include "guard.h"
 #include "output.h"
 #include "session.h"
 #include "threads.h"
@@ -240,7 +241,9 @@ void ci_k_in_place_alone(ci_kernel *k, int o, int i) {
 static void *kernel_memory(ci_kernel *k, size_t bytes, void **memory, size_t *held, bool *pooled) {
   const ci_allocator *allocator = &k->node->plan->session->allocator;
   if (*memory != NULL && *held >= bytes) {
+    CI_PERMIT(*memory, *held);
     memset(*memory, 0, *held);
+    CI_FORBID((char *)*memory + bytes, *held - bytes);
     return *memory;
   }
   ci_plan *plan = k->node->plan;

@@ -1,5 +1,6 @@
 /* layout.c - which values share memory, and where each lies in the arena. */
 #include "compile.h"
+#include "guard.h"
 #include "output.h"
 
 static ci_status layout_failed(ci_plan *plan) {
@@ -248,7 +249,9 @@ static void layout_sort(const ci_plan *plan, int32_t *at, int32_t count, layout_
   }
 }
 
-static size_t layout_bytes(const ci_place *place) { return place->bytes == 0 ? 64 : ci_round_up(place->bytes, 64); }
+static size_t layout_bytes(const ci_place *place) {
+  return place->bytes == 0 ? 64 : ci_round_up(place->bytes + CI_RED_ZONE, 64);
+}
 
 /* The smallest gap that is large enough, else the end. */
 static bool layout_take(layout_arena *arena, ci_place *place) {
@@ -385,7 +388,7 @@ ci_status ci_plan_offsets(ci_plan *plan) {
   if (!whole) return layout_failed(plan);
   for (int32_t i = 0; i < arena.count; i++) {
     ci_place *place = &plan->places.at[arena.by_first[i]];
-    place->room = layout_bytes(place);
+    place->room = layout_bytes(place) - CI_RED_ZONE;
   }
   if (ci_charge_arena(plan->session, plan->arena_bytes)) return CI_OK;
   return ci_fail(c->error, CI_RESOURCE_EXHAUSTED,

@@ -3,6 +3,8 @@
 
 #include "memory.h"
 
+#include "guard.h"
+
 #include <stdlib.h>
 #include <string.h>
 #ifdef __linux__
@@ -29,7 +31,8 @@ static void memory_advise(char *block, size_t bytes) {
 }
 #endif
 
-/* malloc knows no alignment: the block starts at the next multiple behind a pointer to what malloc gave. */
+/* malloc knows no alignment: the block starts at the next multiple behind a pointer to what malloc gave. What is left
+ * over in front of it and behind it belongs to nothing. */
 static void *memory_default_alloc(size_t bytes) {
   const size_t align = bytes >= MEMORY_LARGE ? MEMORY_LARGE_ALIGN : MEMORY_ALIGN;
   size_t padded;
@@ -39,11 +42,14 @@ static void *memory_default_alloc(size_t bytes) {
   uintptr_t start = (uintptr_t)(raw + sizeof(void *));
   char *block = raw + sizeof(void *) + (align - start % align) % align;
   memcpy(block - sizeof(void *), &raw, sizeof raw);
+  CI_FORBID(raw, (size_t)(block - raw));
+  CI_FORBID(block + bytes, padded - bytes - (size_t)(block - raw));
   return block;
 }
 
 static void memory_default_release(void *memory) {
   void *raw;
+  CI_PERMIT((char *)memory - sizeof raw, sizeof raw);
   memcpy(&raw, (char *)memory - sizeof raw, sizeof raw);
   free(raw);
 }
@@ -79,6 +85,7 @@ void *ci_alloc(const ci_allocator *allocator, size_t bytes) {
 
 void ci_release(const ci_allocator *allocator, void *memory, size_t bytes) {
   if (memory == NULL) return;
+  CI_PERMIT(memory, bytes);
   if (allocator != NULL && allocator->alloc != NULL) {
     if (allocator->release != NULL) allocator->release(allocator->user, memory, bytes == 0 ? 1 : bytes);
   } else {
@@ -122,6 +129,7 @@ static struct ci_pool_block *pool_block(ci_pool *pool, size_t room) {
   size_t whole;
   if (block != NULL && block->bytes - MEMORY_BLOCK_HEADER >= room) {
     pool->spare = block->next;
+    CI_PERMIT((char *)block + MEMORY_BLOCK_HEADER, block->used - MEMORY_BLOCK_HEADER);
     memset((char *)block + MEMORY_BLOCK_HEADER, 0, block->used - MEMORY_BLOCK_HEADER);
   } else {
     if (room < MEMORY_POOL_BLOCK) room = MEMORY_POOL_BLOCK;
@@ -129,6 +137,7 @@ static struct ci_pool_block *pool_block(ci_pool *pool, size_t room) {
     if (block == NULL) return NULL;
     block->bytes = whole;
   }
+  CI_FORBID(block + 1, block->bytes - sizeof *block); /* all but what pool_take gives */
   block->used = MEMORY_BLOCK_HEADER;
   block->next = pool->blocks;
   pool->blocks = block;
@@ -137,13 +146,14 @@ static struct ci_pool_block *pool_block(ci_pool *pool, size_t room) {
 
 static void *pool_take(ci_pool *pool, size_t bytes, size_t align) {
   struct ci_pool_block *block = pool->blocks;
-  size_t start = block == NULL ? 0 : ci_round_up(block->used, align);
+  size_t start = block == NULL ? 0 : ci_round_up(block->used + CI_RED_ZONE, align);
   if (block == NULL || block->bytes < start || block->bytes - start < bytes) {
     block = pool_block(pool, bytes);
     if (block == NULL) return NULL;
     start = block->used;
   }
   block->used = start + bytes;
+  CI_PERMIT((char *)block + start, bytes);
   return (char *)block + start;
 }
 
@@ -153,6 +163,7 @@ void ci_pool_clear(ci_pool *pool) {
   while (pool->blocks != NULL) {
     struct ci_pool_block *block = pool->blocks;
     pool->blocks = block->next;
+    CI_FORBID(block + 1, block->bytes - sizeof *block);
     block->next = pool->spare; /* turned round: the first used is the first used again */
     pool->spare = block;
   }

@@ -1,5 +1,6 @@
 /* run.c - walks the steps of a plan. */
 
+#include "guard.h"
 #include "session.h"
 #include "threads.h"
 
@@ -126,6 +127,36 @@ ci_status ci_run_go_on(ci_kernel *k) {
   return ci_k_fail(k, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
 }
 
+/* A step may touch what it reads and writes, and nothing else in the arena. */
+#ifdef CI_GUARDED
+static void run_permit_value(const ci_step *step, const ci_value *value) {
+  const struct ci_session *session = step->plan->session;
+  if (value == NULL || (uintptr_t)value->data - (uintptr_t)session->arena >= session->arena_bytes) return;
+  const size_t room = ci_place_of(step->plan, value)->bytes; /* 0: between two steps that are one, nothing is made */
+  CI_PERMIT(value->data, step->joined || room == 0 ? room : value->bytes);
+}
+
+static void run_permit_step(const ci_step *step) {
+  const ci_kernel *k = &step->k;
+  for (int i = 0; i < k->n_in; i++) run_permit_value(step, k->in[i]);
+  for (int o = 0; o < k->n_out; o++) run_permit_value(step, k->out[o]);
+  if (step->scratch != CI_NONE) CI_PERMIT(k->scratch, k->scratch_bytes);
+}
+
+/* The steps of a body see to themselves. */
+static ci_status run_step(ci_step *step) {
+  const struct ci_session *session = step->plan->session;
+  const bool alone = (step->node->kernel->flags & CI_OP_CONTROL) == 0;
+  if (alone) CI_FORBID(session->arena, session->arena_bytes);
+  for (const ci_step *s = step; alone && s != NULL; s = s->joins) run_permit_step(s);
+  const ci_status status = step->run(&step->k);
+  CI_PERMIT(session->arena, session->arena_bytes);
+  return status;
+}
+#else
+static ci_status run_step(ci_step *step) { return step->run(&step->k); }
+#endif
+
 /* The step has changed variables; their Assigns, which follow at once, only say so again. */
 static void run_note_made(const ci_step *step) {
   for (ci_step *assign = step->makes; assign != NULL; assign = assign->next_made) {
@@ -143,7 +174,7 @@ ci_status ci_frame_run(ci_frame *frame) {
   if (watched) observer.step(observer.user, NULL, 0);
   for (size_t i = 0; i < frame->steps.count; i++) {
     ci_step *step = steps[i];
-    ci_status status = step->run(&step->k);
+    ci_status status = run_step(step);
     if (status != CI_OK) return status;
     if (makes) run_note_made(step);
     if (watched) {

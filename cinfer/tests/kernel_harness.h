@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "../src/ci_kernel.h"
+#include "../src/guard.h"
 #include "../src/pack.h"
 
 enum { HARNESS_MOST = 8 };
@@ -103,9 +104,11 @@ static inline ci_status harness_run(harness *h, int outputs, ci_status (*prepare
     if (h->out[i].data == NULL) return CI_RESOURCE_EXHAUSTED;
     memset(h->out[i].data, 0xff, h->out[i].bytes + 1);
   }
-  h->k.scratch = aligned_alloc(64, ci_round_up(h->k.scratch_bytes + 64, 64));
+  const size_t scratch = ci_round_up(h->k.scratch_bytes + 64, 64);
+  h->k.scratch = aligned_alloc(64, scratch);
   if (h->k.scratch == NULL) return CI_RESOURCE_EXHAUSTED;
   memset(h->k.scratch, 0xff, h->k.scratch_bytes);
+  CI_FORBID((char *)h->k.scratch + h->k.scratch_bytes, scratch - h->k.scratch_bytes);
   status = run(&h->k);
   free(h->k.scratch);
   return status;
