@@ -8,6 +8,7 @@
  */
 #include "pack.h"
 
+#include "guard.h"
 #include "isa.h"
 #include "isa_linear.h"
 #include "session.h"
@@ -128,8 +129,10 @@ void ci_packs_free(ci_model *model) {
 
 static struct ci_packed *pack_make(ci_model *model, const struct ci_packed *key) {
   if (key->bytes > PTRDIFF_MAX) return NULL;
-  struct ci_packed *made = pack_take(model, ci_round_up(key->bytes, 64) + PACK_HEADER);
+  const size_t room = ci_round_up(key->bytes + CI_RED_ZONE, 64);
+  struct ci_packed *made = pack_take(model, room + PACK_HEADER);
   if (made != NULL) *made = *key;
+  if (made != NULL) CI_FORBID((char *)made + PACK_HEADER + key->bytes, room - key->bytes);
   return made;
 }
 

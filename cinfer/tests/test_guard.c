@@ -1,5 +1,6 @@
 /* test_guard.c - S10: under AddressSanitizer nobody may touch what a pool has not given out, what a block has beyond
- * its bytes, or what a step of a plan neither reads nor writes; other builds have no memory for that. */
+ * its bytes, what lies between packed constants, or what a step of a plan neither reads nor writes; other builds have
+ * no memory for that. */
 #include "guard.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "cinfer.h"
 #include "memory.h"
 #include "models.h"
+#include "pack.h"
 #include "session.h"
 
 enum { GUARDED = CI_RED_ZONE > 0 };
@@ -91,7 +93,21 @@ static ci_status watch(ci_kernel *k) {
   return real_run(k);
 }
 
-static void test_a_step_has_what_it_reads_and_writes(void) {
+static void fill_packed(void *to, const ci_value *from, const void *bytes) {
+  (void)from;
+  memset(to, 1, *(const size_t *)bytes);
+}
+
+/* Of the product's weights, of any size. */
+static void check_packed_constants(ci_kernel *k) {
+  static const size_t sizes[] = {64, 100, 1, 128, 48};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    const char *packed = ci_k_packed(k, 1, CI_PACK_COLUMNS, 1000 + (uint32_t)i, sizes[i], fill_packed, &sizes[i]);
+    CHECK(packed != NULL && is_exact(packed, sizes[i]));
+  }
+}
+
+static void test_steps_and_packed_constants_have_what_is_theirs(void) {
   float x[40], y[30], relu[30];
   const ci_tensor input = {x, sizeof x, CI_FLOAT, 2, {10, 4}};
   ci_tensor outputs[2] = {{y, sizeof y, CI_FLOAT, 2, {10, 3}}, {relu, sizeof relu, CI_FLOAT, 2, {10, 3}}};
@@ -111,6 +127,7 @@ static void test_a_step_has_what_it_reads_and_writes(void) {
   }
   CHECK(root->steps.count >= 3 && watched == (int)root->steps.count && wrong == 0);
   for (size_t i = 0; i < session->arena_bytes; i++) CHECK(may_touch(session->arena + i));
+  check_packed_constants(&root->steps.at[0]->k);
   ci_session_close(session);
   ci_close(model);
 }
@@ -119,6 +136,6 @@ int main(void) {
   test_pieces_of_a_pool_are_apart();
   test_pieces_of_a_pool_lie_as_close_as_they_may();
   test_a_block_has_its_bytes_and_no_more();
-  test_a_step_has_what_it_reads_and_writes();
+  test_steps_and_packed_constants_have_what_is_theirs();
   return CHECK_END;
 }
