@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "guard.h"
 #include "kernels/elementwise.h"
 #include "session.h"
 
@@ -77,7 +78,7 @@ static ci_status half_input(ci_step *step, int i) {
 
 static bool half_reserve(half_value *shadow, size_t *total) {
   shadow->offset = *total;
-  return ci_add_size(*total, ci_round_up(shadow->wide.bytes, 64), total);
+  return ci_add_size(*total, ci_round_up(shadow->wide.bytes + CI_RED_ZONE, 64), total);
 }
 
 /* After the kernel's prepare: types and shapes of the step's own outputs, and scratch for the wide values. */
@@ -85,7 +86,7 @@ static ci_status half_outputs(ci_step *step) {
   ci_half *h = step->half;
   ci_kernel *k = &step->k;
   bool fits = true;
-  size_t total = ci_round_up(k->scratch_bytes, 64);
+  size_t total = ci_round_up(k->scratch_bytes + CI_RED_ZONE, 64);
   h->scratch_bytes = k->scratch_bytes;
   for (int i = 0; i < k->n_in; i++) fits = fits && (!h->ins[i].is_wide || half_reserve(&h->ins[i], &total));
   for (int o = 0; o < k->n_out; o++) {
@@ -142,14 +143,18 @@ ci_status ci_half_run(ci_kernel *k) {
   ci_half *h = k->node->half;
   char *scratch = k->scratch;
   const size_t whole = k->scratch_bytes;
+  CI_FORBID(scratch, whole);
+  CI_PERMIT(scratch, h->scratch_bytes);
   for (int i = 0; i < k->n_in; i++) {
     if (!h->ins[i].is_wide) continue;
     h->ins[i].wide.data = scratch + h->ins[i].offset;
+    CI_PERMIT(h->ins[i].wide.data, h->ins[i].wide.bytes);
     half_widen(k->isa, h->in[i], h->ins[i].wide.data);
   }
   for (int o = 0; o < k->n_out; o++) {
     if (h->wide_out[o] != h->out[o])
       h->outs[o].wide.data = h->outs[o].is_wide ? scratch + h->outs[o].offset : h->out[o]->data;
+    if (h->outs[o].is_wide) CI_PERMIT(h->outs[o].wide.data, h->outs[o].wide.bytes);
   }
   k->in = h->wide_in;
   k->out = h->wide_out;
@@ -158,6 +163,7 @@ ci_status ci_half_run(ci_kernel *k) {
   k->in = h->in;
   k->out = h->out;
   k->scratch_bytes = whole;
+  CI_PERMIT(scratch, whole);
   for (int o = 0; status == CI_OK && o < k->n_out; o++) {
     /* An output that is an input's memory holds its bytes already. */
     if (!h->outs[o].is_wide || h->wide_out[o] == h->out[o] || k->node->alias[o] >= 0) continue;
