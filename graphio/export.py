@@ -119,7 +119,9 @@ def _check_feeds(spec: SignatureSpec) -> None:
 
 def node_message(operation: Operation) -> model_pb2.Node:
     """One operation as a message; its constants are inline whatever their size."""
-    return model_pb2.Node.FromString(NodeWriter(inline_below=1 << 62).node(operation))
+    message = model_pb2.Node()
+    NodeWriter(inline_below=1 << 62).node(message, operation)
+    return message
 
 
 def graph_message(graph: Graph) -> model_pb2.Graph:

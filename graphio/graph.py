@@ -162,7 +162,7 @@ class Graph(Unpicklable):
                 inputs=len(resolved),
             )
         root, base = self.root, name or tf_type or op
-        full = base[:-1] if base[-1] == "/" else root._unique(self._at.scope + base)
+        full = base[:-1] if base[-1:] == "/" else root._unique(self._at.scope + base)
         if full in root._by_name:
             full = root._unique(full)
         held = dict(sorted(attrs.items())) if attrs else {}

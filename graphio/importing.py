@@ -126,6 +126,7 @@ class Importer:
         #: "variable", "generator" and "function" attributes: names in the file to the graph's
         self.renamed: dict[tuple[str, str], str] = {}
         self._types: dict[bytes, tuple[dtypes.DType, TensorShape]] = {}
+        self._lines: dict[source.Source, source.Source] = {}
 
     def graph_and_state(self, model: model_pb2.Model, graph: Graph) -> None:
         """The nodes into the root graph or a body of it, with their variables and generators."""
@@ -186,6 +187,7 @@ class Importer:
         values: Values,
     ) -> Operation:
         attrs, at = {}, node.source
+        line = source.Source(at.file, at.line, at.function)
         for attribute in node.attr:
             key = attribute.key
             attrs[key] = self.attribute(node, key, attribute.value, graph, values)
@@ -198,7 +200,7 @@ class Importer:
             version=node.version or None,
             name=node.name,
             tf_type=node.tf_type or None,
-            at=source.shared(at.file, at.line, at.function),
+            at=self._lines.setdefault(line, line),
         )
         self.loosen(made)
         return made

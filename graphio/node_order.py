@@ -63,7 +63,7 @@ def _is_next(
         if key == "variable" and variable is None:
             variable = value.s.decode()
     inputs = node.input
-    if node.control_input or not done.keys() >= set(inputs):
+    if node.control_input or "" in inputs or not done.keys() >= set(inputs):
         return False
     if variable in nodes and variable not in done and variable != name:
         return False

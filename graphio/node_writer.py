@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,8 @@ __all__ = ["INLINE_BELOW", "Liveness", "NodeWriter", "set_shape", "set_type", "v
 Array = np.ndarray[Any, Any]
 INLINE_BELOW = 1024  # bytes; larger constants lie in the data section
 _REMEMBERED = 64  # bytes: constants as small as that are looked up
+_LARGE = 4096  # bytes: constants as large as that are written into the message of their node
+_AT_ONCE = 4096  # nodes that are parsed together
 
 _NODE = wire.tag(model_pb2.Graph, "node")
 _NAME, _INPUT, _CONTROL, _ATTR = (
@@ -26,6 +28,8 @@ _NAME, _INPUT, _CONTROL, _ATTR = (
 )
 _KEY, _VALUE = (wire.tag(model_pb2.Attribute, name) for name in ("key", "value"))
 _TEXT = wire.tag(model_pb2.AttributeValue, "s")
+#: attributes whose values are written when their node is a message
+_Late: TypeAlias = "dict[str, Array | Graph]"
 
 
 def value_name(tensor: Tensor) -> str:
@@ -102,10 +106,36 @@ class NodeWriter:
 
     def nodes(self, message: model_pb2.Graph, operations: Iterable[Operation]) -> None:
         """Adds operations to a graph."""
-        wire.merge(message, (wire.sized(_NODE, self.node(op)) for op in operations))
+        waiting: list[bytes] = []
+        for operation in operations:
+            late: _Late = {}
+            waiting.append(wire.sized(_NODE, self._bytes(operation, late)))
+            if late or len(waiting) == _AT_ONCE:
+                message.MergeFromString(b"".join(waiting))
+                waiting.clear()
+            if late:
+                self._fill(message.node[-1], late)
+        message.MergeFromString(b"".join(waiting))
 
-    def node(self, operation: Operation) -> bytes:
-        """An operation as the bytes of a Node."""
+    def node(self, message: model_pb2.Node, operation: Operation) -> None:
+        """Fills a node."""
+        late: _Late = {}
+        message.MergeFromString(self._bytes(operation, late))
+        self._fill(message, late)
+
+    def _fill(self, node: model_pb2.Node, late: _Late) -> None:
+        """Gives a node the attributes that are too large to be copied: a parser takes 2 GB at most,
+        and what is in a body would be copied for each body around it."""
+        for attribute in node.attr:
+            value = late.get(attribute.key)
+            if isinstance(value, Graph):
+                attribute.value.g.SetInParent()
+                self.body(attribute.value.g, value)
+            elif value is not None:
+                tensors.fill(attribute.value.t, value, tensors.encode(value))
+
+    def _bytes(self, operation: Operation, late: _Late) -> bytes:
+        """A Node without the values of the attributes that are added to `late`."""
         self.written.append(operation)
         sized = wire.sized
         parts = [sized(_NAME, operation.name.encode()), self._form(operation)]
@@ -115,8 +145,16 @@ class NodeWriter:
             parts.append(sized(_CONTROL, control.name.encode()))
         attrs = operation.attrs
         for key in sorted(attrs) if len(attrs) > 1 else attrs:
-            if attrs[key] is not None:
-                parts.append(self._attribute(operation, key, attrs[key]))
+            value = attrs[key]
+            if value is None:
+                continue
+            if isinstance(value, Graph) or (
+                isinstance(value, np.ndarray) and _LARGE <= value.nbytes < self.inline_below
+            ):
+                late[key] = value
+                parts.append(self._of_value(key, b""))
+            else:
+                parts.append(self._attribute(operation, key, value))
         return b"".join(parts)
 
     def _form(self, operation: Operation) -> bytes:
@@ -149,7 +187,7 @@ class NodeWriter:
         kind = value.__class__
         if kind is str:
             return self._of_value(key, wire.sized(_TEXT, value.encode()))
-        if kind is np.ndarray:
+        if isinstance(value, np.ndarray):
             return self._array(key, value)
         if kind is DType or kind is int:
             known: tuple[Any, ...] = (key, kind, value)
@@ -176,7 +214,8 @@ class NodeWriter:
         if len(data) >= self.inline_below:
             message.tensor = self.stored(array, data)
             return self._of_value(key, message.SerializeToString())
-        known = (key, array.dtype, array.shape, data) if len(data) <= _REMEMBERED else None
+        small = len(data) <= _REMEMBERED
+        known = (key, array.dtype, array.shape, bytes(data)) if small else None
         found = None if known is None else self._attributes.get(known)
         if found is None:
             tensors.fill(message.t, array, data)
@@ -194,10 +233,8 @@ class NodeWriter:
         return message.SerializeToString()
 
     def attribute(self, message: model_pb2.AttributeValue, value: Any) -> None:
-        """Fills the value of an attribute, of any kind but arrays and empty lists."""
-        if isinstance(value, Graph):
-            self.body(message.g, value)
-        elif isinstance(value, DType):
+        """Fills the value of an attribute, of any kind but arrays, graphs and empty lists."""
+        if isinstance(value, DType):
             message.i = value.number
         elif isinstance(value, (bool, int, np.integer)):
             message.i = int(value)

@@ -40,13 +40,13 @@ def user_line() -> Source:
         code = frame.f_code
         name = _base_name(code.co_filename)
         if name:
-            return shared(name, frame.f_lineno, code.co_name)
+            return _shared(name, frame.f_lineno, code.co_name)
         frame = frame.f_back
     return NOWHERE
 
 
 @functools.lru_cache(maxsize=4096)
-def shared(file: str, line: int, function: str) -> Source:
+def _shared(file: str, line: int, function: str) -> Source:
     """A line as an object that the operations made there have in common."""
     return Source(file, line, function)
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import graphio as tf
+from graphio import source
 from graphio.export import graph_message, node_message
 from graphio.schema import wire
 from graphio.schema.model_pb2 import Graph, Node, Variable
@@ -70,3 +75,87 @@ def test_equal_attributes_of_other_kinds_are_not_mistaken_for_each_other() -> No
     kinds = [value.WhichOneof("value") for value in held]
     assert kinds == ["i", "f", "i", "f", "f", "s", "s"]
     assert str(held[4].f) == "-0.0"
+
+
+# ---- what is too large to be copied ----
+
+
+def _parsed(graph: tf.Graph) -> list[Any]:
+    with tf.Graph().as_default() as other:
+        tf.import_graph_def(graph.as_graph_def(), name="")
+        return [op.attrs["value"] for op in other.operations if op.op == "Constant"]
+
+
+@pytest.mark.parametrize("size", [1, 1023, 1024, 5000])
+def test_constants_of_any_size_are_written_in_a_graph_and_in_bodies_of_bodies(size: int) -> None:
+    values = np.arange(size, dtype=np.float32) + 0.125
+    with tf.Graph().as_default() as graph:
+        tf.constant(values)
+        tf.cond(
+            tf.constant(True),
+            lambda: tf.while_loop(lambda x: x[0] < 1, lambda x: x + values, [tf.zeros([size])]),
+            lambda: tf.constant(values + 1),
+        )
+    written = graph_message(graph)
+    large = [a.value.t for n in written.node for a in n.attr if a.key == "value"]
+    assert [len(t.data) for t in large][:1] == [4 * size]
+    assert (
+        written.node[0].SerializeToString() == node_message(graph.operations[0]).SerializeToString()
+    )
+    text = written.SerializeToString()
+    assert text.count(values.tobytes()) == 2 and text.count((values + 1).tobytes()) == 1
+    np.testing.assert_array_equal(_parsed(graph)[0], values)
+
+
+def test_no_large_constant_goes_through_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parser takes 2 GB at most."""
+    pieces: list[int] = []
+    sized = wire.sized
+    monkeypatch.setattr(wire, "sized", lambda t, c: pieces.append(len(c)) or sized(t, c))
+    with tf.Graph().as_default() as graph:
+        large = np.zeros(100_000, np.float32)
+        tf.cond(tf.constant(True), lambda: tf.constant(large), lambda: tf.constant(large))
+        tf.constant(large)
+    message = graph_message(graph)
+    assert message.ByteSize() > 1_200_000 and max(pieces) < 10_000
+
+
+@pytest.mark.parametrize("dtype", [">i4", ">f8"])
+def test_arrays_of_the_other_byte_order_and_of_subclasses_stay_arrays(dtype: str) -> None:
+    class Own(np.ndarray[Any, Any]):
+        pass
+
+    for value in (np.array(5, dtype), np.arange(3.0).view(Own)):
+        with tf.Graph().as_default() as graph:
+            made = graph.create_op("Own", [], [], {"a": value}, domain="own")
+        (attribute,) = node_message(made).attr
+        assert attribute.value.WhichOneof("value") == "t"
+        assert list(attribute.value.t.dims) == list(value.shape)
+
+
+def test_nodes_that_differ_in_one_thing_are_told_apart() -> None:
+    changes: list[dict[str, Any]] = [
+        {}, {"op": "Other"}, {"domain": "another"}, {"version": 2}, {"tf_type": "T"},
+        {"outputs": [(tf.int32, [2])]}, {"outputs": [(tf.float32, [3])]},
+        {"outputs": [(tf.float32, [None])]}, {"outputs": [(tf.float32, [2])] * 2},
+        {"at": source.Source("a.py", 1, "f")}, {"at": source.Source("a.py", 2, "f")},
+        {"at": source.Source("a.py", 1, "g")}, {"attrs": {"a": np.float32([0.0, 1.0])}},
+        {"attrs": {"a": np.float32([-0.0, 1.0])}}, {"attrs": {"a": np.int32([0, 1])}},
+        {"attrs": {"a": np.float32([[0.0, 1.0]])}}, {"attrs": {"a": 1}}, {"attrs": {"a": True}},
+        {"attrs": {"a": "1"}}, {"attrs": {"b": 1}},
+    ]  # fmt: skip
+    with tf.Graph().as_default() as graph:
+        for change in changes:
+            given = {"op": "Own", "outputs": [(tf.float32, [2])], "attrs": {}, "domain": "own"}
+            given |= {"at": source.NOWHERE} | change
+            op, outputs, attrs = (given.pop(key) for key in ("op", "outputs", "attrs"))
+            shapes = [(dtype, tf.TensorShape(shape)) for dtype, shape in outputs]
+            graph.create_op(op, [], shapes, attrs, **given)
+        with tf.device("/cpu:0"):
+            graph.create_op("Own", [], [(tf.float32, tf.TensorShape([2]))], {}, domain="own")
+    together = graph_message(graph).node
+    alone = [node_message(op) for op in graph.operations]
+    assert [n.SerializeToString() for n in together] == [n.SerializeToString() for n in alone]
+    assert (
+        len({n.SerializeToString().replace(n.name.encode(), b"") for n in alone}) >= len(alone) - 1
+    )

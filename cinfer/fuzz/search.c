@@ -186,8 +186,8 @@ static void report(const char *what) {
 }
 
 static bool try_one(uint8_t *room) {
-  size_t size = 0;
-  while (size == 0) size = change(room);
+  const size_t size = change(room);
+  if (size == 0) return true;
   uint8_t *exact = malloc(size);
   if (exact == NULL) return false;
   memcpy(exact, room, size);

@@ -451,7 +451,9 @@ CI_API ci_status ci_session_open(ci_model *model, ci_state *state, const ci_sess
                                  ci_session **session, ci_error *error);
 CI_API void ci_session_close(ci_session *session);
 CI_API ci_state *ci_session_state(ci_session *session); /* borrowed */
-/* Plans for these inputs (only dtype, rank and dims are looked at), so that runs of these shapes allocate nothing. */
+/* Plans for these inputs (only dtype, rank and dims are looked at), so that runs of these shapes allocate nothing, but
+ * for values whose shape only the run shows: it follows from numbers that are computed, or from more constant numbers
+ * than a plan reads (32 KB, and 16 bytes for each byte of the file). */
 CI_API ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                             ci_error *error);
 /* The same, and fills in dtype, rank, dims and bytes of the outputs as a run with these inputs will give them; rank is
@@ -485,7 +487,7 @@ typedef struct ci_stats {
   uint64_t plans; /* shapes planned */
   uint64_t arena_bytes; /* held for values */
   uint64_t allocations; /* calls of the allocator since open */
-  uint64_t run_allocations; /* those of them that runs made for values whose shape no input shape tells; runs of shapes
+  uint64_t run_allocations; /* those of them that runs made for values whose shape only the run shows; runs of shapes
                                that were planned make no others */
   uint64_t handed_out; /* how often runs handed work to threads: a run on one thread takes no lock and calls the
                           system for nothing */

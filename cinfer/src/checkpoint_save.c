@@ -255,21 +255,24 @@ static bool save_has_happened(save_job *job, bool *known) {
   return ours;
 }
 
-/* A file of the save that another program has removed, or a save to the same prefix that took this one for dead. */
+/* A data file of the save that another program has removed, or a save to the same prefix that took this one for dead.
+ */
 static const char *save_gone(const save_job *job) {
   for (size_t i = 0; i < job->written; i++)
     if (!ci_folder_has(&job->folder, job->data.files.at[i].name)) return job->data.files.at[i].name;
-  return job->meta_written && !ci_folder_has(&job->folder, job->meta) ? job->meta : NULL;
+  return NULL;
 }
 
-/* Before the commit: the checkpoint that is there is not replaced by one whose files are gone. */
+/* Before the commit: nothing is replaced by a checkpoint whose files are gone. Afterwards another save may have given
+ * the graph file its other name. */
 static ci_status save_check_written(const save_job *job, ci_error *error) {
   const char *gone = save_gone(job);
+  if (gone == NULL && job->meta_written && !ci_folder_has(&job->folder, job->meta)) gone = job->meta;
   if (gone == NULL) return CI_OK;
   return ci_fail(error, CI_UNAVAILABLE,
-                 "'%s' was removed before the save was committed, by another program or by a save to the same prefix "
-                 "that took this one for dead; the checkpoint that was there stays. Save again",
-                 gone);
+                 "'%s%s' was removed before the save was committed, by another program or by a save to the same prefix "
+                 "that took this one for dead; nothing was replaced: save again",
+                 job->folder.path, gone);
 }
 
 static ci_status save_index(save_job *job, ci_error *error) {

@@ -94,7 +94,8 @@ void *ci_k_private_more(ci_kernel *k, size_t bytes); /* a second one, for what i
 #define CI_PENDING (-1)
 ci_status ci_k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count);
 bool ci_k_known(const ci_kernel *k, int i); /* whether in[i]->data may be read in prepare; to be asked before it is */
-bool ci_k_may_read(const ci_kernel *k, uint64_t work); /* and whether prepare may take so many steps on top */
+bool ci_k_may_read(const ci_kernel *k,
+                   uint64_t work); /* whether prepare may do as much as reading so many bytes more */
 
 /* Runs fn over [0, n) in parts of at least `grain`, on up to k->threads threads. Parts split outputs, never a
  * reduction, so results do not depend on their number. */

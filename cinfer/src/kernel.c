@@ -279,7 +279,10 @@ bool ci_k_may_read(const ci_kernel *k, uint64_t work) {
 
 bool ci_k_known(const ci_kernel *k, int i) {
   const ci_value *v = i < k->n_in ? k->in[i] : NULL;
-  if (v == NULL || v->data == NULL || !ci_k_may_read(k, v->bytes)) return false;
+  if (v == NULL || v->data == NULL) return false;
+  /* Of a sequence, kernels read what its tensors are, not their elements. */
+  const uint64_t bytes = v->dtype == CI_SEQUENCE ? (uint64_t)v->count * sizeof(ci_tensor) : v->bytes;
+  if (!ci_k_may_read(k, bytes)) return false;
   uint64_t length = 0;
   for (int64_t n = 0; v->dtype == CI_STRING && n < v->count; n++) length += ((const ci_string *)v->data)[n].length;
   return ci_k_may_read(k, length);

@@ -120,7 +120,7 @@ class Table:
             self._rows.setdefault((row.get("domain", ""), row["op"]), []).append(row)
         self._made: dict[tuple[str, str, int], Operator] = {}
         self._versions: dict[object, int] = {}  # what version_for has found
-        self._found: dict[tuple[str, str, int], Operator | None] = {}  # what find has
+        self._found: dict[tuple[str, str, int], Operator] = {}  # what find has
 
     def add(self, data: Mapping[str, Any]) -> Operator:
         """Adds a row, in the place of one of the same domain, name and version."""
@@ -129,7 +129,7 @@ class Table:
         self._rows[key] = sorted([*others, data], key=lambda row: row["version"])
         self._made.pop((*key, data["version"]), None)
         self._versions.clear()
-        self._found.clear()
+        self._found = {}  # a look-up of another thread may be about to add to the old one
         return _operator(data)
 
     def names(self, domain: str) -> list[str]:
@@ -143,17 +143,19 @@ class Table:
     def find(self, domain: str, op: str, version: int) -> Operator | None:
         """The row that holds for a version of an operator, or None."""
         wanted = (domain, op, version)
-        if wanted in self._found:
-            return self._found[wanted]
-        row, found = self._row(domain, op, version), None
-        if row is not None:
-            key = (domain, op, row["version"])
-            found = self._made.get(key)
-            if found is None:
-                found = self._made[key] = _operator(row)
-        if len(self._found) >= _KEPT:
-            self._found.clear()
-        self._found[wanted] = found
+        found = self._found.get(wanted)
+        if found is not None:
+            return found
+        row = self._row(domain, op, version)
+        if row is None:  # not remembered: names of operators that are not there come from files
+            return None
+        kept, key = self._found, (domain, op, row["version"])
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = _operator(row)
+        if len(kept) >= _KEPT:
+            kept.clear()
+        kept[wanted] = found
         return found
 
     def _row(self, domain: str, op: str, version: int) -> Mapping[str, Any] | None:

@@ -147,7 +147,7 @@ ci_status ci_prepare_custom(ci_kernel *k) {
   bool known = true;
   if (plan == NULL) return ci_k_no_memory(k);
   custom_inputs(k, plan);
-  for (int i = 0; i < k->n_in; i++) known = known && (k->in[i] == NULL || ci_k_known(k, i));
+  for (int i = 0; i < k->n_in; i++) known = known && (k->in[i] == NULL || k->in[i]->data != NULL);
   const ci_status status = host->shape(host->user, &plan->call, &said);
   if (status == CI_AT_RUN && !known) return CI_PENDING;
   if (status == CI_AT_RUN) {

@@ -94,7 +94,6 @@ static void nms_class(nms_plan *p, const float *boxes, const float *scores, int6
   }
 }
 
-/* The number of rows depends on the numbers: everything is chosen here, run copies it. */
 /* Each box may be compared with each. */
 static bool nms_is_short(const ci_kernel *k, const nms_plan *p) {
   size_t work;
@@ -104,6 +103,7 @@ static bool nms_is_short(const ci_kernel *k, const nms_plan *p) {
   return ci_k_may_read(k, work);
 }
 
+/* The number of rows depends on the numbers: everything is chosen here, run copies it. */
 ci_status ci_prepare_non_max_suppression(ci_kernel *k) {
   const ci_value *boxes = k->in[0], *scores = k->in[1];
   int64_t center, most[1] = {0};

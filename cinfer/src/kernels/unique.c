@@ -112,6 +112,14 @@ static ci_status unique_memory(ci_kernel *k, const struct unique_plan *sizes, st
   return CI_OK;
 }
 
+/* Sorting compares each element once for each doubling of their number. */
+static bool unique_is_short(const ci_kernel *k, const ci_value *x) {
+  size_t work = 0;
+  for (int64_t n = x->count; n > 0; n /= 2)
+    if (!ci_add_size(work, x->bytes, &work)) return false;
+  return ci_k_may_read(k, work);
+}
+
 ci_status ci_prepare_unique(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted = 0, other = 1, sorted = 1, dims[CI_MAX_RANK];
@@ -131,7 +139,7 @@ ci_status ci_prepare_unique(ci_kernel *k) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has no elements, but %lld slices along axis %d to compare",
                      ci_k_describe(x, text, sizeof text), (long long)x->dims[axis], axis);
   }
-  if (x->count > 0 && !ci_k_known(k, 0)) return CI_PENDING;
+  if (x->count > 0 && !(ci_k_known(k, 0) && unique_is_short(k, x))) return CI_PENDING;
   struct unique_plan *p = NULL, sizes = {.x = x, .outer = 1, .n = x->count, .inner = 1, .item = ci_dtype_size(part)};
   if (!flat && x->count > 0) {
     sizes.outer = ci_product(x->dims, 0, axis);
