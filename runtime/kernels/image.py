@@ -157,6 +157,8 @@ class Resizing:
         self, size: int, out: int, scale: float, exact: float, start: float, end: float
     ) -> Array:
         i = np.arange(out, dtype=np.float64)
+        if out == 0:  # exact may be 0, too
+            return i
         if self.coordinates == "align_corners":
             return i * 0 if exact == 1 else self._place(i * (size - 1) / (exact - 1))
         if self.coordinates == "asymmetric":
@@ -573,23 +575,34 @@ class Regions:
         wrong = (batch < 0) | (batch >= x.shape[0])
         if wrong.any():
             raise _invalid(f"batch index {batch[wrong][0]} is outside [0, {x.shape[0]})")
+        for roi in rois:
+            (_, _, rows), (_, _, columns) = self.sides(roi)
+            if rows * columns > MOST_SAMPLES:
+                raise _invalid(
+                    f"region {roi.tolist()} takes {rows} x {columns} samples for a bin, the limit "
+                    "is 2^22"
+                )
+
+    def sides(self, roi: Array) -> list[tuple[float, float, int]]:
+        """The start of a region, the size of a bin and its samples, along the rows and columns."""
+        box = roi.astype(np.float64) * self.scale - (0.5 if self.half else 0.0)
+        found = []
+        for i, out in enumerate(self.out):
+            start, length = float(box[1 - i]), float(box[3 - i] - box[1 - i])
+            if not self.half and not length > 1.0:  # NaN too
+                length = 1.0
+            step = length / out
+            taps = math.ceil(min(step, 65536.0)) if step > 0.0 else 0
+            found.append((start, step, self.ratio or taps))
+        return found
 
     def samples(self, roi: Array, size: tuple[int, int]) -> tuple[Array, Array]:
         """Elements (4, bins, samples) of an image and their weights, 0 outside."""
-        box = roi.astype(np.float64) * self.scale - (0.5 if self.half else 0.0)
         sides = []
-        for i, (n, out) in enumerate(zip(size, self.out, strict=True)):
-            start, length = box[1 - i], box[3 - i] - box[1 - i]
-            step = (length if self.half else max(length, 1.0)) / out
-            taps = self.ratio or max(0, math.ceil(min(step, 65536.0)))
+        for (start, step, taps), n, out in zip(self.sides(roi), size, self.out, strict=True):
             at = np.arange(out)[:, None] * step + (np.arange(taps) + 0.5) * step / max(taps, 1)
             sides.append(_neighbours(start + at, n))
         (y, wy), (x, wx) = sides
-        if y.shape[-1] * x.shape[-1] > MOST_SAMPLES:
-            taps = f"{y.shape[-1]} x {x.shape[-1]}"
-            raise _invalid(
-                f"region {roi.tolist()} takes {taps} samples for a bin, the limit is 2^22"
-            )
         shape = (4, self.out[0] * self.out[1], -1 if wy.size and wx.size else 0)
         at = y[:, None, :, None, :, None] * size[1] + x[None, :, None, :, None, :]
         weights = wy[:, None, :, None, :, None] * wx[None, :, None, :, None, :]

@@ -40,6 +40,15 @@ case(
     types=FLOATS,
     label="pytorch's one is the first",
 )
+for coordinates in ("half_pixel_symmetric", "align_corners", "asymmetric"):
+    case(
+        "Resize",
+        [X[:, :, :0], None, np.array([1, 1, 2.5, 1.5], F32)],
+        {"mode": "linear", "coordinate_transformation_mode": coordinates},
+        expect=(np.zeros((1, 2, 0, X.shape[3] * 3 // 2)),),
+        types=FLOATS,
+        label=f"no rows, {coordinates}",
+    )
 NUMBERS = integers(2, 3, low=0, high=100)
 for kind in ALL_NUMBERS:
     for label, attrs in (
@@ -270,10 +279,14 @@ case(
     types=FLOATS,
     label="corners",
 )
-for label, roi, ratio in (("region", ROI * 1e9, 0), ("ratio", ROI, 65535)):
+for label, image, roi, ratio in (
+    ("region", X, ROI * 1e9, 0),
+    ("ratio", X, ROI, 65535),
+    ("ratio in an image without columns", X[..., :0], ROI, 65535),
+):
     bad(
         "RoiAlign",
-        [X, roi, ONE],
+        [image, roi, ONE],
         {"sampling_ratio": ratio},
         error=INVALID,
         words=["RoiAlign 'node'", "samples for a bin"],
