@@ -259,9 +259,9 @@ def _joined(
             return _counted(_listed(gradient(*arriving)), inputs, function)
         by_inputs, by_variables = gradient(*arriving, variables=list(variables))
         found = _counted(_listed(by_inputs), inputs, function)
-        return [*found, *_counted(_listed(by_variables), [v.value() for v in variables], function)]
+        return [*found, *_counted(_listed(by_variables), [v.snapshot for v in variables], function)]
 
-    targets = [*inputs, *(v.value() for v in variables)]
+    targets = [*inputs, *(v.snapshot for v in variables)]
     region = Region([t.op for t in outputs], targets, outputs, differentiate)
     regions = graph.table("gradient_regions")
     regions.update(dict.fromkeys(region.operations, region))

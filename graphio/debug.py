@@ -203,7 +203,8 @@ class DebugSession(Session):
         feeds = {} if feed_dict is None else feed_dict
         fed = fed_tensors(self.graph, feeds)
         watched = [t for t in self._computed(fetches, fed) if self._watch(t)]
-        result, values = super().run([fetches, watched], feeds, options, run_metadata)
+        values_of = [fetching.AsComputed(tensor) for tensor in watched]
+        result, values = super().run([fetches, values_of], feeds, options, run_metadata)
         data = [
             DebugTensor(tensor, np.asarray(value), tensor in fed)
             for tensor, value in zip(watched, values, strict=True)

@@ -5,14 +5,15 @@ The same program writes the same bytes: everything is in order of creation or so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from graphio.graph import Graph, Operation, Tensor
 from graphio.node_writer import INLINE_BELOW, Liveness, NodeWriter, set_shape, set_type, value_name
+from graphio.run_reads import Reads, fed_reads
 from graphio.schema import errors, model_pb2, operators, tensors, verify, wire
 from graphio.schema.collecting import without_collector
 from graphio.variables import Variable, variables_of
@@ -34,13 +35,19 @@ _ITEM_VARIABLE = wire.tag(model_pb2.Collection.Item, "variable")
 
 @dataclass
 class SignatureSpec:
-    """A signature to be: inputs and outputs by key in the order of the C call."""
+    """A signature to be: inputs and outputs by key in the order of the C call.
+
+    Attributes:
+        as_computed: keys of outputs that are given as their operations compute them; others that
+            show a variable are read after the assignments.
+    """
 
     name: str
     inputs: Sequence[tuple[str, Tensor]] = ()
     outputs: Sequence[tuple[str, Tensor]] = ()
     targets: Sequence[Operation] = ()
     method: str = ""
+    as_computed: Collection[str] = ()
 
 
 @without_collector
@@ -71,12 +78,15 @@ def build_model(
     """
     writer = _Writer(inline_below=1 << 62) if inline else _Writer()
     model = model_pb2.Model(producer=f"graphio {__version__}")
-    kept = _needed(graph, signatures) if prune else graph.operations
+    if prune:
+        kept, placed = _needed(graph, signatures, writer)
+    else:
+        kept, placed = graph.operations, list(signatures)
     writer.nodes(model.graph, kept)
-    for spec in sorted(signatures, key=lambda s: s.name):
+    for spec, run in sorted(zip(signatures, placed, strict=True), key=lambda pair: pair[0].name):
         _check_marks(graph, spec)
         _check_feeds(spec)
-        writer.signature(model.signature.add(), spec)
+        writer.signature(model.signature.add(), run)
     used = writer.written
     writer.variables(model, graph, used, state, everything=not prune)
     writer.resources(model, graph, used, state, everything=not prune)
@@ -134,17 +144,54 @@ def graph_message(graph: Graph) -> model_pb2.Graph:
 # ---- which nodes ----
 
 
-def _needed(graph: Graph, signatures: Sequence[SignatureSpec]) -> list[Operation]:
+def _needed(
+    graph: Graph, signatures: Sequence[SignatureSpec], writer: NodeWriter
+) -> tuple[list[Operation], list[SignatureSpec]]:
+    """The operations of a model, and its signatures with the outputs that they have there.
+
+    The writer learns what operations read in it in the place of what they read in the graph.
+    """
     found: set[Operation] = set()
+    reads = Reads(graph, _fed_by_all(graph, signatures))
+    placed = []
     for spec in signatures:
-        fed = {tensor for _, tensor in spec.inputs}
-        roots = [t.op for _, t in spec.outputs if t not in fed]
-        found |= reach([*roots, *spec.targets], fed)[0]
+        run, needed = _needed_by(spec, reads)
+        placed.append(run)
+        found |= needed
         # A value that is fed still has its producer in the file, with all that this reads.
-        found |= reach([tensor.op for tensor in fed], set())[0]
+        found |= reach([tensor.op for _, tensor in spec.inputs], set())[0]
     if _persistent(signatures):
         found |= _initializers(graph, found)
-    return [op for op in graph.operations if op in found]
+    writer.rename(reads.fed, reads.renamed)
+    return reads.placed_among([op for op in graph.operations if op in found]), placed
+
+
+def _fed_by_all(graph: Graph, signatures: Sequence[SignatureSpec]) -> dict[Tensor, Tensor]:
+    """Signatures share nodes: a variable is fed in all of them, or not at all."""
+    every = [{tensor for _, tensor in spec.inputs} for spec in signatures]
+    return fed_reads(graph, set.intersection(*every)) if every else {}
+
+
+def _needed_by(spec: SignatureSpec, reads: Reads) -> tuple[SignatureSpec, set[Operation]]:
+    """A signature with the outputs that it has in the model, and the operations that it needs."""
+    fed = {tensor for _, tensor in spec.inputs}
+    computed = [t.op for key, t in spec.outputs if key in spec.as_computed and t not in fed]
+    shown = [t for key, t in spec.outputs if key not in spec.as_computed and t not in fed]
+    roots = reads.roots(shown, [*spec.targets, *computed])
+    found, _ = reach(roots.operations, fed, reads.fed)
+    assigned = reads.place(found, fed)
+    ends, others = {}, []
+    for tensor, what in roots.shown.items():
+        if what.variable.op.name in assigned:
+            ends[tensor] = reads.end(tensor, what)
+        else:
+            others.append(tensor.op)
+    if others:
+        found |= reach(others, fed, reads.fed)[0]
+    if not ends:
+        return spec, found
+    outputs = [(key, t if key in spec.as_computed else ends.get(t, t)) for key, t in spec.outputs]
+    return replace(spec, outputs=outputs), found
 
 
 def _persistent(signatures: Sequence[SignatureSpec]) -> bool:
@@ -152,10 +199,12 @@ def _persistent(signatures: Sequence[SignatureSpec]) -> bool:
     return any(spec.name for spec in signatures)
 
 
-def reach(roots: Iterable[Operation], fed: set[Tensor]) -> tuple[set[Operation], set[Tensor]]:
+def reach(
+    roots: Iterable[Operation], fed: set[Tensor], renamed: Mapping[Tensor, Tensor] | None = None
+) -> tuple[set[Operation], set[Tensor]]:
     """The operations of a root graph that must run for roots when some values are fed, and those
-    of the fed values that they, or roots themselves, read."""
-    live = Liveness()
+    of the fed values that they, or roots themselves, read; renamed: what fed_reads gives."""
+    live = Liveness(renamed)
     found: set[Operation] = set()
     read: set[Tensor] = set()
     pending = list(roots)
@@ -181,7 +230,7 @@ def _initializers(graph: Graph, found: set[Operation]) -> set[Operation]:
     kept = [v for v in used if v.initializer_or_none not in fed]
     wanted = [v.initializer_or_none for v in kept]
     added, _ = reach([op for op in wanted if op is not None], set())
-    added.update(op for v in kept for op in (v.op, v.value().op))
+    added.update(op for v in kept for op in (v.op, v.snapshot.op))
     return added
 
 
@@ -277,7 +326,7 @@ class _Writer(NodeWriter):
         self, name: str, variable: Variable, present: set[str], state: Any, held: set[str]
     ) -> bytes:
         """A variable as the bytes of a Variable; present: names of the nodes that are written."""
-        value, initializer = variable.value(), variable.initializer_or_none
+        value, initializer = variable.snapshot, variable.initializer_or_none
         parts = [_field("name", name), self._kind_of(variable)]
         if name in present:
             parts.append(_field("node", name))

@@ -70,11 +70,31 @@ def _no_fetch(fetch: Any) -> str:
     )
 
 
+class AsComputed:
+    """A fetch of a tensor as its operation gives it, also where the tensor shows a variable, whose
+    value at the end of the run a fetch of the tensor itself gives."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def _as_graph_element(self) -> Tensor:
+        return self.tensor
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AsComputed) and other.tensor is self.tensor
+
+    def __hash__(self) -> int:
+        return hash((AsComputed, self.tensor))
+
+
 class Structure:
     """The fetches of a plan.
 
     Attributes:
         elements: tensor or operation of each leaf, in order.
+        as_computed: whether each is fetched as its operation gives it.
     """
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
@@ -85,6 +105,7 @@ class Structure:
         self._structure = fetches
         leaves = _top(fetches) if self._simple else nest.flatten(fetches, expand_composites=True)
         self.elements = [element(graph, leaf) for leaf in leaves]
+        self.as_computed = [isinstance(leaf, AsComputed) for leaf in leaves]
 
     def packed(self, values: list[Any]) -> Any:
         """The values, one a leaf, in the fetches' structure."""

@@ -11,11 +11,11 @@ import enum
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import dtypes, gradient_registry, scopes
+from graphio import dtypes, gradient_registry, scopes, variable_reads
 from graphio.constants import convert_to_tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index_gradients, math, sequence  # noqa: F401 (gradients are registered)
-from graphio.variables import variables_of
+from graphio.variables import Variable, variables_of
 
 if TYPE_CHECKING:
     from graphio.gradient_registry import Region
@@ -287,7 +287,7 @@ def sources(operation: Operation) -> list[Tensor | None]:
 def _variable_read(operation: Operation) -> Tensor | None:
     """What stands for the variable among xs."""
     variable = variables_of(operation.graph.root).get(operation.attrs["variable"])
-    return None if variable is None else variable.value()
+    return None if variable is None else variable.snapshot
 
 
 def _leading_to(ys: Iterable[Tensor], stopped: set[Tensor]) -> set[Tensor]:
@@ -352,6 +352,12 @@ def _as_list(values: Any) -> list[Any]:
 
 
 def _as_tensor(value: Any) -> Tensor:
-    """Plain uses of a variable share one read, which is therefore what is differentiated by."""
+    """The tensor; of a variable, and of a read that a plain use made, `v/read`: it stands for all
+    reads of the variable."""
+    if isinstance(value, Variable):
+        return value.snapshot
     tensor: Tensor = convert_to_tensor(value)
+    if variable_reads.is_plain(tensor.op):
+        shared = _variable_read(tensor.op)
+        return tensor if shared is None else shared
     return tensor

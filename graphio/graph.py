@@ -76,6 +76,9 @@ class Graph(Unpicklable):
         self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
         self._at = _Place()  # each thread is in a name scope of its own
         self._control: list[list[Operation]] = []
+        self.waits = False  # whether a control dependency is open, also on what is outside
+        self.assigned: set[str] = set()  # in here: variables that a body and those in it assign
+        self.front_reads: dict[str, Tensor] = {}  # reads of variables outside, made for uses here
         self._devices: list[Any] = []
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
@@ -98,6 +101,8 @@ class Graph(Unpicklable):
             self.sessions: weakref.WeakSet[Any] = weakref.WeakSet()  # those that run it
             self.has_devices = False  # whether some operation wishes for one
             self._gradient_overrides: dict[str, str] = {}
+            #: TensorFlow's type of assignments while an optimizer makes them
+            self.applying: str | None = None
 
     def __repr__(self) -> str:
         kind = "tf.Graph" if self.outer is None else "body of a tf.Graph"
@@ -177,6 +182,8 @@ class Graph(Unpicklable):
         if self.outer is not None or (held and made.bodies()):
             self._capture(made)
         self._add(made)
+        if op == "Assign" and self.outer is not None:
+            self._note_assigned(str(held["variable"]))
         if root._gradient_overrides:
             self._override_gradient(made)
         return made
@@ -196,6 +203,13 @@ class Graph(Unpicklable):
             if tensor is not None:
                 tensor.add_consumer(made)
         root.changed()
+
+    def _note_assigned(self, variable: str) -> None:
+        """Notes on all bodies around that a variable is assigned in them."""
+        graph = self
+        while graph.outer is not None and variable not in graph.assigned:
+            graph.assigned.add(variable)
+            graph = graph.outer
 
     def changed(self) -> None:
         """Notes that a message of the graph would be another one now."""
@@ -323,6 +337,10 @@ class Graph(Unpicklable):
                 return True
             graph = graph.outer
         return False
+
+    def is_inside(self, other: Graph) -> bool:
+        """Whether this is the other graph or a body in it."""
+        return self.encloses_graph(other)
 
     def _capture(self, made: Operation) -> None:
         """Records what comes from outside, on every graph on the way."""
@@ -534,6 +552,17 @@ class Graph(Unpicklable):
             yield
         finally:
             self.root._gradient_overrides = before
+
+    @contextlib.contextmanager
+    def applied_as(self, tf_type: str) -> Iterator[None]:
+        """A context whose new assignments are an optimizer's, of a type of TensorFlow's."""
+        root = self.root
+        before = root.applying
+        root.applying = tf_type
+        try:
+            yield
+        finally:
+            root.applying = before
 
     # ---- look-up ----
 
@@ -885,15 +914,16 @@ class _Controlled(contextlib.ContextDecorator, contextlib.AbstractContextManager
 
     def __enter__(self) -> None:
         graph = self._graph
-        self._before = graph._control
+        self._before = graph._control, graph.waits
         if self._inputs is None:
-            graph._control = []
+            graph._control, graph.waits = [], False
         else:
             found = [graph._control_operation(c) for c in self._inputs]
-            graph._control = [*self._before, [op for op in found if op is not None]]
+            graph._control = [*graph._control, [op for op in found if op is not None]]
+            graph.waits = graph.waits or bool(found)
 
     def __exit__(self, *details: object) -> None:
-        self._graph._control = self._before
+        self._graph._control, self._graph.waits = self._before
 
 
 def free_name(name: str, taken: Mapping[str, object]) -> str:

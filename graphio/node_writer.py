@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,9 +39,14 @@ def value_name(tensor: Tensor) -> str:
 
 
 class Liveness:
-    """What the outputs and targets of bodies need; the rest of a body is not written."""
+    """What the outputs and targets of bodies need; the rest of a body is not written.
 
-    def __init__(self) -> None:
+    Args:
+        renamed: tensors that are read in the place of others.
+    """
+
+    def __init__(self, renamed: Mapping[Tensor, Tensor] | None = None) -> None:
+        self._renamed = renamed
         self._known: dict[Graph, tuple[list[Operation], list[Tensor]]] = {}
 
     def sources(self, operation: Operation) -> list[Tensor]:
@@ -49,6 +55,8 @@ class Liveness:
         for value in operation.attrs.values():
             if isinstance(value, Graph):
                 found.extend(self.captures(value))
+        if self._renamed:
+            found = [self._renamed.get(tensor, tensor) for tensor in found]
         return found
 
     def operations(self, body: Graph) -> list[Operation]:
@@ -66,8 +74,11 @@ class Liveness:
 
     def _find(self, body: Graph) -> tuple[list[Operation], list[Tensor]]:
         found: set[Operation] = set()
-        captures = dict.fromkeys(t for t in body.outputs if t.graph is not body)
-        pending = [t.op for t in body.outputs if t.graph is body] + body.targets
+        outputs = body.outputs
+        if self._renamed:
+            outputs = [self._renamed.get(tensor, tensor) for tensor in outputs]
+        captures = dict.fromkeys(t for t in outputs if t.graph is not body)
+        pending = [t.op for t in outputs if t.graph is body] + body.targets
         while pending:
             operation = pending.pop()
             if operation in found:
@@ -98,11 +109,30 @@ class NodeWriter:
         self.arrays: list[Array] = []
         self.written: list[Operation] = []
         self._live = Liveness()
+        #: tensors that are read in the place of others: everywhere, and by one operation
+        self._fed: Mapping[Tensor, Tensor] = {}
+        self._renamed: Mapping[Tensor, Tensor] = {}
+        self._of_operation: Mapping[Operation, Mapping[Tensor, Tensor]] = {}
         self._known: dict[tuple[Any, ...], int] = {}
         #: pieces that many nodes share, by what they depend on
         self._forms: dict[tuple[Any, ...], bytes] = {}
         self._attributes: dict[tuple[Any, ...], bytes] = {}
         self._keys: dict[str, bytes] = {}
+
+    def rename(
+        self,
+        fed: Mapping[Tensor, Tensor],
+        of_operation: Mapping[Operation, Mapping[Tensor, Tensor]],
+    ) -> None:
+        """Has tensors read in the place of others.
+
+        Args:
+            fed: everywhere.
+            of_operation: by an operation of the root graph and its bodies.
+        """
+        self._live = Liveness(fed)
+        self._fed = self._renamed = fed
+        self._of_operation = of_operation
 
     def nodes(self, message: model_pb2.Graph, operations: Iterable[Operation]) -> None:
         """Adds operations to a graph."""
@@ -114,32 +144,53 @@ class NodeWriter:
                 message.MergeFromString(b"".join(waiting))
                 waiting.clear()
             if late:
-                self._fill(message.node[-1], late)
+                self._fill(message.node[-1], operation, late)
         message.MergeFromString(b"".join(waiting))
 
     def node(self, message: model_pb2.Node, operation: Operation) -> None:
         """Fills a node."""
         late: _Late = {}
         message.MergeFromString(self._bytes(operation, late))
-        self._fill(message, late)
+        self._fill(message, operation, late)
 
-    def _fill(self, node: model_pb2.Node, late: _Late) -> None:
+    def _fill(self, node: model_pb2.Node, operation: Operation, late: _Late) -> None:
         """Gives a node the attributes that are too large to be copied: a parser takes 2 GB at most,
         and what is in a body would be copied for each body around it."""
         for attribute in node.attr:
             value = late.get(attribute.key)
             if isinstance(value, Graph):
                 attribute.value.g.SetInParent()
-                self.body(attribute.value.g, value)
+                with self._renaming(operation):
+                    self.body(attribute.value.g, value)
             elif value is not None:
                 tensors.fill(attribute.value.t, value, tensors.encode(value))
 
     def _bytes(self, operation: Operation, late: _Late) -> bytes:
         """A Node without the values of the attributes that are added to `late`."""
         self.written.append(operation)
+        if operation in self._of_operation:
+            with self._renaming(operation):
+                return self._node(operation, late)
+        return self._node(operation, late)
+
+    @contextlib.contextmanager
+    def _renaming(self, operation: Operation) -> Iterator[None]:
+        """Renames what an operation of the root graph reads; operations of bodies keep what the one
+        around them has."""
+        of_this = self._of_operation.get(operation)
+        if of_this is None:
+            yield
+            return
+        self._renamed = {**self._fed, **of_this}
+        try:
+            yield
+        finally:
+            self._renamed = self._fed
+
+    def _node(self, operation: Operation, late: _Late) -> bytes:
         sized = wire.sized
         parts = [sized(_NAME, operation.name.encode()), self._form(operation)]
-        for tensor in operation.inputs:
+        for tensor in self._as_read(operation.inputs):
             parts.append(sized(_INPUT, b"" if tensor is None else value_name(tensor).encode()))
         for control in operation.control_inputs:
             parts.append(sized(_CONTROL, control.name.encode()))
@@ -156,6 +207,12 @@ class NodeWriter:
             else:
                 parts.append(self._attribute(operation, key, value))
         return b"".join(parts)
+
+    def _as_read(self, tensors: list[Any]) -> list[Any]:
+        """The tensors, or what is read in their place."""
+        if not self._renamed:
+            return tensors
+        return [self._renamed.get(tensor, tensor) for tensor in tensors]
 
     def _form(self, operation: Operation) -> bytes:
         """What a node has in common with others of its operator that one line has made."""
@@ -274,8 +331,9 @@ class NodeWriter:
         for tensor in graph.inputs:
             argument = message.input.add(name=tensor.op.name)
             set_type(argument.type, tensor.dtype, tensor.shape)
-        message.output.extend(value_name(t) for t in graph.outputs)
-        message.capture.extend(sorted(value_name(t) for t in self._live.captures(graph)))
+        message.output.extend(value_name(t) for t in self._as_read(graph.outputs))
+        captures = self._as_read(self._live.captures(graph))
+        message.capture.extend(sorted(map(value_name, dict.fromkeys(captures))))
         message.target.extend(op.name for op in graph.targets)
 
 

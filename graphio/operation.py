@@ -68,7 +68,7 @@ class Operation(Handle):
         self.control_inputs: list[Operation] = []
         self.device = ""
         self.tf_type = tf_type
-        self.order = 0
+        self.order: float = 0
         self.source = at
 
     @property

@@ -25,6 +25,7 @@ from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.graph import Graph, Operation, Tensor
 from graphio.rewrite import rewrite
 from graphio.run_metadata import RunMetadata, divided, fill_times
+from graphio.run_reads import fed_reads
 from graphio.schema import container, custom, errors, fused, pickling
 from graphio.schema.engine import HostFunction, NodeTime
 
@@ -434,22 +435,29 @@ class _Plan:
         self._simple_feeds = is_simple(feed_dict)
         self._structure = fetching.Structure(session.graph, fetches)
         elements = self._structure.elements
-        outputs = list(dict.fromkeys(e for e in elements if isinstance(e, Tensor) and e not in fed))
+        fetches_of = list(zip(elements, self._structure.as_computed, strict=True))
+        wanted = [(e, c) for e, c in fetches_of if isinstance(e, Tensor) and e not in fed]
+        outputs = list(dict.fromkeys(wanted))
         targets = list(
             dict.fromkeys(e for e in elements if isinstance(e, Operation) and not _is_fed(e, fed))
         )
         self._session = session
         #: for each leaf: None, or ("fed" or "run", position)
-        self._sources = [_source(e, fed, outputs) for e in elements]
+        self._sources = [_source(e, computed, fed, outputs) for e, computed in fetches_of]
         self._signature: Any = None
         #: names of nodes that run as one, by the one that they run as
         self._parts: Mapping[str, Sequence[str]] = {}
         if outputs or targets:
-            _, read = reach([t.op for t in outputs] + targets, set(fed))
+            _, read = reach(
+                [t.op for t, _ in outputs] + targets, set(fed), fed_reads(session.graph, fed)
+            )
             self._used = [i for i, tensor in enumerate(fed) if tensor in read]
             self._all_used = len(self._used) == len(fed)
             used = [fed[i] for i in self._used]
-            self._spec = SignatureSpec("", _keyed(used), _keyed(outputs), targets)
+            self._spec = SignatureSpec(
+                "", _keyed(used), _keyed([t for t, _ in outputs]), targets,
+                as_computed={str(i) for i, (_, computed) in enumerate(outputs) if computed},
+            )  # fmt: skip
             self._signature = self._loaded()
         self._shorten()
 
@@ -661,9 +669,14 @@ def _is_fed(operation: Operation, fed: list[Tensor]) -> bool:
 
 
 def _source(
-    element: Tensor | Operation, fed: list[Tensor], outputs: list[Tensor]
+    element: Tensor | Operation,
+    computed: bool,
+    fed: list[Tensor],
+    outputs: list[tuple[Tensor, bool]],
 ) -> tuple[bool, int] | None:
     """Where a leaf's value comes from: None, or (whether it is fed, its position)."""
     if isinstance(element, Operation):
         return None
-    return (True, fed.index(element)) if element in fed else (False, outputs.index(element))
+    if element in fed:
+        return True, fed.index(element)
+    return False, outputs.index((element, computed))

@@ -55,7 +55,7 @@ def describe(variable: Any, export_scope: str | None) -> VariableDef | None:
     message.slot_of, message.slot = variable.slot_of, variable.slot
     if variable.shape.ndims is not None:
         set_shape(message.shape, variable.shape)
-    message.snapshot = value_name(variable.value())
+    message.snapshot = value_name(variable.snapshot)
     if variable.initializer_or_none is not None:
         message.initializer = variable.initializer.name
         message.initial_value = value_name(variable.initializer.inputs[0])

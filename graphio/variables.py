@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import door, dtypes, scopes, tracebacks
+from graphio import door, dtypes, scopes, tracebacks, variable_reads
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
 from graphio.modes import VariableAggregation, VariableSynchronization
+from graphio.schema import operators
 from graphio.schema.pickling import Handle
 from graphio.source import Source
 from graphio.tensor import Operators
@@ -44,6 +45,10 @@ __all__ = [
 ]
 
 
+#: TensorFlow's type of variables that are no references
+_RESOURCE = "VarHandleOp"
+
+
 class Variable(Handle, Operators):
     """State with a name, a dtype and a shape, kept by a session.
 
@@ -60,7 +65,8 @@ class Variable(Handle, Operators):
         expected_shape: accepted.
         import_scope: the name scope that variable_def was imported into.
         constraint: a function from the value after an update to the value to keep.
-        use_resource: accepted; reads and assignments never race.
+        use_resource: True: fetched in a run that assigns it, it gives the value at the start, as
+            TensorFlow's resource variables do; otherwise the one at the end. Nothing races.
         synchronization, aggregation: kept for who asks; there is one copy.
         slot_of: for an optimizer's slot, the name of the variable that it belongs to.
         slot: for an optimizer's slot, which it is.
@@ -145,6 +151,7 @@ class Variable(Handle, Operators):
             self.synchronization = synchronization
         if aggregation is not None:
             self.aggregation = aggregation
+        self.use_resource = bool(use_resource)
         self.slot_of, self.slot = slot_of, slot
         current = scopes.get_default_graph()
         graph, around = current.root, current.get_name_scope()
@@ -198,7 +205,7 @@ class Variable(Handle, Operators):
         attrs = {"variable": scope[:-1], "dtype": kind, "shape": (kind, self._shape)}
         made = graph.create_op(
             "Variable", [], [(kind, self._shape)], attrs,
-            domain="graphio", name=scope, tf_type="VariableV2",
+            domain="graphio", name=scope, tf_type=_RESOURCE if self.use_resource else "VariableV2",
         )  # fmt: skip
         made.attrs["variable"] = made.name  # another than the scope's if that was re-entered
         self._variable = made.outputs[0]
@@ -233,6 +240,7 @@ class Variable(Handle, Operators):
         """
         made = cls.__new__(cls)
         made.trainable, made.constraint = trainable, None
+        made.use_resource = value.op.tf_type == _RESOURCE
         made.slot_of, made.slot = slot_of, slot
         made._variable, made._shape = value, value.shape
         made._initializer, made._initial_value = initializer, initial_value
@@ -336,29 +344,55 @@ class Variable(Handle, Operators):
 
     # ---- reading ----
 
-    def value(self) -> Tensor:
-        """The value as it was where the variable was made in the order: what plain uses read."""
+    @property
+    def snapshot(self) -> Tensor:
+        """`v/read`, which plain uses share: the value at the start of a run."""
         return self._snapshot
+
+    def value(self) -> Tensor:
+        """What a plain use reads at this place: the value at the start of the run; under a control
+        dependency, and in a branch or loop that assigns the variable, the present one."""
+        return variable_reads.read_here(self)
 
     def read_value(self) -> Tensor:
         """The value at this place of the order: it sees assignments made before."""
-        here = scopes.get_default_graph()
-        if here.encloses(self._snapshot):
-            here.capture(self._snapshot)  # by which a branch or loop has a gradient
-        return self._read("read")
+        return self._placed("read", scopes.get_default_graph())
 
-    def _read(self, name: str) -> Tensor:
-        kind = self.dtype
-        attrs = {"variable": self.op.name, "dtype": kind, "shape": (kind, self._shape)}
-        made = scopes.get_default_graph().create_op(
+    def new_read(self, graph: Graph) -> Tensor:
+        """A read for a plain use that does not share `v/read`, at the end of a graph or body."""
+        return self._placed(f"{self.op.name}/read/", graph)
+
+    def _placed(self, name: str, graph: Graph) -> Tensor:
+        if graph.encloses(self._snapshot):
+            graph.capture(self._snapshot)  # by which a branch or loop has a gradient
+        return self._read(name, graph)
+
+    def _read(self, name: str, graph: Graph) -> Tensor:
+        made = graph.create_op(
             "ReadVariable",
             [],
-            [(kind, self._shape)],
-            attrs,
+            [(self.dtype, self._shape)],
+            self._attributes(),
             domain="graphio",
             name=name,
             tf_type="Identity",
         )
+        return made.outputs[0]
+
+    def _attributes(self) -> dict[str, Any]:
+        """Those of the operations that give its value."""
+        kind = self.dtype
+        return {"variable": self.op.name, "dtype": kind, "shape": (kind, self._shape)}
+
+    def read_of_a_run(self, name: str) -> Tensor:
+        """A read that a run's model has and the graph has not."""
+        version = operators.version_for("ReadVariable", "graphio", [])
+        made = Operation(
+            self.graph, name, "ReadVariable", "graphio", version, self._attributes(), [],
+            "Identity", self.op.source,
+        )  # fmt: skip
+        made.device = self.device
+        made.outputs.append(Tensor(self.graph, made, 0, f"{name}:0", self.dtype, self._shape))
         return made.outputs[0]
 
     def initialized_value(self) -> Tensor:
@@ -467,14 +501,15 @@ class Variable(Handle, Operators):
         tf_type: str,
         at: Source | None = None,
     ) -> Tensor:
-        made = scopes.get_default_graph().create_op(
+        graph = scopes.get_default_graph()
+        made = graph.create_op(
             "Assign",
             [tensor],
             [(tensor.dtype, shape)],
             {"variable": self._variable.op.name},
             domain="graphio",
             name=name,
-            tf_type=tf_type,
+            tf_type=graph.root.applying or tf_type,
             at=at,
         )
         return made.outputs[0]
@@ -483,8 +518,9 @@ class Variable(Handle, Operators):
         with scopes.operation_scope(name, tf_type) as scope:
             tensor = convert_to_tensor(delta, dtype=self.dtype, name="value")
             self._check_shape(tensor, tf_type)
-            made = scopes.get_default_graph().create_op(
-                op, [self._read("ReadVariable"), tensor], [(self.dtype, self._shape)]
+            graph = scopes.get_default_graph()
+            made = graph.create_op(
+                op, [self._read("ReadVariable", graph), tensor], [(self.dtype, self._shape)]
             )
             return self._assign(made.outputs[0], scope, tf_type)
 
@@ -542,7 +578,7 @@ def initialized(tensor: Tensor) -> Tensor:
     for operation in sorted(operations, key=lambda op: op.order):
         variable = variables_of(graph).get(operation.name)
         if operation.op == "Variable" and variable is not None:
-            made[operation.outputs[0]] = made[variable.value()] = variable.initialized_value()
+            made[operation.outputs[0]] = made[variable.snapshot] = variable.initialized_value()
         elif operation.outputs[0] not in made and any(t in made for t in operation.inputs):
             again = graph.create_op(
                 operation.op,

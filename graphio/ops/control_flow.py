@@ -21,6 +21,8 @@ from graphio.folding import constant_value
 from graphio.graph import Graph, Operation, Tensor
 from graphio.ops import array, comparison, math, primitive
 from graphio.tensor_shape import TensorShape
+from graphio.variable_reads import into_bodies
+from graphio.variables import variables_of
 
 __all__ = [
     "case",
@@ -96,6 +98,11 @@ def restoring() -> AbstractContextManager[None]:
     return scopes.get_default_graph().unchanged_on_error()
 
 
+def read_what_they_assign(*bodies: Graph) -> None:
+    """Has the bodies of an operation to be read inside the variables that one of them assigns."""
+    into_bodies(variables_of(bodies[0].root), *bodies)
+
+
 # ---- cond and case ----
 
 
@@ -143,6 +150,7 @@ def cond(
         specs = _agree(yes, no)
         if not specs:
             return yes.result
+        read_what_they_assign(yes.graph, no.graph)
         operation = scopes.get_default_graph().create_op(
             "If",
             [condition],

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from graphio import scopes
 from graphio.graph import Graph, Operation, Tensor
 from graphio.ops import array
+from graphio.variable_reads import is_plain
 
 __all__ = ["inlined", "made_again"]
 
@@ -36,9 +37,15 @@ def made_again(
             attrs,
             domain=op.domain,
             version=op.version,
-            name=op.name.rsplit("/", 1)[-1],
+            name=_name(op),
             tf_type=op.tf_type,
         )
+
+
+def _name(op: Operation) -> str:
+    if is_plain(op):
+        return f"{op.attrs['variable']}/read/"  # which is made unique
+    return op.name.rsplit("/", 1)[-1]
 
 
 def _all_again(body: Graph, known: dict[Tensor, Tensor]) -> Operations:

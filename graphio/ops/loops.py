@@ -12,7 +12,7 @@ from graphio.carrying import Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Graph, Tensor
 from graphio.ops import primitive
-from graphio.ops.control_flow import restoring
+from graphio.ops.control_flow import read_what_they_assign, restoring
 from graphio.ops.copying import inlined
 from graphio.tensor_shape import TensorShape
 
@@ -81,7 +81,9 @@ def while_loop(
             given = list(result) if isinstance(result, (list, tuple)) else [result]
             found = _next_values(given, structure, leaves, entering, carried, shape_invariants)
             following = [t for values in found for t in values]
-            loop.outputs.extend([*inlined(test, following), *following])
+            loop.outputs.extend(following)
+            read_what_they_assign(test, loop)
+            loop.outputs[:0] = inlined(test, loop.outputs)
         final = _loop_node(loop, test, limit, entering, carried)
         made = [carrying.assemble(*v) for v in zip(nest.flatten(given), final, strict=True)]
     packed = nest.pack_sequence_as(result if isinstance(result, (list, tuple)) else structure, made)
@@ -319,6 +321,7 @@ def scan_node(
         ]
         following, outputs = body(carried, pieces)
         graph.outputs.extend([*following, *outputs])
+        read_what_they_assign(graph)
     joins = (0, False) if joins is None else joins
     ways = [joins] * len(outputs) if isinstance(joins, tuple) else list(joins)
     specs = [(s.dtype, s.shape) for s in state]

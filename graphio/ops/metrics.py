@@ -16,12 +16,14 @@ from graphio.graph import Tensor
 from graphio.ops import array, assigning, comparison, math, matrices, order, reduction
 from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.signatures import Counter, Documented
+from graphio.variable_reads import at_start
 from graphio.variable_scope import variable_scope
 from graphio.variables import Variable
 
 __all__ = [
     "Metric",
     "accuracy",
+    "before_update",
     "documented",
     "false_negatives",
     "false_positives",
@@ -57,6 +59,11 @@ def metric_variable(shape: Sequence[int | None], dtype: Any, name: str) -> Varia
     keys = [GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES]
     zeros = array.zeros(list(shape), dtype)
     return Variable(zeros, trainable=False, collections=keys, name=name)
+
+
+def before_update(variable: Variable) -> Tensor:
+    """The variable as the metric's value shows it, also in a run that updates the metric."""
+    return at_start(variable.value(), f"{variable.op.name}/read/")
 
 
 def registered(value: Tensor, update: Tensor, values: Any, updates: Any) -> Metric:
@@ -145,8 +152,9 @@ def mean(
         else:
             factors = weighted(weights, numbers)
             numbers, seen = numbers * factors, reduction.reduce_sum(factors)
+        before = before_update(total), before_update(count)
         more, longer = total.assign_add(reduction.reduce_sum(numbers)), count.assign_add(seen)
-        value = _ratio(total.value(), count.value(), "value")
+        value = _ratio(*before, "value")
         update = _ratio(more, longer, "update_op")
         return registered(value, update, metrics_collections, updates_collections)
 
@@ -285,8 +293,9 @@ def mean_tensor(
         total = metric_variable(numbers.shape.as_list(), dtypes.float32, "total_tensor")
         count = metric_variable(numbers.shape.as_list(), dtypes.float32, "count_tensor")
         factors = weighted(1.0 if weights is None else weights, numbers)
+        before = before_update(total), before_update(count)
         more, longer = total.assign_add(numbers * factors), count.assign_add(factors)
-        value = _ratio(total.value(), count.value(), "value")
+        value = _ratio(*before, "value")
         update = _ratio(more, longer, "update_op")
         return registered(value, update, metrics_collections, updates_collections)
 
@@ -319,8 +328,9 @@ def _counting(kind: str, summary: str) -> Counter:
             if weights is not None:
                 hits = hits * weighted(weights, hits)
             so_far = metric_variable([], dtypes.float32, "count")
+            before = before_update(so_far)
             update = so_far.assign_add(reduction.reduce_sum(hits))
-            value = array.identity(so_far.value())
+            value = array.identity(before)
             return registered(value, update, metrics_collections, updates_collections)
 
     return documented(count, kind, f"""{summary}
@@ -406,7 +416,7 @@ def _confusion(labels: Any, predictions: Any, classes: int, weights: Any) -> tup
     matrix = order.confusion_matrix(
         flat[0], flat[1], classes, dtype=dtypes.float64, weights=factors
     )
-    return total.value(), total.assign_add(matrix)
+    return before_update(total), total.assign_add(matrix)
 
 
 def mean_iou(
@@ -468,11 +478,12 @@ def mean_per_class_accuracy(
             hits, counts = hits * factors, counts * factors
         total = metric_variable([num_classes], dtypes.float32, "total")
         count = metric_variable([num_classes], dtypes.float32, "count")
+        before = before_update(total), before_update(count)
         more, longer = (
             assigning.scatter_add(v, classes, array.reshape(t, [-1]))
             for v, t in ((total, hits), (count, counts))
         )
-        each = _ratio(total.value(), count.value(), "per_class_accuracy")
+        each = _ratio(*before, "per_class_accuracy")
         value = reduction.reduce_mean(each, name="mean_accuracy")
         update = _ratio(more, longer, "update_op")
         return registered(value, update, metrics_collections, updates_collections)

@@ -14,6 +14,7 @@ from graphio.ops import array, comparison, index, math, order, reduction
 from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.metrics import (
     Metric,
+    before_update,
     documented,
     matched,
     metric_variable,
@@ -70,7 +71,7 @@ def _counts(
         ones = math.cast(hit, dtypes.float32)
         if factors is not None:
             ones = ones * factors
-        now[kind] = count.value()
+        now[kind] = before_update(count)
         then[kind] = count.assign_add(reduction.reduce_sum(ones, 1))
     return now, then
 
@@ -405,7 +406,7 @@ def _hits_of(
         if weights is not None:
             each = each * weighted(weights, each)
         count = metric_variable([], dtypes.float64, f"{label}_at_k")
-        now.append(count.value())
+        now.append(before_update(count))
         then.append(count.assign_add(math.cast(reduction.reduce_sum(each), dtypes.float64)))
     value = div_no_nan(now[0], now[0] + now[1], name="value")
     update = div_no_nan(then[0], then[0] + then[1], name="update_op")

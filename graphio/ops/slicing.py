@@ -205,6 +205,7 @@ class _Indexing:
         result = self.tensor
         for i, step in enumerate(steps):
             result = step(result, name if i == len(steps) - 1 else None)
+        result.op.tf_type = "StridedSlice"
         return result
 
     def _slice(self, x: Tensor, name: str | None) -> Tensor:

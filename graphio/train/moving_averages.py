@@ -13,6 +13,7 @@ from graphio.modes import init_scope
 from graphio.ops import array, math
 from graphio.ops.control_flow import group
 from graphio.ops.emit import scope
+from graphio.variable_reads import at_start
 from graphio.variable_scope import get_variable_scope
 from graphio.variables import (
     Variable,
@@ -134,8 +135,8 @@ class ExponentialMovingAverage:
         decay = convert_to_tensor(self._decay, dtype=dtypes.float32, name="decay")
         if self._num_updates is None:
             return decay
-        updates = self._num_updates
-        now = updates.read_value() if isinstance(updates, Variable) else convert_to_tensor(updates)
+        # The number of updates is that of the start of the run, although it leads to assignments.
+        now = at_start(convert_to_tensor(self._num_updates))
         done = math.cast(now, dtypes.float32, name="num_updates")
         return math.minimum(decay, (1.0 + done) / (10.0 + done))
 

@@ -165,11 +165,8 @@ class Optimizer(Subclassing):
             self._create_slots([v for _, v in present])
         with scopes.name_scope(name, self._name) as scope:
             self._prepare()
-            updates = []
-            for gradient, variable in present:
-                with scopes.name_scope("update_" + variable.op.name.replace("/", "_")):
-                    updates.extend(self._apply(gradient, variable))
-            updates.extend(self._after(updates))
+            with scopes.get_default_graph().applied_as(self._update_type()):
+                updates = self._updates(present)
             if global_step is None:
                 train_op = self._finish(updates, scope)
             else:
@@ -179,6 +176,18 @@ class Optimizer(Subclassing):
                     ).op
             add_to_collection(GraphKeys.TRAIN_OP, train_op)
             return train_op
+
+    def _updates(self, present: Sequence[tuple[Any, Variable]]) -> list[Any]:
+        """The updates by gradients, then further ones."""
+        updates: list[Any] = []
+        for gradient, variable in present:
+            with scopes.name_scope("update_" + variable.op.name.replace("/", "_")):
+                updates.extend(self._apply(gradient, variable))
+        return [*updates, *self._after(updates)]
+
+    def _update_type(self) -> str:
+        """TensorFlow's type of the updates."""
+        return "Apply" + type(self).__name__.removesuffix("Optimizer")
 
     def get_slot(self, var: Variable, name: str) -> Any:
         """The slot variable of var by its name, or None before it exists."""
