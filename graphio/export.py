@@ -180,10 +180,11 @@ def _needed_by(spec: SignatureSpec, reads: Reads) -> tuple[SignatureSpec, set[Op
     roots = reads.roots(shown, [*spec.targets, *computed])
     found, _ = reach(roots.operations, fed, reads.fed)
     assigned = reads.place(found, fed)
-    ends, others = {}, []
+    ends, others, targets = {}, [], list(spec.targets)
     for tensor, what in roots.shown.items():
         if what.variable.op.name in assigned:
             ends[tensor] = reads.end(tensor, what)
+            targets += what.waits_for()
         else:
             others.append(tensor.op)
     if others:
@@ -191,7 +192,7 @@ def _needed_by(spec: SignatureSpec, reads: Reads) -> tuple[SignatureSpec, set[Op
     if not ends:
         return spec, found
     outputs = [(key, t if key in spec.as_computed else ends.get(t, t)) for key, t in spec.outputs]
-    return replace(spec, outputs=outputs), found
+    return replace(spec, outputs=outputs, targets=list(dict.fromkeys(targets))), found
 
 
 def _persistent(signatures: Sequence[SignatureSpec]) -> bool:

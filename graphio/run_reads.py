@@ -86,12 +86,13 @@ class _Shown(NamedTuple):
     views: list[Operation]
     start: Operation
 
-    def waiting(self) -> list[Operation]:
-        """The operations that a run needs although another read takes their place."""
-        found = [op for op in (*self.views, self.start) if op.control_inputs]
-        for view in self.views:
-            found += [t.op for t in view.inputs[1:] if t is not None]
-        return found
+    def waits_for(self) -> list[Operation]:
+        """The operations that must run before the tensor is there."""
+        return [other for op in (*self.views, self.start) for other in op.control_inputs]
+
+    def indices(self) -> list[Operation]:
+        """The operations that give what the views read beside the value."""
+        return [t.op for view in self.views for t in view.inputs[1:] if t is not None]
 
 
 def _shown(variables: Mapping[str, Variable], tensor: Tensor) -> _Shown | None:
@@ -160,7 +161,7 @@ class Reads:
                 found.operations.append(tensor.op)
             else:
                 found.shown[tensor] = shown
-                found.operations += shown.waiting()
+                found.operations += [*shown.waits_for(), *shown.indices()]
         found.operations += targets
         return found
 

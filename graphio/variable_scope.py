@@ -249,7 +249,8 @@ class variable_scope:
         values: accepted for TensorFlow's sake.
         initializer, regularizer, constraint, dtype: defaults of get_variable; None: those of the
             scope around.
-        caching_device, partitioner, use_resource: accepted.
+        caching_device, partitioner: accepted.
+        use_resource: as of tf.Variable.
         custom_getter: called as f(getter, name, ...) in the place of get_variable.
         reuse: None or False: as the scope around; True; AUTO_REUSE.
         auxiliary_name_scope: False opens no name scope.
@@ -415,7 +416,8 @@ def get_variable(
         regularizer: a function from the variable to a loss, which joins REGULARIZATION_LOSSES.
         trainable: whether optimizers change it.
         collections: names of collections to join; None: the global variables.
-        caching_device, partitioner, use_resource: accepted.
+        caching_device, partitioner: accepted.
+        use_resource: as of tf.Variable.
         validate_shape: False takes an initial value of unknown shape, or another than shape.
         custom_getter: called as f(getter, name, ...) in the place of this function.
         constraint: a function from the value after an update to the value to keep.
@@ -437,7 +439,7 @@ def get_variable(
         "caching_device": caching_device,
         "partitioner": partitioner,
         "validate_shape": validate_shape,
-        "use_resource": use_resource,
+        "use_resource": scope.use_resource if use_resource is None else use_resource,
         "constraint": scope.constraint if constraint is None else constraint,
         "synchronization": synchronization,
         "aggregation": aggregation,
@@ -492,6 +494,7 @@ def _get(
             name=name,
             dtype=kind,
             constraint=options.get("constraint"),
+            use_resource=options.get("use_resource"),
             synchronization=options.get("synchronization"),
             aggregation=options.get("aggregation"),
         )

@@ -90,6 +90,21 @@ def an_assignment_in_a_branch_shows_in_what_is_fetched() -> Fetches:
     return {"v": v, "w": w, "done": done.op}
 
 
+@case({"same": [5.0, 6.0]}, {"same": [5.0, 6.0]}, v=[5.0, 6.0])
+def an_identity_under_a_dependency_runs_what_it_waits_for() -> Fetches:
+    v = variable([2.0, 2.0], "v")
+    with tf.control_dependencies([v.assign([5.0, 6.0])]):
+        return {"same": tf.identity(v)}
+
+
+@case({"value": 5.0, "row": 5.0}, v=5.0)
+def a_resource_variable_under_a_dependency_shows_what_it_waits_for() -> Fetches:
+    with tf.variable_scope("", use_resource=True):
+        v = tf.get_variable("v", [], initializer=tf.constant_initializer(2.0))
+    with tf.control_dependencies([v.assign(5.0)]):
+        return {"value": v.value(), "row": v[...]}
+
+
 @case({"slot": [2.0], "v": [-1.0], "scattered": [1.0, 9.0]})
 def slots_and_scattered_rows_show_the_end() -> Fetches:
     v, rows = variable([1.0], "v"), variable([1.0, 1.0], "rows", trainable=False)
