@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from read_programs import differences
 from variable_reads import CASES, Case
 
 import graphio as tf
@@ -66,3 +67,8 @@ def test_a_saved_signature_reads_by_the_rule(case: Case, target: str, tmp_path: 
                 np.testing.assert_allclose(found[label], value, err_msg=label)
     for name, value in case.after.items():
         np.testing.assert_allclose(state.get(name), value, err_msg=name)
+
+
+def test_random_programs_read_by_the_rule() -> None:
+    """python tests/read_programs.py looks at more of them."""
+    assert differences(2000) == []
