@@ -19,6 +19,7 @@ from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tensorflow_messages import message, node
 
 import graphio as tf
 import graphio.onnx
@@ -259,43 +260,6 @@ def test_a_graph_that_is_not_frozen_brings_its_initializers() -> None:
         sess.run(tf.global_variables_initializer())
         assert sess.run(y).tolist() == [-1, -2]
         assert sess.run(read).tolist() == [2, 4] and sess.run(read).tolist() == [3, 6]
-
-
-# ---- graphs written here ----
-
-
-def node(name: str, op: str, *inputs: str, **attributes: Any) -> pb.NodeDef:
-    """A node of TensorFlow's."""
-    made = pb.NodeDef(name=name, op=op, input=inputs)
-    for key, value in attributes.items():
-        slot = made.attr[key]
-        if isinstance(value, (np.ndarray, np.generic)):
-            slot.tensor.dtype = kind(value.dtype)
-            slot.tensor.tensor_content = value.tobytes()
-            slot.tensor.tensor_shape.SetInParent()
-            for size in value.shape:
-                slot.tensor.tensor_shape.dim.add(size=size)
-        elif isinstance(value, type):
-            slot.type = kind(np.dtype(value))
-        elif isinstance(value, tuple):
-            slot.shape.SetInParent()
-            for size in value:
-                slot.shape.dim.add(size=size)
-        elif isinstance(value, str):
-            slot.func.name = value
-        else:
-            slot.i = value
-    return made
-
-
-def kind(dtype: Any) -> Any:
-    return {"float32": 1, "int32": 3, "bool": 10}[np.dtype(dtype).name]
-
-
-def message(*nodes: pb.NodeDef, functions: list[pb.FunctionDef] | None = None) -> pb.GraphDef:
-    made = pb.GraphDef(node=nodes)
-    made.library.function.extend(functions or [])
-    return made
 
 
 def x_node() -> pb.NodeDef:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from read_programs import differences
+from tensorflow_messages import message, node
 from variable_reads import CASES, Case
 
 import graphio as tf
+from graphio.schema import tensorflow_pb2 as pb
 
 TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -72,3 +74,59 @@ def test_a_saved_signature_reads_by_the_rule(case: Case, target: str, tmp_path: 
 def test_random_programs_read_by_the_rule() -> None:
     """python tests/read_programs.py looks at more of them."""
     assert differences(2000) == []
+
+
+# ---- graphs of TensorFlow's ----
+
+
+def tensorflow_graph() -> pb.GraphDef:
+    """A step from v = 5 to -1, clipping built behind it, and reads under dependencies."""
+    return message(
+        node("five", "Const", value=np.float32(5)),
+        node("v", "VariableV2", dtype=np.float32, shape=()),
+        node("v/Assign", "Assign", "v", "five"),
+        node("v/read", "Identity", "v"),
+        node("one", "Const", value=np.float32(1)),
+        node("gradient", "Add", "v/read", "one"),
+        node("train", "AssignSub", "v", "gradient"),
+        node("low", "Const", value=np.float32(-3)),
+        node("clipped", "Maximum", "v/read", "low"),
+        node("clip", "Assign", "v", "clipped"),
+        node("start", "Neg", "v/read"),
+        node("same", "Identity", "v", "^train"),
+        node("behind", "Neg", "v/read", "^train"),
+        node("other", "Identity", "v/read"),
+    )
+
+
+@TARGETS
+def test_consumers_of_an_imported_identity_are_uses_at_their_own_places(target: str) -> None:
+    names = ["train:0", "clip:0", "start:0", "same:0", "behind:0", "other:0", "v/read:0"]
+    found = dict(
+        zip(names, tf.import_graph_def(tensorflow_graph(), return_elements=names), strict=True)
+    )
+
+    def run(*fetched: str) -> list[float]:
+        with initialized(target) as session:
+            return [float(x) for x in session.run([found[f"{name}:0"] for name in fetched])]
+
+    assert run("train", "clip") == [-1, -1]
+    assert run("start", "train") == [-5, -1]
+    assert run("same") == [-1]
+    assert run("behind") == [1]
+    assert run("other", "v/read", "train") == [-1, -1, -1]
+
+
+@TARGETS
+def test_reads_of_imported_resource_variables_stay_where_they_are(target: str) -> None:
+    graph_def = message(
+        node("five", "Const", value=np.float32(5)),
+        node("v", "VarHandleOp", dtype=np.float32, shape=()),
+        node("set", "AssignVariableOp", "v", "five"),
+        node("before", "ReadVariableOp", "v", dtype=np.float32),
+        node("add", "AssignAddVariableOp", "v", "before"),
+        node("behind", "ReadVariableOp", "v", "^add", dtype=np.float32),
+    )
+    reads = tf.import_graph_def(graph_def, return_elements=["before:0", "behind:0"])
+    with initialized(target) as session:
+        assert [float(x) for x in session.run(reads)] == [5, 10]

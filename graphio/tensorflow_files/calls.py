@@ -28,14 +28,25 @@ Row = Callable[["Call"], Any]
 class Handle:
     """A variable as TensorFlow's nodes pass it on.
 
+    Args:
+        shown: the tensor of the node; None: the variable's value.
+
     Attributes:
-        name: of the node.
+        name: of the variable's node.
         variable: ours.
-        is_read: whether nodes may use it as its value, as TensorFlow 1 does.
+        is_read: whether nodes may use it as its value, as TensorFlow 1 does. Each of them is a use
+            of the variable at its own place.
     """
 
-    def __init__(self, name: str, variable: Any, is_read: bool) -> None:
+    def __init__(
+        self, name: str, variable: Any, is_read: bool, shown: Tensor | None = None
+    ) -> None:
         self.name, self.variable, self.is_read = name, variable, is_read
+        self._shown = shown
+
+    def shown(self) -> Tensor:
+        """The tensor of the node."""
+        return self.variable.value() if self._shown is None else self._shown
 
 
 class Call:
@@ -49,6 +60,7 @@ class Call:
 
     def __init__(self, node: Node, values: Sequence[Any], name: str) -> None:
         self.node, self.values, self.name = node, values, name
+        self._reads: dict[Handle, Tensor] = {}
 
     # ---- inputs ----
 
@@ -70,7 +82,9 @@ class Call:
 
     def _tensor(self, value: Any, i: int) -> Tensor:
         if isinstance(value, Handle) and value.is_read:
-            value = value.variable.value()
+            if value not in self._reads:
+                self._reads[value] = value.variable.value()
+            value = self._reads[value]
         if not isinstance(value, Tensor):
             raise ValueError(f"its input {i} is no tensor")
         return value

@@ -11,7 +11,7 @@ import numpy as np
 from graphio import scopes
 from graphio.graph import Operation, Tensor
 from graphio.onnx.problems import Problems
-from graphio.ops import control_flow
+from graphio.ops import array, control_flow
 from graphio.schema import errors, meter
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.tensorflow_files import control, operators
@@ -305,7 +305,7 @@ class Importer:
         if node.op in VARIABLES:
             return self._variable(node)
         if node.op in _VIEWS:
-            return self._passed_on(node, values, name)
+            return self._passed_on(node, values, name, region)
         if node.op == "Const" and region is self.region:
             return self._constant(node, name)
         return operators.ROWS[node.op](Call(node, values, name))
@@ -316,8 +316,14 @@ class Importer:
         joined = _is_group(node, self._waits[region.body.name])
         return control_flow.no_op(name or None) if joined else []
 
-    def _passed_on(self, node: Node, values: list[Any], name: str) -> Any:
-        """Handles of variables and lists of tensors are passed on as they are."""
+    def _passed_on(self, node: Node, values: list[Any], name: str, region: Region) -> Any:
+        """Handles of variables and lists of tensors are passed on as they are.
+
+        So are those of variables that are values, where the node waits for nothing: who reads the
+        node reads the variable.
+        """
+        if len(values) == 1 and _is_read(values[0]) and not self._waits_for(node, region):
+            return self._alias(values[0], name)
         if all(isinstance(value, Tensor) or _is_read(value) for value in values):
             call = Call(node, values, name)
             row = operators.ROWS["IdentityN" if node.op == "IdentityN" else "Snapshot"]
@@ -325,6 +331,13 @@ class Importer:
         return list(values)
 
     # ---- variables ----
+
+    def _alias(self, handle: Handle, name: str) -> Handle:
+        """The variable under the name of an identity of it; `v/read` is there already."""
+        shown = handle.variable.value()
+        if name != f"{handle.name}/read":
+            shown = array.identity(shown, name=name or None)
+        return Handle(handle.name, handle.variable, True, shown)
 
     def _variable(self, node: Node) -> Handle:
         call = Call(node, [], valid_name(node.name))
@@ -359,7 +372,12 @@ class Importer:
                 "the variable has no value: it is in no checkpoint and no node initializes it; "
                 "read the whole SavedModel folder, or freeze the graph"
             )
-        return tf.Variable(initial, trainable=trainable, name=valid_name(label or key))
+        return tf.Variable(
+            initial,
+            trainable=trainable,
+            name=valid_name(label or key),
+            use_resource=node.op == "VarHandleOp",
+        )
 
     def _constant(self, node: Node, name: str) -> Tensor:
         """A constant of the main graph, or the variable that it becomes."""

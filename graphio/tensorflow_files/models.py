@@ -241,7 +241,7 @@ def _built(importer: Importer, roots: Sequence[str]) -> Imported:
     importer.problems.raise_if_any()
     found = Imported(variables=importer.variables)
     for name, outputs in importer.region.values.items():
-        tensors = [x.variable.value() if _is_read(x) else x for x in outputs]
+        tensors = [x.shown() if _is_read(x) else x for x in outputs]
         made = {f"{name}:{i}": t for i, t in enumerate(tensors) if isinstance(t, Tensor)}
         found.values |= made
         if len({t.op for t in made.values()}) == 1:
@@ -259,7 +259,7 @@ def _is_read(value: Any) -> bool:
 def _tensor(importer: Importer, key: Key) -> Tensor:
     value = importer.region.find(key)
     if _is_read(value):
-        value = value.variable.value()
+        value = value.shown()
     if not isinstance(value, Tensor):
         raise errors.InvalidArgumentError(message=f"'{key[0]}:{key[1]}' is no tensor")
     return value
