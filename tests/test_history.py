@@ -91,8 +91,8 @@ def test_a_training_loop_records_its_metrics(tmp_path: Path) -> None:
             found.append(listed(history))
             history.close()
     assert found == [
-        {"w": [(1, 8), (2, 4), (3, 2)]},
-        {"w": [(1, 8), (2, 4), (3, 2), (4, 1), (5, 0.5)]},
+        {"w": [(1, 4), (2, 2), (3, 1)]},
+        {"w": [(1, 4), (2, 2), (3, 1), (4, 0.5), (5, 0.25)]},
     ]
 
 

@@ -369,3 +369,28 @@ def test_a_training_without_tensorboard_saves_all_the_same(
     with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path)) as session:
         session.run(step)
     assert tf.train.latest_checkpoint(str(tmp_path)) and not [*tmp_path.glob("events*")]
+
+
+class _Summaries:
+    """A summary writer that keeps the steps."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+
+    def add_summary(self, summary: Any, step: int) -> None:
+        self.steps.append(step)
+
+    def flush(self) -> None:
+        pass
+
+
+def test_a_hook_asks_for_summaries_in_the_run_that_reaches_its_step() -> None:
+    w, step = tf.Variable(1.0), tf.train.get_or_create_global_step()
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(w * w, global_step=step)
+    written = _Summaries()
+    hook = tf.train.SummarySaverHook(
+        save_steps=3, summary_writer=written, summary_op=tf.summary.scalar("w", w)
+    )
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        seen = [int(session.run([train, step])[1]) for _ in range(8)]
+    assert written.steps == [1, 4, 7] and seen == [1, 2, 3, 4, 5, 6, 7, 8]

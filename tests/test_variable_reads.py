@@ -13,6 +13,7 @@ from tensorflow_messages import message, node
 from variable_reads import CASES, Case
 
 import graphio as tf
+from graphio.export import SignatureSpec, build_model
 from graphio.schema import tensorflow_pb2 as pb
 
 TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
@@ -69,6 +70,70 @@ def test_a_saved_signature_reads_by_the_rule(case: Case, target: str, tmp_path: 
                 np.testing.assert_allclose(found[label], value, err_msg=label)
     for name, value in case.after.items():
         np.testing.assert_allclose(state.get(name), value, err_msg=name)
+
+
+@EVERY
+def test_an_imported_meta_graph_reads_by_the_rule(case: Case) -> None:
+    fetches = {key: value.name for key, value in case.build().items()}
+    meta_graph = tf.train.export_meta_graph()
+    with tf.Graph().as_default():
+        tf.train.import_meta_graph(meta_graph)
+        with initialized("runtime") as session:
+            for expected, feeds in zip(case.expected, feeds_of(case), strict=True):
+                found = session.run(fetches, feeds)
+                for label, value in expected.items():
+                    np.testing.assert_allclose(found[label], value, err_msg=label)
+
+
+@TARGETS
+def test_signatures_of_one_file_have_their_own_runs(target: str, tmp_path: Path) -> None:
+    v, x = tf.Variable(1.0, name="v"), tf.placeholder(tf.float32, [], name="x")
+    step = v.assign_add(x)
+    clip = v.assign(tf.minimum(v, 4.0))
+    path = tmp_path / "two.gio"
+    with initialized("runtime") as session:
+        signatures = {
+            "train": ({"x": x}, {"v": v}, [step.op, clip.op]),
+            "predict": ({"x": x}, {"y": v * x, "v": v}),
+        }
+        tf.saved_model.save(path, session, signatures)
+    model = tf.saved_model.load(path, target.replace("runtime", ""))
+    assert float(model.signature("train")(x=np.float32(2))["v"]) == 3
+    found = model.signature("predict")(x=np.float32(10))
+    assert (float(found["y"]), float(found["v"])) == (30, 3)
+    assert float(model.signature("train")(x=np.float32(9))["v"]) == 4
+
+
+def test_reads_are_named_below_their_variable_and_shift_no_other_name() -> None:
+    def names(wait: bool) -> list[str]:
+        with tf.Graph().as_default() as graph:
+            v = tf.Variable(1.0, name="v")
+            done = v.assign(2.0)
+            with tf.control_dependencies([done] if wait else []):
+                for _ in range(3):
+                    tf.add(tf.identity(v), v)
+                tf.cond(v > 0, lambda: v + 1.0, lambda: v * 2.0)
+                v.read_value()
+            return [operation.name for operation in graph.get_operations()]
+
+    plain, waiting = names(wait=False), names(wait=True)
+    assert [name for name in waiting if not name.startswith("v/read_")] == plain
+    assert set(waiting) - set(plain) == {f"v/read_{i}" for i in range(1, 10)}
+
+
+def test_a_run_that_assigns_nothing_has_no_reads_of_its_own() -> None:
+    v = tf.Variable([1.0], name="v")
+    model, _ = build_model(v.graph, [SignatureSpec("", [], [("0", v.op.outputs[0])])])
+    assert [(node.name, node.op) for node in model.graph.node] == [("v", "Variable")]
+
+
+def test_a_debug_session_records_values_where_they_are_computed() -> None:
+    v = tf.Variable(1.0, name="v")
+    done = v.assign_add(1.0, name="done")
+    session = tf.debug.DebugSession(tf.Session())
+    session.run(tf.global_variables_initializer())
+    assert session.run([v * 2.0, v, done]) == [2, 2, 2]
+    assert session.last is not None and session.last["v/read:0"] == 1
 
 
 def test_random_programs_read_by_the_rule() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphio import logging, scopes
 from graphio.config import RunOptions
+from graphio.fetching import AsComputed
 from graphio.schema.summary_pb2 import Summary
 from graphio.summary.writer import FileWriterCache
 from graphio.timeline import Timeline
@@ -75,14 +76,15 @@ class SecondOrStepTimer:
 
 
 def step_tensor(what: str) -> Any:
-    """The global step of the default graph; RuntimeError if there is none, for a hook."""
+    """A fetch of the global step at the start of a run, which a training step in the run is to
+    change; RuntimeError if the default graph has none, for a hook."""
     found = get_global_step()
     if found is None:
         raise RuntimeError(
             f"Global step should be created to use {what}: tf.train.get_or_create_global_step(), "
             "given to minimize"
         )
-    return found
+    return AsComputed(found.graph.as_graph_element(found))
 
 
 class StopAtStepHook(SessionRunHook):
@@ -400,7 +402,7 @@ class StepCounterHook(SessionRunHook):
                     self._tell(steps / seconds, step)
 
     def _tell(self, rate: float, step: int) -> None:
-        tag = f"{self._step.op.name}/sec"
+        tag = f"{self._step.tensor.op.name}/sec"
         logging.info("%s: %g", tag, rate)
         if self._writer is None and self._folder is not None:
             try:
