@@ -263,7 +263,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "local_variables_initializer", "model_variables", "moving_average_variables",
         "report_uninitialized_variables", "trainable_variables", "variables_initializer",
     ),
-    "graphio.version": ("COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION"),
+    "graphio.version": (
+        "COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION", "graphio_version",
+    ),
 }  # fmt: skip
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.

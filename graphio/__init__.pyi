@@ -530,3 +530,4 @@ from graphio.version import GIT_VERSION as GIT_VERSION
 from graphio.version import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
 from graphio.version import VERSION as VERSION
 from graphio.version import __version__ as __version__
+from graphio.version import graphio_version as graphio_version

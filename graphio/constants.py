@@ -117,7 +117,7 @@ def as_array(value: Any, dtype: DType | None) -> Array:
         raise ValueError("None values not supported.")
     if isinstance(value, (np.ndarray, np.generic)):
         return _of_numpy(array_likes.to_numpy(value), dtype)
-    if hasattr(value, "__array__") or hasattr(value, "__cuda_array_interface__"):
+    if any(hasattr(value, protocol) for protocol in array_likes.PROTOCOLS):
         return _of_numpy(array_likes.to_numpy(value), dtype)
     flat = list(_leaves(value))
     if any(v is None for v in flat):
@@ -126,6 +126,8 @@ def as_array(value: Any, dtype: DType | None) -> Array:
 
 
 def _of_numpy(array: Array, dtype: DType | None) -> Array:
+    if array.dtype == object and dtype not in (None, dtypes.string):
+        return _of_python(array.tolist(), list(array.ravel()), dtype)
     if array.dtype.kind in "OSU":
         array = _strings(array)
     if dtype is None or dtypes.as_dtype(array.dtype) == dtype:
@@ -151,8 +153,9 @@ def _leaves(value: Any) -> Any:
     if isinstance(value, (list, tuple, range)):
         for child in value:
             yield from _leaves(child)
-    elif isinstance(value, np.ndarray):
-        yield from value.ravel().tolist() if value.dtype != object else value.ravel()
+    elif hasattr(value, "__array__") and not isinstance(value, (np.generic, Tensor)):
+        held = np.asarray(value)
+        yield from held.ravel() if held.dtype == object else held.ravel().tolist()
     else:
         yield value
 

@@ -17,7 +17,7 @@ from graphio.run_reads import Reads, fed_reads
 from graphio.schema import errors, model_pb2, operators, tensors, verify, wire
 from graphio.schema.collecting import without_collector
 from graphio.variables import Variable, variables_of
-from graphio.version import __version__
+from graphio.version import graphio_version
 
 __all__ = ["SignatureSpec", "build_model", "graph_message", "node_message", "reach"]
 
@@ -77,7 +77,7 @@ def build_model(
             are given has a zero byte.
     """
     writer = _Writer(inline_below=1 << 62) if inline else _Writer()
-    model = model_pb2.Model(producer=f"graphio {__version__}")
+    model = model_pb2.Model(producer=f"graphio {graphio_version}")
     if prune:
         kept, placed = _needed(graph, signatures, writer)
     else:

@@ -21,6 +21,7 @@ from graphio.schema.dtypes import ML_DTYPES
 
 Array = np.ndarray[Any, Any]
 _MOST_SHAPES = 1024
+_NUMBERS = (int, float, complex, np.number, np.bool_)
 
 
 def fed_tensors(graph: Graph, feed_dict: Any) -> list[Tensor]:
@@ -89,6 +90,11 @@ def _no_numbers(raw: Array) -> str:
     if raw.dtype != object or not raw.size:
         return "it holds no numbers"
     return f"it holds no numbers but objects, such as {array_likes.odd_element(raw)}"
+
+
+def _holds_numbers(raw: Array) -> bool:
+    """Whether every object is a number of Python's or numpy's."""
+    return bool(raw.size) and all(isinstance(v, _NUMBERS) for v in raw.ravel())
 
 
 class Feeder:
@@ -163,16 +169,25 @@ class Feeder:
             raise self._refused(kind, value, str(error)) from None
         if raw.dtype == self._numpy:
             return np.require(raw, None, ("C", "A"))
+        if raw.dtype == object and _holds_numbers(raw):
+            return self._of_objects(raw, value)
         if raw.dtype.kind == "V" and raw.dtype.name in ML_DTYPES.values():
             raw = raw.astype(np.float32)  # which has all their values
         self._check_kind(raw, value)
         with np.errstate(all="ignore"):
             return np.require(raw, self._numpy, ("C", "A"))
 
+    def _of_objects(self, raw: Array, value: Any) -> Array:
+        """An array of Python's numbers, each of which is cast as a number alone is."""
+        try:
+            return np.require(raw.astype(self._numpy), None, ("C", "A"))
+        except OverflowError:
+            raise self._refused(TypeError, value, "the integer does not fit") from None
+        except (TypeError, ValueError) as error:
+            raise self._refused(type(error), value, str(error)) from None
+
     def _check_kind(self, raw: Array, value: Any) -> None:
         wanted = self._dtype
-        if raw.dtype.kind == "O" and raw.size and all(isinstance(v, int) for v in raw.ravel()):
-            raise self._refused(TypeError, value, "the integer does not fit")
         if raw.dtype.kind not in "biufc":
             raise self._refused(ValueError, value, _no_numbers(raw))
         if raw.dtype.kind == "c" and not wanted.is_complex:

@@ -124,7 +124,7 @@ def _contracted(structure: Any, values: Iterator[Any]) -> Any:
         return structure.value_of([next(values) for _ in structure.parts()])
     if isinstance(structure, Mapping):
         found = {key: _contracted(structure[key], values) for key in sorted(structure)}
-        return type(structure)((k, found[k]) for k in structure)  # type: ignore[call-arg]
+        return nest.mapping_like(structure, found)
     if isinstance(structure, (list, tuple)):
         parts = [_contracted(child, values) for child in structure]
         return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)

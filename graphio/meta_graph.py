@@ -22,7 +22,7 @@ from graphio.node_order import reads, variable_of
 from graphio.schema import checkpoint_files, container, errors, model_pb2, stores, tensors
 from graphio.schema.functions import all_graphs, all_nodes
 from graphio.signature_def import KeyedMap, SignatureDef
-from graphio.version import __version__
+from graphio.version import graphio_version
 
 __all__ = ["MetaGraphDef", "SaverDef"]
 
@@ -130,7 +130,7 @@ class MetaInfo:
     @property
     def tensorflow_version(self) -> str:
         """The writer's version."""
-        return self._model.producer or f"graphio {__version__}"
+        return self._model.producer or f"graphio {graphio_version}"
 
     @property
     def meta_graph_version(self) -> str:

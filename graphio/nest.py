@@ -5,6 +5,7 @@ A dict's leaves come in the order of its sorted keys, as TensorFlow's do.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -58,11 +59,18 @@ def _pack(structure: Any, leaves: Iterator[Any], expand_composites: bool) -> Any
         return next(leaves)
     packed = [_pack(child, leaves, expand_composites) for child in children(structure)]
     if isinstance(structure, Mapping):
-        values = dict(zip(sorted(structure), packed, strict=True))
-        return type(structure)((key, values[key]) for key in structure)  # type: ignore[call-arg]
+        return mapping_like(structure, dict(zip(sorted(structure), packed, strict=True)))
     if hasattr(structure, "_fields"):
         return type(structure)(*packed)
     return type(structure)(packed)
+
+
+def mapping_like(structure: Mapping[Any, Any], values: Mapping[Any, Any]) -> Any:
+    """A mapping of structure's class with its keys, in their order, and other values."""
+    pairs = [(key, values[key]) for key in structure]
+    if isinstance(structure, defaultdict):
+        return type(structure)(structure.default_factory, pairs)
+    return type(structure)(pairs)  # type: ignore[call-arg]
 
 
 def map_structure(

@@ -19,9 +19,10 @@ from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Graph, Tensor
+from graphio.modes import VariableAggregation, VariableSynchronization
 from graphio.tensor_shape import TensorShape, as_shape
 from graphio.undo import Journal, Table
-from graphio.variables import Variable
+from graphio.variables import Variable, is_trainable
 
 __all__ = [
     "AUTO_REUSE",
@@ -394,7 +395,7 @@ def get_variable(
     dtype: Any = None,
     initializer: Any = None,
     regularizer: Any = None,
-    trainable: Any = True,
+    trainable: Any = None,
     collections: Sequence[str] | None = None,
     caching_device: Any = None,
     partitioner: Any = None,
@@ -402,8 +403,8 @@ def get_variable(
     use_resource: Any = None,
     custom_getter: Any = None,
     constraint: Any = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Variable:
     """The variable of a name in the current variable scope, made or shared as the scope says.
 
@@ -414,7 +415,7 @@ def get_variable(
         initializer: class, instance, callable(shape[, dtype, partition_info]), tensor, array or
             list; None: the scope's, else Glorot uniform for floats and zeros for the others.
         regularizer: a function from the variable to a loss, which joins REGULARIZATION_LOSSES.
-        trainable: whether optimizers change it.
+        trainable: whether optimizers change it; None: unless synchronization is ON_READ.
         collections: names of collections to join; None: the global variables.
         caching_device, partitioner: accepted.
         use_resource: as of tf.Variable.
@@ -424,7 +425,8 @@ def get_variable(
         synchronization, aggregation: kept for who asks.
 
     Raises:
-        ValueError: the variable exists and the scope does not reuse, or it does not exist and the
+        ValueError: trainable with synchronization ON_READ;
+            the variable exists and the scope does not reuse, or it does not exist and the
             scope does; the shape, dtype or initializer disagrees.
     """
     scope = get_variable_scope()
@@ -434,7 +436,7 @@ def get_variable(
         "initializer": scope.initializer if initializer is None else initializer,
         "regularizer": scope.regularizer if regularizer is None else regularizer,
         "reuse": scope.reuse,
-        "trainable": trainable,
+        "trainable": is_trainable(trainable, synchronization),
         "collections": collections,
         "caching_device": caching_device,
         "partitioner": partitioner,
@@ -455,8 +457,9 @@ def get_variable(
 
 
 def get_local_variable(name: str, *arguments: Any, **options: Any) -> Variable:
-    """As get_variable, for a variable that checkpoints leave out."""
-    options.setdefault("collections", [GraphKeys.LOCAL_VARIABLES])
+    """As get_variable, for a variable that checkpoints leave out; it joins `collections`, too."""
+    others = options.get("collections") or ()
+    options["collections"] = [*others, GraphKeys.LOCAL_VARIABLES]
     options["trainable"] = False
     return get_variable(name, *arguments, **options)
 
@@ -488,7 +491,7 @@ def _get(
     with scopes.name_scope(None):
         made = Variable(
             value,
-            trainable=options.get("trainable", True),
+            trainable=options.get("trainable"),
             collections=options.get("collections"),
             validate_shape=validate,
             name=name,
@@ -618,6 +621,6 @@ def _call(initializer: Callable[..., Any], shape: TensorShape, dtype: DType | No
 
 def _regularize(variable: Variable, regularizer: Any, name: str) -> None:
     with scopes.name_scope(name + "/Regularizer/"):
-        loss = regularizer(variable.value())
+        loss = regularizer(variable)
     if loss is not None:
         variable.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)

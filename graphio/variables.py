@@ -20,7 +20,7 @@ from graphio.schema import operators
 from graphio.schema.pickling import Handle
 from graphio.source import Source
 from graphio.tensor import Operators
-from graphio.tensor_shape import TensorShape
+from graphio.tensor_shape import TensorShape, as_shape
 from graphio.tensor_shape import text as shape_text
 
 __all__ = [
@@ -54,7 +54,7 @@ class Variable(Handle, Operators):
 
     Args:
         initial_value: tensor, array, number, list, or a callable that gives one of these.
-        trainable: whether optimizers change it.
+        trainable: whether optimizers change it; None: unless synchronization is ON_READ.
         collections: names of collections to join; None: the global variables.
         validate_shape: False takes an initial value of unknown shape; any shape may be assigned.
         caching_device: accepted.
@@ -67,12 +67,17 @@ class Variable(Handle, Operators):
         constraint: a function from the value after an update to the value to keep.
         use_resource: True: fetched in a run that assigns it, it gives the value at the start, as
             TensorFlow's resource variables do; otherwise the one at the end. Nothing races.
-        synchronization, aggregation: kept for who asks; there is one copy.
+        synchronization: ON_READ makes a variable that is not trainable; all else is kept for who
+            asks, for there is one copy.
+        aggregation: kept for who asks.
+        shape: what is known of the shape for good, such as tf.TensorShape(None) for a variable
+            that may be assigned values of any shape; None: the initial value's.
         slot_of: for an optimizer's slot, the name of the variable that it belongs to.
         slot: for an optimizer's slot, which it is.
 
     Raises:
-        ValueError: no initial value, or one of unknown shape.
+        ValueError: no initial value, one of unknown shape, one that does not have `shape`, or
+            trainable with synchronization ON_READ.
         TypeError: the initial value does not fit dtype.
     """
 
@@ -122,7 +127,7 @@ class Variable(Handle, Operators):
     def __init__(
         self,
         initial_value: Any = None,
-        trainable: Any = True,
+        trainable: Any = None,
         collections: Sequence[str] | None = None,
         validate_shape: bool = True,
         caching_device: Any = None,
@@ -135,6 +140,7 @@ class Variable(Handle, Operators):
         use_resource: Any = None,
         synchronization: Any = None,
         aggregation: Any = None,
+        shape: Any = None,
         *,
         slot_of: str = "",
         slot: str = "",
@@ -145,7 +151,7 @@ class Variable(Handle, Operators):
             return
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
-        self.trainable = True if trainable is None else bool(trainable)
+        self.trainable = is_trainable(trainable, synchronization)
         self.constraint = constraint
         if synchronization is not None:
             self.synchronization = synchronization
@@ -153,13 +159,15 @@ class Variable(Handle, Operators):
             self.aggregation = aggregation
         self.use_resource = bool(use_resource)
         self.slot_of, self.slot = slot_of, slot
+        # None: the initial value's shape.
+        known = None if shape is None and validate_shape else as_shape(shape)
         current = scopes.get_default_graph()
         graph, around = current.root, current.get_name_scope()
         if current is graph:
-            self._build(graph, name, initial_value, dtype, validate_shape)
+            self._build(graph, name, initial_value, dtype, known)
         else:  # made in a body, it is lifted out of it: it belongs to no iteration
             with graph.as_default(), scopes.name_scope(around + "/" if around else None):
-                self._build(graph, name, initial_value, dtype, validate_shape)
+                self._build(graph, name, initial_value, dtype, known)
         wanted = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in wanted:
             wanted.append(GraphKeys.TRAINABLE_VARIABLES)
@@ -172,16 +180,16 @@ class Variable(Handle, Operators):
         name: str | None,
         initial_value: Any,
         dtype: Any,
-        validate_shape: bool,
+        known: TensorShape | None,
     ) -> None:
         with (
             scopes.control_dependencies(None),
             scopes.operation_scope(name, "Variable") as scope,
         ):
-            self._make_nodes(graph, scope, initial_value, dtype, validate_shape)
+            self._make_nodes(graph, scope, initial_value, dtype, known)
 
     def _make_nodes(
-        self, graph: Graph, scope: str, initial_value: Any, dtype: Any, validate_shape: bool
+        self, graph: Graph, scope: str, initial_value: Any, dtype: Any, known: TensorShape | None
     ) -> None:
         wanted = None if dtype is None else dtypes.as_dtype(dtype)
         if callable(initial_value):
@@ -194,13 +202,18 @@ class Variable(Handle, Operators):
                 f"the initial value '{value.name}' is inside a loop or branch, but variables are "
                 "made outside; give a callable that builds the initial value"
             )
-        if validate_shape and not value.shape.is_fully_defined():
+        if known is None and not value.shape.is_fully_defined():
             raise ValueError(
                 f"initial_value must have a shape specified: '{value.name}' has {value.shape}; "
                 "give a value of known shape or validate_shape=False"
             )
         self._initial_value: Tensor | None = value
-        self._shape = value.shape if validate_shape else TensorShape(None)
+        if known is not None and not known.is_compatible_with(value.shape):
+            raise ValueError(
+                f"The initial value '{value.name}' of shape {value.shape} is not compatible with "
+                f"the shape {known} that the variable is given"
+            )
+        self._shape = value.shape if known is None else known
         kind = value.dtype
         attrs = {"variable": scope[:-1], "dtype": kind, "shape": (kind, self._shape)}
         made = graph.create_op(
@@ -696,8 +709,31 @@ def report_uninitialized_variables(
     return report.names_where_not([v.op.name for v in chosen], chosen, name)
 
 
+def is_trainable(trainable: Any, synchronization: Any) -> bool:
+    """Whether optimizers change a variable made with these arguments.
+
+    Raises:
+        ValueError: it is said to be trainable, and to have values that are summed when read.
+    """
+    on_read = synchronization == VariableSynchronization.ON_READ
+    if trainable and on_read:
+        raise ValueError(
+            "Synchronization value can be set to VariableSynchronization.ON_READ only for "
+            "non-trainable variables. You have specified trainable=True and "
+            "synchronization=VariableSynchronization.ON_READ."
+        )
+    return not on_read if trainable is None else bool(trainable)
+
+
+def variable_behind(ref: Any) -> Any:
+    """The variable whose own tensor ("v:0") ref is; ref itself if it is something else."""
+    if isinstance(ref, Tensor) and ref.op.op == "Variable":
+        return variables_of(ref.graph).get(ref.op.name, ref)
+    return ref
+
+
 def _assignable(ref: Any, method: str) -> Callable[..., Tensor]:
-    found: Callable[..., Tensor] | None = getattr(ref, method, None)
+    found: Callable[..., Tensor] | None = getattr(variable_behind(ref), method, None)
     if found is None:
         raise AttributeError(
             f"{method}: {ref!r} is of type {type(ref).__name__}, expected a variable, for nothing "
@@ -713,7 +749,7 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """See Variable.assign; ref may be a part of a variable, v[1:3], too.
+    """See Variable.assign; ref may be a part of a variable, v[1:3], or its tensor "v:0", too.
 
     Raises:
         AttributeError: ref is no variable.

@@ -1,10 +1,11 @@
-"""The version, in one place."""
+"""The package's version in one place, and the version of TensorFlow that programs are told."""
 
 import sys
 
-__version__ = "0.1.0"
+graphio_version = "0.1.0"
 
-VERSION = __version__
-GIT_VERSION = f"v{__version__}"
+#: The TensorFlow whose interface this is: programs compare these two with "1.0" and the like.
+__version__ = VERSION = "1.15.5"
+GIT_VERSION = f"v{VERSION}"
 COMPILER_VERSION = sys.version.partition("[")[2].rstrip("]")
 GRAPH_DEF_VERSION = 1

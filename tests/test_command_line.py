@@ -17,7 +17,7 @@ from command_line import Command, small_onnx, trained
 from graphio.command_line import engines, exits
 from graphio.command_line.commands import run
 from graphio.schema import container, installation
-from graphio.version import __version__
+from graphio.version import graphio_version
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_every_command_has_help_with_an_example_of_its_arguments(graphio: Comman
 
 
 def test_the_version(graphio: Command) -> None:
-    assert graphio("--version").out == f"graphio {__version__}\n"
+    assert graphio("--version").out == f"graphio {graphio_version}\n"
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_the_bill_of_materials_is_valid_and_of_this_version() -> None:
     text = (ROOT / "tools" / "graphio-ml.cdx.json").read_text()
     assert validators.JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     bom = json.loads(text)
-    version = re.search(r'__version__ = "(.+)"', (ROOT / "graphio" / "version.py").read_text())
+    version = re.search(r'graphio_version = "(.+)"', (ROOT / "graphio" / "version.py").read_text())
     assert version is not None
     parts = [bom["metadata"]["component"], *bom["components"]]
     assert {part["name"]: part["version"] for part in parts} == {

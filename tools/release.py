@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: files and the lines of them that have the version; a pattern's groups, joined by dots, are it
 PLACES = {
     "pyproject.toml": r'^version = "(\S+)"$',
-    "graphio/version.py": r'^__version__ = "(\S+)"$',
+    "graphio/version.py": r'^graphio_version = "(\S+)"$',
     "graphio/schema/checkpoint_writer.py": r'^PRODUCER = "graphio (\S+)"$',
     "cinfer/CMakeLists.txt": r"^project\(cinfer VERSION (\S+) ",
     "cinfer/include/cinfer.h": "".join(

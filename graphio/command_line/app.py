@@ -23,7 +23,7 @@ from graphio.command_line.commands import (
     show,
     verify,
 )
-from graphio.version import __version__
+from graphio.version import graphio_version
 
 __all__ = ["app", "main"]
 
@@ -51,7 +51,7 @@ for module in (inspect, ls, verify, diff, convert, run, bench, profile, show, ex
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"graphio {__version__}")
+        typer.echo(f"graphio {graphio_version}")
         raise typer.Exit
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import dtypes, nest
 from graphio.constants import as_array, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Tensor
@@ -75,7 +75,7 @@ def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
         return made(*packed)
     if isinstance(structure, Mapping):
         values = dict(zip(sorted(structure), packed, strict=True))
-        return type(structure)((key, values[key]) for key in structure)  # type: ignore[call-arg]
+        return nest.mapping_like(structure, values)
     if hasattr(structure, "_fields"):
         return type(structure)(*packed)
     return tuple(packed)

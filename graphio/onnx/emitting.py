@@ -19,7 +19,7 @@ from graphio.onnx.ours import OURS, is_only_seen
 from graphio.onnx.problems import Problems
 from graphio.schema import custom, errors, functions, meter, operators, tensors
 from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Shape, Signature, Type
-from graphio.version import __version__
+from graphio.version import graphio_version
 
 __all__ = ["Emitter"]
 
@@ -96,7 +96,7 @@ class Emitter:
         made = helper.make_model(
             graph,
             producer_name="graphio",
-            producer_version=__version__,
+            producer_version=graphio_version,
             opset_imports=[helper.make_opsetid(*d) for d in (("", opset), *self.domains.items())],
             ir_version=_ir_version(opset),
         )

@@ -20,7 +20,7 @@ from graphio.ops.emit import INTEGER, describe, node, require, scope
 from graphio.ops.math import divide
 from graphio.ops.primitive import cast
 from graphio.ops.shapes import dims_of
-from graphio.variables import Variable
+from graphio.variables import Variable, variable_behind
 
 __all__ = [
     "batch_scatter_update",
@@ -51,6 +51,7 @@ def _scatter(
 ) -> Tensor:
     """The variable after its rows (nd: elements or slices) at indices met updates."""
     tf_type = f"Scatter{'Nd' if nd else ''}{action.capitalize()}"
+    ref = variable_behind(ref)
     if not isinstance(ref, Variable):
         raise TypeError(f"{tf_type}: ref is {ref!r}, expected a Variable")
     with scope(name, tf_type) as at:
@@ -116,7 +117,7 @@ def scatter_update(
     """Replaces rows of a variable: ref[indices] = updates.
 
     Args:
-        ref: the variable.
+        ref: the variable, or its tensor "v:0".
         indices: integer tensor of row numbers.
         updates: tensor of shape indices.shape + ref.shape[1:], or a scalar for all of them; where
             an index comes twice, the last one stays.
@@ -291,6 +292,7 @@ def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Tensor:
         ValueError: it is no scalar.
         OutOfRangeError: of the run, the limit is reached.
     """
+    ref = variable_behind(ref)
     with scope(name, "CountUpTo") as at:
         if ref.dtype.name not in ("int32", "int64"):
             raise TypeError(

@@ -15,6 +15,7 @@ from graphio.ops.emit import (
     ints,
     like,
     node,
+    renamed,
     require,
     scope,
     static_ints,
@@ -35,7 +36,6 @@ __all__ = [
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
     "conv2d_transpose",
-    "convolution",
     "depthwise_conv2d",
     "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input",
@@ -98,6 +98,26 @@ def _result_dims(
     )
 
 
+def _groups(x: Dims, w: Dims, what: str) -> int:
+    """How many groups of channels the filter's channels make of the input's, channels last.
+
+    Raises:
+        ValueError: the groups do not share the filters evenly.
+    """
+    if x is None or w is None or len(x) != 4 or len(w) != 4:
+        return 1
+    channels, each, filters = x[3], w[2], w[3]
+    if channels is None or not each or channels % each or channels == each:
+        return 1
+    group = channels // each
+    if filters is not None and filters % group:
+        raise ValueError(
+            f"{what}: {filters} filters do not share evenly among the {group} groups of {each} "
+            f"that the input's {channels} channels make"
+        )
+    return group
+
+
 # ---- builders ----
 
 
@@ -116,7 +136,8 @@ def conv2d(
 
     Args:
         input: floating (n, h, w, c), or (n, c, h, w) with NCHW.
-        filter: (kh, kw, c, m) of the same dtype.
+        filter: (kh, kw, c / g, m) of the same dtype; where its channels are fewer than the
+            input's, each of g groups of channels has m / g of the filters.
         strides: 4 integers in data_format's order, 1 for batch and channels; or 1 or 2.
         padding: SAME (size / stride, rounded up), VALID (no padding), or 4 pairs of zeros before
             and after each axis in data_format's order, 0 for batch and channels.
@@ -142,55 +163,33 @@ def _conv2d(
     name: str | None, op: str,
 ) -> Tensor:  # fmt: skip
     first = channels_first(data_format, op)
-    pairs = explicit(padding, first, op) if isinstance(padding, (list, tuple)) else None
-    word = padding_of(padding, op) if pairs is None else "VALID"
+    word, pairs = _padding(padding, first, op)
     steps = spatial(1 if strides is None else strides, first, op, "strides")
     gaps = spatial(dilations, first, op, "dilations")
     with scope(name, op) as at:
         x = convert_to_tensor(images, name="input")
         require(x, FLOATING, op, "input")
         w = like(kernel, x, op, ("input", "filter"))
-        x = x if pairs is None else joining.pad(x, pairs)
         x = to_nhwc(x, first) if x.shape.ndims in (4, None) else x
-        dims = _result_dims(dims_of(x), dims_of(w), steps, gaps, word, 1, describe(at, op))
-        attrs = spatial_attributes(steps, word, dilations=gaps, group=1)
+        x = x if pairs is None else joining.pad(x, pairs)
+        group = _groups(dims_of(x), dims_of(w), describe(at, op))
+        dims = _result_dims(dims_of(x), dims_of(w), steps, gaps, word, group, describe(at, op))
+        attrs = spatial_attributes(steps, word, dilations=gaps, group=group)
         y = _convolve(x, w, attrs, dims, None if first else at)
         return to_nchw(y, first, at)
 
 
-def convolution(
-    input: Any,
-    filter: Any,
-    padding: Any,
-    strides: Any = None,
-    dilation_rate: Any = None,
-    name: str | None = None,
-    data_format: str | None = None,
-) -> Tensor:
-    """conv2d with strides and dilation_rate of height and width alone.
-
-    Args:
-        input: floating (n, h, w, c), or (n, c, h, w) with NCHW.
-        filter: (kh, kw, c, m).
-        padding: SAME or VALID.
-        strides: 2 integers; None: 1.
-        dilation_rate: 2 integers; None: 1.
-        name: of the operation.
-        data_format: NHWC or NCHW; None: NHWC.
-    """
-    return _conv2d(input, filter, 1 if strides is None else list(strides), padding,
-                   data_format or "NHWC", 1 if dilation_rate is None else list(dilation_rate),
-                   name or "convolution", "Conv2D")  # fmt: skip
-
-
 def conv2d_transpose(
-    value: Any,
-    filter: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: str = "SAME",
+    value: Any = None,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
     data_format: str = "NHWC",
     name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
 ) -> Tensor:
     """The transpose (gradient by the input) of conv2d.
 
@@ -199,19 +198,24 @@ def conv2d_transpose(
         filter: (kh, kw, c, m), c being the result's channels.
         output_shape: of the result, 4 integers in data_format's order.
         strides: as conv2d's.
-        padding: SAME or VALID.
+        padding: as conv2d's.
         data_format: NHWC or NCHW.
         name: of the operation.
+        input: the new name of value.
+        filters: the new name of filter.
+        dilations: as conv2d's; None: 1.
 
     Raises:
-        ValueError: the channels differ, or a rank is not 4.
+        ValueError: the channels differ, a rank is not 4, or an argument is given under two names.
     """
     with scope(name, "conv2d_transpose") as at:
-        x = convert_to_tensor(value, name="value")
-        w = like(filter, x, "conv2d_transpose", ("value", "filter"))
+        x = convert_to_tensor(renamed("input", input, "value", value), name="value")
+        kernel = renamed("filters", filters, "filter", filter)
+        w = like(kernel, x, "conv2d_transpose", ("value", "filter"))
         return conv2d_backprop_input(
-            output_shape, w, x, strides, padding, data_format=data_format, name=at
-        )
+            output_shape, w, x, 1 if strides is None else strides, padding,
+            data_format=data_format, dilations=1 if dilations is None else dilations, name=at,
+        )  # fmt: skip
 
 
 def conv2d_backprop_input(
@@ -232,14 +236,15 @@ def conv2d_backprop_input(
         filter: (kh, kw, c, m).
         out_backprop: the gradient by conv2d's result.
         strides: as conv2d's.
-        padding: SAME or VALID.
+        padding: as conv2d's.
         use_cudnn_on_gpu: accepted for TensorFlow's sake.
         data_format: NHWC or NCHW.
         dilations: as conv2d's.
         name: of the operation.
     """
     op = "Conv2DBackpropInput"
-    word, first = padding_of(padding, op), channels_first(data_format, op)
+    first = channels_first(data_format, op)
+    word, pairs = _padding(padding, first, op)
     steps = spatial(strides, first, op, "strides")
     gaps = spatial(dilations, first, op, "dilations")
     with scope(name, op) as at:
@@ -249,13 +254,45 @@ def conv2d_backprop_input(
         if first:
             order = primitive.int_vector([0, 2, 3, 1])
             sizes = primitive.gather(sizes, order, 0)
-        given, rows = to_nhwc(dy, first), primitive.static_vector(sizes)
-        what = describe(at, op)
-        expected = _result_dims(rows, dims_of(w), steps, gaps, word, 1, what)
+        given, padded = to_nhwc(dy, first), _padded_sizes(sizes, pairs)
+        rows, what = primitive.static_vector(padded), describe(at, op)
+        group = _groups(rows, dims_of(w), what)
+        expected = _result_dims(rows, dims_of(w), steps, gaps, word, group, what)
         shapes.merge(expected, dims_of(given), what)
-        attrs = spatial_attributes(steps, word, dilations=gaps, group=1)
-        dx = _input_gradient(sizes, w, given, attrs, rows, None if first else at)
+        attrs = spatial_attributes(steps, word, dilations=gaps, group=group)
+        direct = not first and pairs is None
+        dx = _input_gradient(padded, w, given, attrs, rows, at if direct else None)
+        if pairs is not None:
+            dx = _without_padding(dx, sizes, pairs, None if first else at)
         return to_nchw(dx, first, at)
+
+
+def _padding(padding: Any, first: bool, op: str) -> tuple[str, list[list[int]] | None]:
+    """SAME or VALID, and the pairs of zeros that are put around the input before, channels last."""
+    if not isinstance(padding, (list, tuple)):
+        return padding_of(padding, op), None
+    pairs = explicit(padding, first, op)
+    return "VALID", [pairs[i] for i in (0, 2, 3, 1)] if first else pairs
+
+
+def _padded_sizes(sizes: Tensor, pairs: list[list[int]] | None) -> Tensor:
+    if pairs is None:
+        return sizes
+    added = primitive.int_vector([sum(pair) for pair in pairs])
+    known = primitive.static_vector(sizes)
+    if known is None or None in known:
+        return primitive.binary("Add", sizes, added)
+    whole = zip(known, pairs, strict=True)
+    return primitive.int_vector([d + sum(pair) for d, pair in whole if d is not None])
+
+
+def _without_padding(x: Tensor, sizes: Tensor, pairs: list[list[int]], name: str | None) -> Tensor:
+    """The part of x (n, h, w, c) that lies within the padding."""
+    before = primitive.int_vector([pair[0] for pair in pairs])
+    ends = primitive.binary("Add", before, sizes)
+    axes = primitive.int_vector(range(4))
+    dims = primitive.static_vector(sizes)
+    return node("Slice", [x, before, ends, axes], x.dtype, dims, name=name)
 
 
 def conv2d_backprop_filter(
@@ -271,17 +308,20 @@ def conv2d_backprop_filter(
 ) -> Tensor:
     """The gradient of conv2d by its filter, of shape filter_sizes; see conv2d_backprop_input."""
     op = "Conv2DBackpropFilter"
-    word, first = padding_of(padding, op), channels_first(data_format, op)
+    first = channels_first(data_format, op)
+    word, pairs = _padding(padding, first, op)
     steps = spatial(strides, first, op, "strides")
     gaps = spatial(dilations, first, op, "dilations")
     with scope(name, op) as at:
         x = convert_to_tensor(input, name="input")
         dy = like(out_backprop, x, op, ("input", "out_backprop"))
         sizes = ints(filter_sizes, op, "filter_sizes")
-        attrs = spatial_attributes(steps, word, dilations=gaps, group=1)
         dims = primitive.static_vector(sizes)
-        given = to_nhwc(dy, first)
-        return _filter_gradient(to_nhwc(x, first), sizes, given, attrs, dims, at)
+        image = to_nhwc(x, first)
+        image = image if pairs is None else joining.pad(image, pairs)
+        group = _groups(dims_of(image), dims, describe(at, op))
+        attrs = spatial_attributes(steps, word, dilations=gaps, group=group)
+        return _filter_gradient(image, sizes, to_nhwc(dy, first), attrs, dims, at)
 
 
 def depthwise_conv2d(
@@ -292,6 +332,7 @@ def depthwise_conv2d(
     rate: Any = None,
     name: str | None = None,
     data_format: str | None = None,
+    dilations: Any = None,
 ) -> Tensor:
     """Each channel convolved with filters of its own.
 
@@ -299,10 +340,11 @@ def depthwise_conv2d(
         input: floating (n, h, w, c), or (n, c, h, w) with NCHW.
         filter: (kh, kw, c, k), statically known: k filters for each channel.
         strides: as conv2d's.
-        padding: SAME or VALID.
+        padding: as conv2d's.
         rate: dilation of height and width; None: 1.
         name: of the operation.
         data_format: NHWC or NCHW; None: NHWC.
+        dilations: the new name of rate.
 
     Returns:
         A tensor (n, oh, ow, c * k), or (n, c * k, oh, ow).
@@ -311,9 +353,11 @@ def depthwise_conv2d(
         ValueError: the channels differ, or the filter's sizes are not known.
     """
     op = "depthwise"
-    word, first = padding_of(padding, op), channels_first(data_format, op)
+    first = channels_first(data_format, op)
+    word, pairs = _padding(padding, first, op)
     steps = spatial(strides, first, op, "strides")
-    gaps = spatial(1 if rate is None else list(rate), first, op, "rate")
+    given = renamed("dilations", dilations, "rate", rate)
+    gaps = spatial(1 if given is None else given, first, op, "dilations")
     with scope(name, op) as at:
         x = convert_to_tensor(input, name="tensor_in")
         require(x, FLOATING, op, "input")
@@ -327,6 +371,7 @@ def depthwise_conv2d(
         kh, kw, c, k = sizes
         assert c is not None and k is not None
         x = to_nhwc(x, first)
+        x = x if pairs is None else joining.pad(x, pairs)
         flat_dims: Dims = (kh, kw, 1, c * k)
         if kh is None or kw is None:
             raise ValueError(f"depthwise_conv2d: filter has shape {shapes.text(sizes)}, not known")
@@ -423,6 +468,7 @@ def separable_conv2d(
     rate: Any = None,
     name: str | None = None,
     data_format: str | None = None,
+    dilations: Any = None,
 ) -> Tensor:
     """depthwise_conv2d followed by a convolution with windows of size 1.
 
@@ -431,14 +477,16 @@ def separable_conv2d(
         depthwise_filter: (kh, kw, c, k).
         pointwise_filter: (1, 1, c * k, m).
         strides: as conv2d's.
-        padding: SAME or VALID.
+        padding: as conv2d's.
         rate: dilation of the first step.
         name: of the operation.
         data_format: NHWC or NCHW; None: NHWC.
+        dilations: the new name of rate.
     """
     with scope(name, "separable_conv2d") as at:
+        gaps = renamed("dilations", dilations, "rate", rate)
         deep = depthwise_conv2d(
-            input, depthwise_filter, strides, padding, rate, data_format=data_format
+            input, depthwise_filter, strides, padding, gaps, data_format=data_format
         )
         form = data_format or "NHWC"
         return conv2d(deep, pointwise_filter, 1, "VALID", data_format=form, name=at)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import math, primitive, reshaping, shapes
+from graphio.ops import array, math, primitive, reshaping, shapes
 from graphio.ops.emit import (
     FLOATING,
     INTEGER,
     describe,
     int_value,
-    is_symbolic,
     like,
     operation,
     renamed,
@@ -23,7 +23,7 @@ from graphio.ops.emit import (
     scope,
 )
 from graphio.ops.nn import log_softmax, relu, softmax, softplus
-from graphio.ops.primitive import binary, compare, reduce_sum, select
+from graphio.ops.primitive import binary, cast, compare, reduce_sum, select
 from graphio.ops.shapes import dims_of
 
 __all__ = [
@@ -43,7 +43,9 @@ def softmax_cross_entropy_with_logits_v2(
     """-sum(labels * log(softmax(logits))) along axis; both conduct gradients.
 
     Args:
-        labels: distribution along axis, of logits' shape and dtype.
+        labels: distribution along axis, of logits' shape, of any numeric dtype, which is cast to
+            logits'. One row of labels serves all rows of logits. A label of another rank is fine
+            where the axis is the last one and both have as many rows.
         logits: floating tensor of known rank.
         axis: the axis of the classes; None: the last.
         name: of the operation.
@@ -60,9 +62,14 @@ def softmax_cross_entropy_with_logits_v2(
     with scope(name, "softmax_cross_entropy_with_logits") as at:
         x = convert_to_tensor(logits, name="logits")
         require(x, FLOATING, "SoftmaxCrossEntropyWithLogits", "logits")
-        target = like(labels, x, "SoftmaxCrossEntropyWithLogits", ("logits", "labels"))
+        target = _labels_like(labels, x)
         dims = dims_of(x)
         what = describe(at, "SoftmaxCrossEntropyWithLogits")
+        if place == -1 and _flatten_alike(dims, dims_of(target)):
+            flat = _rows(x)
+            return _unrolled(_dense_loss(flat, _spread_rows(flat, _rows(target)), None), x,
+                             None if dims is None else dims[:-1], at)  # fmt: skip
+        target = _spread_rows(x, target)
         merged = shapes.merge(dims, dims_of(target), what)
         if dims is None or merged is None:
             if place != -1:
@@ -78,6 +85,42 @@ def softmax_cross_entropy_with_logits_v2(
         flat, other = _rows(x), _rows(target)
         loss = _dense_loss(flat, other, None)
         return _unrolled(loss, x, merged[:-1], at)
+
+
+def _labels_like(labels: Any, logits: Tensor) -> Tensor:
+    """labels as a tensor of logits' dtype, cast to it if they are a tensor of another.
+
+    Raises:
+        TypeError: labels are strings or complex.
+    """
+    wanted = logits.dtype.base_dtype
+    target = convert_to_tensor(labels, preferred_dtype=wanted, name="labels")
+    if target.dtype.base_dtype == dtypes.string or target.dtype.is_complex:
+        raise TypeError(
+            f"labels have DataType {target.dtype.base_dtype.name}, expected numbers or bools, "
+            "which are cast to the dtype of logits"
+        )
+    return cast(target, wanted)
+
+
+def _flatten_alike(logits: shapes.Dims, labels: shapes.Dims) -> bool:
+    """Whether two shapes of different ranks can have as many rows of one length."""
+    if logits is None or labels is None or len(logits) == len(labels):
+        return False
+    if not logits or not labels or len({*logits[-1:], *labels[-1:]} - {None}) > 1:
+        return False
+    counts = {shapes.num_elements(dims[:-1]) for dims in (logits, labels)} - {None}
+    return len(counts) < 2
+
+
+def _spread_rows(logits: Tensor, labels: Tensor) -> Tensor:
+    """labels with an axis of size 1 repeated to logits' size, where ranks are equal."""
+    dims, given = dims_of(logits), dims_of(labels)
+    if dims is None or given is None or len(dims) != len(given) or len(dims) != 2:
+        return labels
+    if all(m == n or n != 1 for m, n in zip(dims, given, strict=True)):
+        return labels
+    return array.broadcast_to(labels, primitive.shape_of(logits))
 
 
 def _dense_loss(logits: Tensor, labels: Tensor, name: str | None) -> Tensor:
@@ -134,16 +177,10 @@ def softmax_cross_entropy_with_logits(
     _by_name("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     default = "softmax_cross_entropy_with_logits_sg"
     with scope(name, default) as at:
-        fixed = reshaping.stop_gradient(_as_given(labels, logits), name="labels_stop_gradient")
+        given = _labels_like(labels, convert_to_tensor(logits))
+        fixed = reshaping.stop_gradient(given, name="labels_stop_gradient")
         place = dim if axis is None else axis
         return softmax_cross_entropy_with_logits_v2(fixed, logits, axis=place, name=at)
-
-
-def _as_given(labels: Any, logits: Any) -> Tensor:
-    """labels as a tensor, of logits' dtype if they are plain numbers."""
-    if is_symbolic(labels):
-        return convert_to_tensor(labels)
-    return convert_to_tensor(labels, dtype=convert_to_tensor(logits).dtype, name="labels")
 
 
 def _by_name(function: str, sentinel: Any, labels: Any, logits: Any) -> None:
@@ -256,18 +293,31 @@ def _folded_logits(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def weighted_cross_entropy_with_logits(
-    targets: Any, logits: Any, pos_weight: Any, name: str | None = None
+    labels: Any = None,
+    logits: Any = None,
+    pos_weight: Any = None,
+    name: str | None = None,
+    targets: Any = None,
 ) -> Tensor:
     """sigmoid_cross_entropy_with_logits with the first term times pos_weight.
 
     Args:
-        targets: tensor of logits' shape and dtype.
+        labels: tensor of logits' shape and dtype.
         logits: floating tensor.
         pos_weight: weight of positive examples.
         name: of the operation.
+        targets: the old name of labels.
+
+    Raises:
+        ValueError: the shapes differ, labels are given under both names, or an argument is missing.
     """
+    given = renamed("labels", labels, "targets", targets)
+    if given is None or logits is None or pos_weight is None:
+        raise ValueError(
+            "weighted_cross_entropy_with_logits: labels, logits and pos_weight must all be given"
+        )
     with scope(name, "logistic_loss") as at:
-        x, z = _logits_and_labels(logits, targets, "logistic_loss", at)
+        x, z = _logits_and_labels(logits, given, "logistic_loss", at)
         weight = math.add(math.multiply(math.subtract(_weight(pos_weight, x), 1), z), 1)
         below = relu(math.negative(x))
         tail = math.add(softplus(math.negative(math.abs(x))), below)

@@ -11,7 +11,7 @@ from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, crossentropy, math, nn, primitive, reduction, shapes
 from graphio.ops.arithmetic import div_no_nan
-from graphio.ops.emit import like, renamed, scalar, scope
+from graphio.ops.emit import renamed, scalar, scope
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
 
@@ -385,7 +385,7 @@ def sparse_softmax_cross_entropy(
         if rank is not None and rank == wanted:
             truth = array.squeeze(truth, [rank - 1])
         each = crossentropy.sparse_softmax_cross_entropy_with_logits(labels=truth, logits=guess)
-        weight = like(weights, each, "weights", ("losses", "weights"))
+        weight = cast(convert_to_tensor(weights, name="weights"), each.dtype)
         if weight.shape.ndims not in (None, 0, each.shape.ndims):
             weight = array.squeeze(weight, [-1])
         return compute_weighted_loss(each, weight, at, loss_collection, reduction)

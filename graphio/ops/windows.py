@@ -17,6 +17,7 @@ from graphio.ops.emit import (
     like,
     node,
     operation,
+    renamed,
     require,
     scalar,
     scope,
@@ -35,6 +36,7 @@ __all__ = [
     "conv1d_transpose",
     "conv3d",
     "conv3d_transpose",
+    "convolution",
     "depthwise_conv2d_native",
     "max_pool1d",
     "max_pool2d",
@@ -317,6 +319,63 @@ def conv3d_transpose(
         inputs = [sizes, _weights_front(w), given]
         dx = node("ConvGradInput", inputs, dy.dtype, dims, domain="graphio", **attrs)
         return _back(dx, first, 3, at)
+
+
+def convolution(
+    input: Any,
+    filter: Any = None,
+    padding: Any = None,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Convolution over one to three axes, as many as the filter has beside its channels.
+
+    Args:
+        input: floating tensor, channels last or as data_format says.
+        filter: (windows..., c, m) of the same dtype.
+        padding: SAME or VALID.
+        strides: one integer an axis; None: 1.
+        dilation_rate: one integer an axis; None: 1.
+        name: of the operation.
+        data_format: NWC, NHWC, NDHWC (the default) or NCW, NCHW, NCDHW.
+        filters: the new name of filter.
+        dilations: the new name of dilation_rate.
+
+    Returns:
+        A tensor of input's rank.
+
+    Raises:
+        ValueError: no rank is known, it is none of 3 to 5, strides and dilations are both above 1,
+            the channels differ, or the window does not fit.
+    """
+    with scope(name, "convolution") as at:
+        x = convert_to_tensor(input, name="input")
+        w = like(renamed("filters", filters, "filter", filter), x, "convolution",
+                 ("input", "filter"))  # fmt: skip
+        rank = x.shape.ndims if w.shape.ndims is None else w.shape.ndims
+        if rank not in (3, 4, 5):
+            raise ValueError(
+                f"convolution: filter has shape {shapes.text_of(w)}, expected (windows..., in, "
+                "out) with 1 to 3 axes of windows"
+            )
+        axes = rank - 2
+        first = _format(data_format, axes, "convolution")
+        rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
+        steps, gaps = (
+            _steps(1 if v is None else v, axes, first, "convolution", label)
+            for v, label in ((strides, "strides"), (rate, "dilations"))
+        )
+        if max(steps) > 1 and max(gaps) > 1:
+            raise ValueError("strides > 1 not supported in conjunction with dilation_rate > 1")
+        if axes == 1:
+            return conv1d(x, w, steps, padding, data_format=data_format, dilations=gaps, name=at)
+        form = data_format or ("NHWC", "NDHWC")[axes - 2]
+        build = conv.conv2d if axes == 2 else conv3d
+        return build(x, w, steps, padding, data_format=form, dilations=gaps, name=at)
 
 
 def depthwise_conv2d_native(

@@ -9,9 +9,11 @@ import numpy as np
 
 from graphio.schema import dtypes, small_types
 
-__all__ = ["odd_element", "to_numpy"]
+__all__ = ["PROTOCOLS", "odd_element", "to_numpy"]
 
 Array = np.ndarray[Any, Any]
+#: by which an object says that it is an array
+PROTOCOLS = ("__array__", "__dlpack__", "__cuda_array_interface__")
 #: what needs no look
 _PLAIN = (int, float, complex, str, bytes, bool, np.generic)
 #: torch's names of types that numpy lacks, and ours
@@ -42,7 +44,10 @@ def to_numpy(value: Any) -> Array:
         if inner is value:
             raise
         return np.asarray(inner)
-    if found.dtype == object and not isinstance(value, _PLAIN):
+    if found.dtype == object and not isinstance(value, (*_PLAIN, np.ndarray)):
+        inner = _inside(value)
+        if inner is not value:
+            return np.asarray(inner)
         _check_held(value)
     return found
 
@@ -63,6 +68,8 @@ def _inside(value: Any) -> Any:
         return _of_torch(value)
     if hasattr(value, "__cuda_array_interface__"):
         raise TypeError(f"{_name(value)} is on a GPU: give its copy in numpy, such as .get()")
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        return np.from_dlpack(value)
     return value
 
 

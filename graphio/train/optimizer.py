@@ -6,7 +6,7 @@ operators do), computes one graphio step operator a variable, and assigns the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,8 @@ class Optimizer(Subclassing):
         Args:
             loss: floating tensor; its sum is minimised.
             global_step: integer scalar variable that counts steps.
-            var_list: variables to change; None: all trainable ones.
+            var_list: variables to change, in anything that gives them one after the other; None:
+                all trainable ones.
             gate_gradients: one of the GATE numbers; a run has no races.
             aggregation_method: accepted.
             colocate_gradients_with_ops: accepted.
@@ -106,7 +107,8 @@ class Optimizer(Subclassing):
     ) -> GradientsAndVariables:
         """Pairs (gradient, variable); the gradient is None where the loss does not depend on it.
 
-        var_list may hold tensors, too, for their gradients alone, and may be a single variable.
+        var_list may hold tensors, too, for their gradients alone, may be a single variable, or
+        anything that gives variables one after the other, such as a dict's values().
 
         Raises:
             TypeError: something in var_list is neither a variable nor a tensor.
@@ -119,7 +121,7 @@ class Optimizer(Subclassing):
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
                 f"Optimizer.GATE_GRAPH, not {gate_gradients!r}"
             )
-        variables = trainable_variables() if var_list is None else nest.flatten(var_list)
+        variables = trainable_variables() if var_list is None else _listed(var_list)
         if not variables:
             raise ValueError("No variables to optimize.")
         for v in variables:
@@ -302,6 +304,13 @@ class Optimizer(Subclassing):
                 )
             after[""] = convert_to_tensor(variable.constraint(after[""]))
         return [owners[name].assign(value) for name, value in after.items()]
+
+
+def _listed(var_list: Any) -> list[Any]:
+    """The leaves of a structure, of what gives its elements one after the other, or a leaf."""
+    single = nest.is_nested(var_list) or isinstance(var_list, (Variable, Tensor, str))
+    gives = not single and isinstance(var_list, Iterable)
+    return nest.flatten(list(var_list) if gives else var_list)
 
 
 def _require_fitting(gradient: Any, variable: Any) -> None:

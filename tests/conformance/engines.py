@@ -8,7 +8,7 @@ from typing import Any
 import graphio.onnx
 from graphio import errors
 from graphio.onnx.backend import plain
-from graphio.version import __version__
+from graphio.version import graphio_version
 
 try:  # the harness's own exception where it runs us: what it counts as "declined"
     from onnx_backend import Unsupported
@@ -25,7 +25,7 @@ class GraphioEngine:
     target = ""
 
     def version(self) -> str:
-        return __version__
+        return graphio_version
 
     def load(self, path: Path) -> Runner:
         try:

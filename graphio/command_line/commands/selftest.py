@@ -97,10 +97,10 @@ def _versions() -> dict[str, str]:
     import google.protobuf
     import onnx
 
-    from graphio.version import __version__
+    from graphio.version import graphio_version
 
     return {
-        "graphio": __version__,
+        "graphio": graphio_version,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "protobuf": google.protobuf.__version__,
