@@ -19,6 +19,11 @@ _SHORT = ("CPU", "GPU", "TPU", "CUSTOM")
 _FIELDS = ("job", "replica", "task", "device_type", "device_index")
 
 
+def _type_name(kind: str) -> str:
+    """The type as names have it: those of TensorFlow in capitals, all others as they are given."""
+    return kind.upper() if kind.upper() in _SHORT else kind
+
+
 class DeviceSpec:
     """A device, or a part of a device's name.
 
@@ -40,7 +45,7 @@ class DeviceSpec:
         self.job = None if job is None else str(job)
         self.replica = None if replica is None else int(replica)
         self.task = None if task is None else int(task)
-        self.device_type = None if device_type is None else str(device_type).upper()
+        self.device_type = None if device_type is None else _type_name(str(device_type))
         self.device_index = None if device_index is None else int(device_index)
 
     @classmethod
@@ -85,7 +90,7 @@ class DeviceSpec:
     def _take_device(self, kind: str, index: list[str], spec: str) -> None:
         if self.device_type is not None:
             raise ValueError(f"Multiple device types are not allowed: {spec}")
-        self.device_type = kind.upper()
+        self.device_type = _type_name(kind)
         self.device_index = int(index[0]) if index and index[0] != "*" else None
 
     def to_string(self) -> str:

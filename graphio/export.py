@@ -80,6 +80,8 @@ def build_model(
     model = model_pb2.Model(producer=f"graphio {graphio_version}")
     if prune:
         kept, placed = _needed(graph, signatures, writer)
+        given = {tensor for spec in signatures for _, tensor in spec.inputs}
+        writer.given = {t.op for t in given if _fed_placeholder(t.op, given) is not None}
     else:
         kept, placed = graph.operations, list(signatures)
     writer.nodes(model.graph, kept)
@@ -214,13 +216,26 @@ def reach(
         if operation in found:
             continue
         found.add(operation)
-        pending.extend(operation.control_inputs)
+        for control in operation.control_inputs:
+            given = _fed_placeholder(control, fed)
+            if given is None:
+                pending.append(control)
+            else:
+                read.add(given)
         for tensor in live.sources(operation):
             if tensor in fed:
                 read.add(tensor)
             else:
                 pending.append(tensor.op)
     return found, read
+
+
+def _fed_placeholder(operation: Operation, fed: set[Tensor]) -> Tensor | None:
+    """The value of a placeholder that is fed: what waits for it waits for nothing."""
+    if operation.op != "Placeholder" or operation.outputs[0] not in fed:
+        return None
+    value: Tensor = operation.outputs[0]
+    return value
 
 
 def _initializers(graph: Graph, found: set[Operation]) -> set[Operation]:
@@ -398,10 +413,10 @@ class _Writer(NodeWriter):
                 model.resource.add(name=name).iterator.source = functions[0]
 
     def collections(self, model: model_pb2.Model, graph: Graph) -> None:
-        for name in sorted(name for name in graph.collections if isinstance(name, str)):
+        for name in sorted(name for name in graph.members if isinstance(name, str)):
             message = model.collection.add(name=name)
             # Python objects stay in the process, as TensorFlow's do
-            items = (_item(value) for value in graph.collections[name])
+            items = (_item(value) for value in graph.members[name])
             wire.merge(message, (wire.sized(_ITEM, item) for item in items if item is not None))
 
 

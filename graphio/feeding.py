@@ -6,7 +6,7 @@ Python integers that do not fit, other kinds and other shapes are refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from graphio import dtypes
 from graphio.composite import Composite
 from graphio.constants import as_array
 from graphio.dtypes import DType
+from graphio.folding import constant_value
 from graphio.graph import Graph, Operation, Tensor
 from graphio.schema import array_likes, calls
 from graphio.schema.dtypes import ML_DTYPES
@@ -66,12 +67,20 @@ def _paired(key: Any, value: Any) -> Iterator[Any]:
     if not isinstance(key, (tuple, Composite)):
         yield value
         return
+    if isinstance(key, Composite) and isinstance(value, (tuple, list)):
+        value = [*value, *_fixed(parts[len(value) :])]
     if not isinstance(value, (tuple, list)) or len(value) != len(parts):
         raise ValueError(
             f"the feed key {key!r} stands for {len(parts)} tensors; feed as many values"
         )
     for part, inner in zip(parts, value, strict=True):
         yield from _paired(part, inner)
+
+
+def _fixed(parts: Sequence[Any]) -> list[Any]:
+    """The values of the last parts that a feed may leave out, because the graph has them fixed."""
+    known = [constant_value(part) for part in parts]
+    return [] if any(value is None for value in known) else known
 
 
 def _tensor(graph: Graph, key: Any) -> Tensor:

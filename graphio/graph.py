@@ -87,7 +87,7 @@ class Graph(Unpicklable):
             self.version = 0
             self.shapes = 0  # how often a shape changed that others may have relied upon
             self.seed: int | None = None
-            self.collections: Table[str, list[Any]] = Table(self.journal)
+            self.members: Table[str, list[Any]] = Table(self.journal)
             self.generators: Table[str, int | None] = Table(self.journal)
             self.host_functions: Table[str, Callable[..., Any] | None] = Table(self.journal)
             #: what other modules keep with a graph
@@ -510,10 +510,12 @@ class Graph(Unpicklable):
     def device(self, name: Any) -> Iterator[None]:
         """See graphio.device."""
         before = self._devices
-        self._devices = [*before, devices.checked_scope(name)]
+        inside = self._devices = [*before, devices.checked_scope(name)]
         try:
             yield
         finally:
+            if self._devices is not inside:
+                raise RuntimeError("Exiting device scope without proper scope nesting.")
             self._devices = before
 
     @contextlib.contextmanager
@@ -704,9 +706,14 @@ class Graph(Unpicklable):
     def add_to_collection(self, name: str, value: Any) -> None:
         """Adds a value to a collection."""
         self._check_open()
-        values = self.root.collections.setdefault(name, [])
+        values = self.root.members.setdefault(name, [])
         self.journal.note(values)
         values.append(value)
+
+    @property
+    def collections(self) -> list[Any]:
+        """The names of all collections."""
+        return list(self.root.members)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
         """Adds a value to several collections, once to each."""
@@ -715,7 +722,7 @@ class Graph(Unpicklable):
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
         """The values of a collection; scope: a regular expression that names must match."""
-        values = self.root.collections.get(name, [])
+        values = self.root.members.get(name, [])
         if scope is None:
             return list(values)
         pattern = re.compile(scope)
@@ -723,18 +730,18 @@ class Graph(Unpicklable):
 
     def get_collection_ref(self, name: str) -> list[Any]:
         """The collection itself."""
-        values = self.root.collections.setdefault(name, [])
+        values = self.root.members.setdefault(name, [])
         self.journal.note(values)
         return values
 
     def get_all_collection_keys(self) -> list[str]:
         """Names of the collections that hold something; other keys than texts are left out."""
-        found = self.root.collections.items()
+        found = self.root.members.items()
         return [name for name, values in found if values and isinstance(name, str)]
 
     def clear_collection(self, name: str) -> None:
         """Empties a collection."""
-        self.root.collections.pop(name, None)
+        self.root.members.pop(name, None)
 
     def add_generator(self, name: str, op_seed: int | None) -> str:
         """Registers a random generator for a new random operation; returns its unique name.
@@ -873,7 +880,7 @@ class _Unchanged(contextlib.AbstractContextManager[None]):
     def _lists(self) -> list[list[Any]]:
         """What the body and those around it hold in order, and the collections: a program may have
         a reference to one of these."""
-        found: list[list[Any]] = list(self._graph.root.collections.values())
+        found: list[list[Any]] = list(self._graph.root.members.values())
         graph: Graph | None = self._graph
         while graph is not None:
             found += (graph.operations, graph.inputs, graph.outputs, graph.targets)

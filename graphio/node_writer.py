@@ -102,12 +102,14 @@ class NodeWriter:
     Attributes:
         arrays: those gathered, each once.
         written: the operations written, those of bodies too.
+        given: operations that no node waits for, because their values are fed.
     """
 
     def __init__(self, inline_below: int = INLINE_BELOW) -> None:
         self.inline_below = inline_below
         self.arrays: list[Array] = []
         self.written: list[Operation] = []
+        self.given: set[Operation] = set()
         self._live = Liveness()
         #: tensors that are read in the place of others: everywhere, and by one operation
         self._fed: Mapping[Tensor, Tensor] = {}
@@ -193,6 +195,8 @@ class NodeWriter:
         for tensor in self._as_read(operation.inputs):
             parts.append(sized(_INPUT, b"" if tensor is None else value_name(tensor).encode()))
         for control in operation.control_inputs:
+            if control in self.given:
+                continue
             parts.append(sized(_CONTROL, control.name.encode()))
         attrs = operation.attrs
         for key in sorted(attrs) if len(attrs) > 1 else attrs:

@@ -336,7 +336,11 @@ class Session(pickling.Unpicklable):
 
     @contextlib.contextmanager
     def as_default(self) -> Iterator[Session]:
-        """A context in which this is the default session; it stays open afterwards."""
+        """A context in which this is the default session; it stays open afterwards.
+
+        Raises:
+            AssertionError: leaving it while another one, entered inside, is still open.
+        """
         _stack.sessions.append(self)
         try:
             yield self
@@ -354,6 +358,11 @@ class Session(pickling.Unpicklable):
         )
 
     def __enter__(self) -> Session:
+        if self._contexts:
+            raise RuntimeError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` if you "
+                "want to enter a session multiple times."
+            )
         context = contextlib.ExitStack()
         context.enter_context(self.graph.as_default())
         context.enter_context(self.as_default())
@@ -366,7 +375,17 @@ class Session(pickling.Unpicklable):
 
 
 def _leave(session: Session) -> None:
-    """Removes the innermost entry of a session, wherever it stands; it may be gone already."""
+    """Removes the innermost entry of a session; it may be gone already.
+
+    Raises:
+        AssertionError: another session's entry stands above it, unless that is an
+            InteractiveSession's, which ends when it is closed.
+    """
+    for above in reversed(_stack.sessions):
+        if above is session or isinstance(session, InteractiveSession):
+            break
+        if session in _stack.sessions and not isinstance(above, InteractiveSession):
+            raise AssertionError("Nesting violated for the stack of default sessions")
     for i in reversed(range(len(_stack.sessions))):
         if _stack.sessions[i] is session:
             del _stack.sessions[i]

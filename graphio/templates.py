@@ -44,8 +44,8 @@ class Template:
     def __init__(
         self, name: str, function: Callable[..., Any], now: bool, unique: str | None, getter: Any
     ) -> None:
-        if not isinstance(name, str) or not name:
-            raise ValueError("name cannot be None or empty")
+        if not isinstance(name, str):
+            raise ValueError(f"name cannot be {name!r}; give a text")
         self._name, self._function = name, function
         self._unique, self._getter = unique, getter
         self._scope: VariableScope | None = None
@@ -100,6 +100,17 @@ class Template:
         return [] if self._scope is None else self._scope.global_variables()
 
     global_variables = variables
+
+    @property
+    def local_variables(self) -> list[Any]:
+        """Its variables of this process alone."""
+        return [] if self._scope is None else self._scope.local_variables()
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """Its variables that optimizers leave alone."""
+        trained = set(self.trainable_variables)
+        return [v for v in self.variables if v not in trained]
 
     @property
     def trainable_variables(self) -> list[Any]:

@@ -116,6 +116,9 @@ class Dimension:
     def __int__(self) -> int:
         return self.__index__()
 
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
     def __index__(self) -> int:
         if self._value is None:
             raise TypeError("an unknown Dimension is no integer; tf.shape tells it at run time")

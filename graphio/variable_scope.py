@@ -9,6 +9,7 @@ import contextlib
 import enum
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -52,14 +53,30 @@ _INHERITED = (
 )  # fmt: skip
 
 
+class _Here(threading.local):
+    """Where each thread is."""
+
+    def __init__(self) -> None:
+        self.scope = VariableScope(None)
+
+
 class _Store:
     """What get_variable has made in a graph, and the scope it is in now."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.variables: Table[str, Variable] = Table(journal)
-        self.scope = VariableScope(None)
+        self._here = _Here()
         self.names = _ScopeNames(journal)
+
+    @property
+    def scope(self) -> VariableScope:
+        """The scope that this thread is in."""
+        return self._here.scope
+
+    @scope.setter
+    def scope(self, scope: VariableScope) -> None:
+        self._here.scope = scope
 
     @classmethod
     def of(cls, graph: Graph) -> _Store:
@@ -73,8 +90,8 @@ class _Store:
 class _ScopeNames:
     """Names of the scopes that were opened, and which default names are free.
 
-    A scope entered by name counts the default names inside it from the start: then all that was
-    counted below it before that moment is forgotten.
+    A scope that is entered again counts the default names inside it from the start: what was
+    counted below it is forgotten when it is left.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -259,8 +276,9 @@ class variable_scope:
     The context's value is the VariableScope.
 
     Raises:
-        ValueError: neither a name nor a default name, or reuse without a name.
-        TypeError: name_or_scope is neither name nor scope.
+        ValueError: reuse without a name.
+        TypeError: name_or_scope is neither name nor scope, or there is no default name either.
+        RuntimeError: leaving it while a scope that was opened inside is still open.
     """
 
     def __init__(
@@ -280,7 +298,7 @@ class variable_scope:
         auxiliary_name_scope: bool = True,
     ) -> None:
         if name_or_scope is None and default_name is None:
-            raise ValueError("If default_name is None then name_or_scope is required")
+            raise TypeError("If default_name is None then name_or_scope is required")
         if name_or_scope is None and reuse:
             raise ValueError("reuse=True cannot be used without a name_or_scope")
         if not isinstance(name_or_scope, (str, VariableScope, type(None))):
@@ -316,19 +334,25 @@ class variable_scope:
         store = _Store.of(graph)
         before = store.scope
         counted = isinstance(self._given, VariableScope)  # names opened inside are free afterwards
-        mark = 0
+        mark, full, inside = 0, "", None
         if counted:
             with graph.root.building:
                 mark = store.journal.open()
         try:
             full, last = self._names(store)
             around = graph.get_name_scope()
-            names = scopes.name_scope(last) if self._with_name_scope else None
-            with names or contextlib.nullcontext(around) as name_scope:
-                store.scope = self._scope(before, full, name_scope)
-                yield store.scope
+            names = scopes.name_scope(last) if self._with_name_scope and last else None
+            same = contextlib.nullcontext(around + "/" if around else "")
+            with names or same as name_scope:
+                inside = store.scope = self._scope(before, full, name_scope)
+                yield inside
         finally:
+            if inside not in (None, store.scope):
+                raise RuntimeError("Improper nesting of variable_scope.")
             store.scope = before
+            if inside is not None and not counted:
+                with graph.root.building:
+                    store.names.forget_below(full)
             if counted:
                 with graph.root.building:
                     try:
@@ -349,7 +373,6 @@ class variable_scope:
             store.names.open(full)
             return full, self._default_name
         full = prefix + given
-        store.names.forget_below(full)
         store.names.open(full)
         return full, given
 
@@ -487,7 +510,8 @@ def _get(
             "mean to set reuse=tf.AUTO_REUSE in VarScope?"
         )
     validate = options.get("validate_shape", True)
-    value, kind = _initial_value(name, shape, wanted, initializer, validate)
+    partitioned = options.get("partitioner") is not None
+    value, kind = _initial_value(name, shape, wanted, initializer, validate, partitioned)
     with scopes.name_scope(None):
         made = Variable(
             value,
@@ -527,12 +551,17 @@ def _shared(found: Variable, name: str, shape: Any, dtype: DType | None, reuse: 
 
 
 def _initial_value(
-    name: str, shape: Any, dtype: DType | None, initializer: Any, validate: bool
+    name: str,
+    shape: Any,
+    dtype: DType | None,
+    initializer: Any,
+    validate: bool,
+    partitioned: bool = False,
 ) -> tuple[Any, DType | None]:
     """What to give Variable: a value, or a function that builds one."""
     static = as_shape(shape)
     if initializer is not None and not callable(initializer):
-        if shape is not None:
+        if shape is not None and not partitioned:
             raise ValueError("If initializer is a constant, do not specify shape.")
         given = _dtype_of(initializer)
         if dtype is not None and given is not None and given != dtype:

@@ -117,7 +117,7 @@ def test_default_names_of_variable_scopes_count_up() -> None:
         assert layer() == "net/dense/w"
     with tf.variable_scope("net", reuse=True):
         assert layer() == "net/dense/w"
-    with pytest.raises(ValueError, match="name_or_scope is required"):
+    with pytest.raises(TypeError, match="name_or_scope is required"):
         tf.variable_scope(None)
     with pytest.raises(ValueError, match="reuse"):
         tf.variable_scope(None, "d", reuse=True)

@@ -212,8 +212,8 @@ class GraphFile:
     def bytes_of(self, graph: Graph, saver: model_pb2.Saver) -> bytes:
         """See export_meta_bytes."""
         root = graph.root
-        members = [list(items) for items in root.collections.values()]
-        collections = list(root.collections), [[id(item) for item in items] for items in members]
+        members = [list(items) for items in root.members.values()]
+        collections = list(root.members), [[id(item) for item in items] for items in members]
         key = root, root.version, root.seed, collections, saver.SerializeToString()
         if self._key != key:
             self._key, self._members, self._made = key, members, export_meta_bytes(graph, saver)

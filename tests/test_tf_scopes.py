@@ -1,0 +1,262 @@
+"""Scopes, sessions, feeds and control inputs as TensorFlow has them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from value_cases import TARGETS
+
+import graphio as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+# ---- what is left in another order than it was entered ----
+
+
+def test_a_session_is_entered_once_and_may_be_the_default_one_often() -> None:
+    session = tf.Session()
+    with session:
+        with pytest.raises(RuntimeError, match="not re-entrant. Use `Session.as_default"):
+            session.__enter__()
+        with session.as_default(), session.as_default():
+            assert tf.get_default_session() is session
+
+
+OUT_OF_ORDER: dict[str, tuple[Any, type[Exception], str]] = {
+    "sessions": (lambda: tf.Session().as_default(), AssertionError, "Nesting violated"),
+    "devices": (lambda: tf.device("/cpu:0"), RuntimeError, "without proper scope nesting"),
+    "variable scopes": (
+        lambda: tf.variable_scope("a"), RuntimeError, "Improper nesting of variable_scope",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", OUT_OF_ORDER)
+def test_leaving_an_outer_context_before_the_inner_one_is_an_error(kind: str) -> None:
+    make, error, words = OUT_OF_ORDER[kind]
+    with tf.Graph().as_default():
+        outer, inner = make(), make()
+        outer.__enter__()
+        inner.__enter__()
+        with pytest.raises(error, match=words):
+            outer.__exit__(None, None, None)
+        inner.__exit__(None, None, None)
+
+
+def test_an_interactive_session_may_end_whenever_it_likes() -> None:
+    first, second = tf.InteractiveSession(), tf.InteractiveSession()
+    first.close()
+    assert tf.get_default_session() is second
+    second.close()
+
+
+# ---- variable scopes ----
+
+
+def test_default_names_count_again_when_a_scope_is_entered_as_an_object() -> None:
+    def weights() -> str:
+        with tf.variable_scope(None, "layer"):
+            return tf.get_variable("w", []).name
+
+    with tf.variable_scope("net") as net:
+        made = [weights(), weights()]
+    with tf.variable_scope(net, reuse=True):
+        assert [weights(), weights()] == made == ["net/layer/w:0", "net/layer_1/w:0"]
+
+
+def test_default_names_go_on_while_the_scope_is_open() -> None:
+    with tf.variable_scope("net") as net:
+        with tf.variable_scope(None, "layer") as first:
+            pass
+        with tf.variable_scope(net), tf.variable_scope(None, "layer") as second:
+            pass
+    assert [first.name, second.name] == ["net/layer", "net/layer_1"]
+
+
+def test_the_root_scope_opens_no_name_scope() -> None:
+    root = tf.get_variable_scope()
+    with tf.name_scope("one"), tf.variable_scope(root), tf.name_scope("two") as scope:
+        assert scope == "one/two/"
+
+
+def test_a_scope_without_a_name_scope_of_its_own_has_the_one_around() -> None:
+    with (
+        tf.variable_scope("outer"),
+        tf.variable_scope("inner", auxiliary_name_scope=False) as scope,
+    ):
+        assert scope.original_name_scope == "outer/"
+
+
+def test_each_thread_is_in_a_variable_scope_of_its_own() -> None:
+    graph, inside, done, names = tf.Graph(), threading.Event(), threading.Event(), {}
+
+    def enter(name: str, wait: threading.Event, tell: threading.Event) -> None:
+        wait.wait(30)
+        with graph.as_default(), tf.variable_scope("net"):
+            names[name] = tf.get_variable(name, []).name
+            if name == "first":
+                inside.set()
+                done.wait(30)
+        tell.set()
+
+    ready = threading.Event()
+    ready.set()
+    threads = [
+        threading.Thread(target=enter, args=("first", ready, threading.Event())),
+        threading.Thread(target=enter, args=("second", inside, done)),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert names == {"first": "net/first:0", "second": "net/second:0"}
+
+
+def test_a_custom_getter_is_given_what_copies_would_do() -> None:
+    seen: dict[str, Any] = {}
+
+    def getter(inner: Any, *arguments: Any, **options: Any) -> Any:
+        seen.update(options)
+        return inner(*arguments, **options)
+
+    with tf.variable_scope("s", custom_getter=getter):
+        tf.get_variable("v", [])
+    assert seen["synchronization"] is tf.VariableSynchronization.AUTO
+    assert seen["aggregation"] is tf.VariableAggregation.NONE and seen["trainable"] is True
+
+
+def test_a_variable_of_sums_on_read_is_not_trainable() -> None:
+    on_read = tf.VariableSynchronization.ON_READ
+    for v in (
+        tf.get_variable("v", [], synchronization=on_read),
+        tf.Variable(1.0, synchronization=on_read),
+    ):
+        assert not v.trainable and v not in tf.trainable_variables()
+    with pytest.raises(ValueError, match="only for non-trainable variables"):
+        tf.get_variable("w", [], synchronization=on_read, trainable=True)
+
+
+def test_a_local_variable_joins_the_collections_asked_for_too() -> None:
+    v = tf.get_local_variable("v", [], collections=["mine"])
+    assert tf.get_collection("mine") == [v] == tf.local_variables()
+    assert tf.global_variables() == []
+
+
+def test_a_partitioned_variable_may_have_a_shape_beside_its_value() -> None:
+    halves = tf.fixed_size_partitioner(2)
+    value = np.ones([4, 2], np.float32)
+    v = tf.get_variable("v", [4, 2], initializer=tf.constant(value), partitioner=halves)
+    assert v.shape == (4, 2)
+    with pytest.raises(ValueError, match="do not specify shape"):
+        tf.get_variable("w", [4, 2], initializer=value)
+
+
+def test_a_template_tells_its_variables_by_kind() -> None:
+    def build() -> None:
+        tf.get_variable("a", [])
+        tf.get_variable("b", [], trainable=False)
+        tf.get_local_variable("c", [])
+
+    template = tf.make_template("t", build)
+    template()
+    assert [v.name for v in template.trainable_variables] == ["t/a:0"]
+    assert [v.name for v in template.non_trainable_variables] == ["t/b:0"]
+    assert [v.name for v in template.local_variables] == ["t/c:0"]
+
+
+# ---- assigning through a variable's tensor ----
+
+ASSIGNING = {
+    "assign": (lambda ref: tf.assign(ref, [1.0, 2.0]), [1.0, 2.0]),
+    "assign_add": (lambda ref: tf.assign_add(ref, [1.0, 2.0]), [4.0, 5.0]),
+    "assign_sub": (lambda ref: tf.assign_sub(ref, [1.0, 2.0]), [2.0, 1.0]),
+    "scatter_update": (lambda ref: tf.scatter_update(ref, [0], [7.0]), [7.0, 3.0]),
+    "scatter_nd_add": (lambda ref: tf.scatter_nd_add(ref, [[1]], [7.0]), [3.0, 10.0]),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ASSIGNING)
+def test_a_variable_is_assigned_through_its_tensor(name: str, target: str) -> None:
+    change, expected = ASSIGNING[name]
+    with tf.Graph().as_default() as graph, tf.Session(target) as session:
+        v = tf.get_variable("v", [2], initializer=tf.constant_initializer(3.0))
+        session.run(v.initializer)
+        session.run(change(graph.get_tensor_by_name("v:0")))
+        assert session.run(v).tolist() == expected
+
+
+def test_another_tensor_is_no_variable() -> None:
+    with pytest.raises(AttributeError, match="expected a variable"):
+        tf.assign(tf.constant(1.0), 2.0)
+
+
+def test_a_regularizer_is_given_the_variable() -> None:
+    given = []
+    v = tf.get_variable("v", [], regularizer=given.append)
+    assert given == [v]
+
+
+# ---- feeds ----
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_waits_for_a_fed_placeholder_waits_for_nothing(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        p, ready = tf.placeholder(tf.float32, []), tf.placeholder(tf.bool)
+        with tf.control_dependencies([p, ready]):
+            plain = tf.constant(5.0) * p
+            branch = tf.cond(tf.constant(True), lambda: tf.constant(1), lambda: tf.constant(2))
+            loop = tf.while_loop(lambda i: i < 10, lambda i: i + 1, [tf.constant(0)])
+        assert session.run([plain, branch, loop], {p: 2.0, ready: True}) == [10.0, 1, 10]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value"):
+            session.run(plain, {p: 2.0})
+
+
+@pytest.mark.parametrize("engine", TARGETS)
+def test_a_saved_signature_does_not_wait_for_its_fed_placeholder(
+    engine: str, tmp_path: Any
+) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        p = tf.placeholder(tf.float32, [], name="p")
+        with tf.control_dependencies([p]):
+            y = tf.constant(5.0) + p
+        tf.saved_model.save(str(tmp_path / "m.gio"), session, {"f": ({"p": p}, {"y": y})})
+    model = getattr(tf, engine).load(str(tmp_path / "m.gio"))
+    assert model.signature("f")(p=np.float32(2))["y"] == 7
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_sparse_placeholder_of_known_shape_is_fed_with_a_pair(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        p = tf.sparse_placeholder(tf.float32, [2, 2])
+        dense = tf.sparse_tensor_to_dense(p)
+        for value in (([[0, 1]], [7.0]), ([[0, 1]], [7.0], [2, 2])):
+            assert session.run(dense, {p: value}).tolist() == [[0, 7], [0, 0]]
+        anything = tf.sparse_placeholder(tf.float32)
+        with pytest.raises(ValueError, match="stands for 3 tensors"):
+            session.run(tf.sparse_tensor_to_dense(anything), {anything: ([[0, 1]], [7.0])})
+
+
+# ---- small surfaces ----
+
+
+def test_small_surfaces_say_what_tensorflow_s_say() -> None:
+    tf.add_to_collection("mine", 1)
+    assert tf.get_default_graph().collections == ["mine"]
+    tf.set_random_seed(0)
+    assert tf.get_seed(0) == (0, 2**31 - 1) and tf.get_seed(1) == (0, 1)
+    assert [bool(tf.Dimension(size)) for size in (0, 1, None)] == [False, True, False]
+    with tf.device("/device:MyDevice:2"):
+        assert tf.no_op().device == "/device:MyDevice:2"
+    with tf.device("/device:gpu:0"):
+        assert tf.no_op().device == "/device:GPU:0"
