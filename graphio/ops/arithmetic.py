@@ -13,7 +13,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import filling, math, primitive, reduction, shapes
+from graphio.ops import filling, loops, math, primitive, reduction, shapes
 from graphio.ops.emit import (
     FLOATING,
     INTEGER,
@@ -327,20 +327,73 @@ def cumulative_logsumexp(
 ) -> Tensor:
     """The logarithm of running sums of exp(x) along axis; floating. Arguments as cumsum's.
 
-    The largest element along the axis is taken off first, so that nothing overflows.
+    Sums of 2, 4, 8 ... neighbours are made of sums of half as many, each by its own largest
+    element, so that neither large nor small ones are lost. An empty sum is the dtype's minimum.
+
+    Raises:
+        ValueError: axis is out of range.
     """
     with scope(name, "CumulativeLogsumexp") as at:
         tensor = convert_to_tensor(x, name="x")
         require(tensor, FLOATING, "CumulativeLogsumexp")
         number = int_value(axis, "cumulative_logsumexp", "axis")
-        largest = reduction.reduce_max(tensor, number, keepdims=True)
-        zero = scalar(0, tensor.dtype)
-        shift = select(math.is_finite(largest), largest, zero)
-        shift = node("StopGradient", [shift], shift.dtype, dims_of(shift), domain="graphio")
-        sums = reduction.cumsum(
-            unary("Exp", binary("Sub", tensor, shift)), number, exclusive, reverse
+        rank = tensor.shape.ndims
+        number = shapes.normalize_axis(number, rank, describe(at, "CumulativeLogsumexp"))
+        count = tensor.shape[number].value if rank is not None else None
+        sums = _moved_along(tensor, 1, number, reverse) if exclusive else tensor
+        if count is not None:
+            for step in (1 << i for i in range(max(count - 1, 0).bit_length())):
+                sums = _joined_to_next(sums, step, number, reverse)
+            return unary("Identity", sums, at)
+        size = primitive.squeeze(_size_along(tensor, number), [0])
+        _, sums = loops.while_loop(
+            lambda step, sums: compare("Less", step, size),
+            lambda step, sums: (
+                binary("Add", step, step),
+                _joined_to_next(sums, step, number, reverse),
+            ),
+            [scalar(1, dtypes.int64), sums],
         )
-        return binary("Add", unary("Log", sums), shift, at)
+        return unary("Identity", sums, at)
+
+
+def _size_along(x: Tensor, axis: int) -> Tensor:
+    """The size of an axis, which may be counted from the end, as a vector (1)."""
+    end = primitive.last if axis == -1 else axis + 1
+    return primitive.slice_axes(primitive.shape_of(x), [axis], [end], [0])
+
+
+def _moved_along(x: Tensor, step: int | Tensor, axis: int, reverse: bool) -> Tensor:
+    """x with each element in the place `step` further, the dtype's minimum where none comes."""
+    size = _size_along(x, axis)
+    places = filling.range(primitive.squeeze(size, [0]))
+    step = scalar(step, dtypes.int64) if isinstance(step, int) else step
+    sources = binary("Add" if reverse else "Sub", places, step)
+    zero, last = scalar(0, dtypes.int64), binary("Sub", size, scalar(1, dtypes.int64))
+    within = binary("Max", binary("Min", sources, last), zero)
+    moved = primitive.gather(x, within, axis)
+    exists = compare("Equal", sources, within)
+    behind = axis if axis < 0 else axis - x.shape.ndims if x.shape.ndims is not None else None
+    if behind is not None:
+        exists = primitive.unsqueeze(exists, list(range(1, -behind)))
+    else:
+        rank = primitive.shape_of(primitive.shape_of(x))
+        axes = filling.range(
+            1, primitive.squeeze(binary("Sub", rank, primitive.int_vector([axis])), [0])
+        )
+        exists = node("Unsqueeze", [exists, axes], dtypes.bool, None)
+    return select(exists, moved, scalar(x.dtype.min, x.dtype))
+
+
+def _joined_to_next(sums: Tensor, step: int | Tensor, axis: int, reverse: bool) -> Tensor:
+    """The logarithm of exp(sums) and exp of those `step` before, added."""
+    before = _moved_along(sums, step, axis, reverse)
+    largest = binary("Max", sums, before)
+    shift = node("StopGradient", [largest], largest.dtype, dims_of(largest), domain="graphio")
+    here, there = (unary("Exp", binary("Sub", part, shift)) for part in (sums, before))
+    result = binary("Add", unary("Log", binary("Add", here, there)), shift)
+    result.set_shape(sums.shape)
+    return result
 
 
 # ---- products of any axes ----
@@ -419,11 +472,14 @@ def reduce_std(
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The root of the sum of squares over axes; floating. Arguments as reduce_sum's."""
+    """The root of the sum of squares over axes, cut off for integers; arguments as reduce_sum's."""
     with scope(name, "EuclideanNorm") as at:
         x = convert_to_tensor(input_tensor, name="input_tensor")
-        require(x, FLOATING, "EuclideanNorm", "input_tensor")
-        return math.sqrt(reduction.reduce_sum(math.square(x), axis, keepdims=keepdims), name=at)
+        require(x, NUMERIC, "EuclideanNorm", "input_tensor")
+        total = reduction.reduce_sum(math.square(x), axis, keepdims=keepdims)
+        if x.dtype.is_integer:
+            return cast(math.sqrt(cast(total, dtypes.float64)), x.dtype, at)
+        return math.sqrt(total, name=at)
 
 
 def arg_max(

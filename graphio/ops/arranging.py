@@ -12,6 +12,7 @@ from graphio.graph import Tensor
 from graphio.ops import filling, joining, primitive, shapes
 from graphio.ops.emit import (
     INTEGER,
+    as_invalid_argument,
     describe,
     int_value,
     node,
@@ -24,6 +25,7 @@ from graphio.ops.emit import (
 from graphio.ops.padding import channels_first
 from graphio.ops.primitive import binary, cast, compare
 from graphio.ops.shapes import Dims, dims_of
+from graphio.schema import errors
 
 __all__ = [
     "batch_to_space",
@@ -140,7 +142,8 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
         name: of the operation.
 
     Raises:
-        ValueError: an axis is out of range, or there are not as many shifts as axes.
+        InvalidArgumentError: an axis is out of range, or shift is a matrix.
+        ValueError: there are not as many shifts as axes.
     """
     with scope(name, "Roll") as at:
         x = convert_to_tensor(input, name="input")
@@ -148,8 +151,14 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
         listed = static_ints(axis)
         if not dims or listed is None or None in listed:
             raise ValueError(f"roll: axis and the rank of input must be known for {what}")
-        axes = [shapes.normalize_axis(a, len(dims), what) for a in listed if a is not None]
-        steps = primitive.reshape(whole(shift, "Roll", "shift"), [-1])
+        with as_invalid_argument():
+            axes = [shapes.normalize_axis(a, len(dims), what) for a in listed if a is not None]
+        steps = whole(shift, "Roll", "shift")
+        if steps.shape.ndims not in (None, 0, 1):
+            raise errors.InvalidArgumentError(
+                message=f"roll: shift has shape {steps.shape}, expected a scalar or a vector"
+            )
+        steps = primitive.reshape(steps, [-1])
         shapes.merge(dims_of(steps), (len(axes),), what)
         for i, a in enumerate(axes):
             size = primitive.slice_axes(primitive.shape_of(x), [a], [a + 1], [0])

@@ -35,7 +35,7 @@ def norm(
 
     Args:
         tensor: floating tensor.
-        ord: euclidean (or 2, fro), 1, np.inf, or another positive number.
+        ord: euclidean (or 2), 1, np.inf, or another positive number; fro where axis names two.
         axis: an axis or a list of them.
         keepdims: True leaves the axes with size 1.
         name: of the operation.
@@ -47,6 +47,8 @@ def norm(
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with scope(name, "norm") as at:
         x = convert_to_tensor(tensor, name="tensor")
+        if ord == "fro" and not (isinstance(axis, (list, tuple)) and len(axis) == 2):
+            raise ValueError("norm: 'fro' is a norm of matrices; give two axes, or 'euclidean'")
         if ord in ("euclidean", "fro", 2, 2.0):
             return math.sqrt(reduction.reduce_sum(math.square(x), axis, keep), name=at)
         if isinstance(ord, str) or ord <= 0:

@@ -6,8 +6,9 @@ and the node that is made with `name=scope` bears the user's name itself.
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -19,12 +20,14 @@ from graphio.dtypes import DType
 from graphio.folding import constant_shape, constant_value
 from graphio.graph import Operation, Tensor
 from graphio.ops.shapes import Dims
+from graphio.schema import errors
 from graphio.tensor_shape import Dimension, TensorShape
 
 __all__ = [
     "FLOATING",
     "INTEGER",
     "NUMERIC",
+    "as_invalid_argument",
     "describe",
     "int_value",
     "ints",
@@ -154,6 +157,18 @@ def renamed(name: str, value: Any, old_name: str, old_value: Any) -> Any:
             f"Can't specify both '{name}' and '{old_name}', its old name; give '{name}' alone"
         )
     return old_value if value is None else value
+
+
+@contextlib.contextmanager
+def as_invalid_argument() -> Iterator[None]:
+    """A context whose ValueErrors become InvalidArgumentErrors, which are ValueErrors, too: the
+    class of what TensorFlow finds when the operation runs."""
+    try:
+        yield
+    except errors.InvalidArgumentError:
+        raise
+    except ValueError as error:
+        raise errors.InvalidArgumentError(message=str(error)) from None
 
 
 def require(tensor: Tensor, kind: str, op: str, parameter: str = "x") -> None:

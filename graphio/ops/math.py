@@ -127,6 +127,8 @@ cos = _unary_builder("cos", "Cos", "Cos", FLOATING, "The cosine")
 asin = _unary_builder("asin", "Asin", "Asin", FLOATING, "The inverse sine; nan beyond 1")
 acos = _unary_builder("acos", "Acos", "Acos", FLOATING, "The inverse cosine; nan beyond 1")
 atan = _unary_builder("atan", "Atan", "Atan", FLOATING, "The inverse tangent")
+sinh = _unary_builder("sinh", "Sinh", "Sinh", FLOATING, "The hyperbolic sine")
+cosh = _unary_builder("cosh", "Cosh", "Cosh", FLOATING, "The hyperbolic cosine")
 asinh = _unary_builder("asinh", "Asinh", "Asinh", FLOATING, "The inverse hyperbolic sine")
 acosh = _unary_builder("acosh", "Acosh", "Acosh", FLOATING, "cosh's inverse; nan below 1")
 atanh = _unary_builder("atanh", "Atanh", "Atanh", FLOATING, "tanh's inverse; nan beyond 1")
@@ -186,26 +188,6 @@ def tan(x: Any, name: str | None = None) -> Tensor:
     with scope(name, "Tan") as at:
         tensor = convert_to_tensor(x, name="x")
         return binary("Div", sin(tensor), cos(tensor), at)
-
-
-def sinh(x: Any, name: str | None = None) -> Tensor:
-    """The hyperbolic sine; floating. With u = exp(x) - 1: (u + u / (u + 1)) / 2."""
-    with scope(name, "Sinh") as at:
-        tensor = convert_to_tensor(x, name="x")
-        sized = expm1(abs(tensor))
-        one, half = scalar(1, tensor.dtype), scalar(0.5, tensor.dtype)
-        # u / (u + 1) tends to 1; written so that it does not become inf / inf.
-        tail = binary("Sub", one, binary("Div", one, binary("Add", sized, one)))
-        size = binary("Mul", binary("Add", sized, tail), half)
-        return binary("Mul", sign(tensor), size, at)
-
-
-def cosh(x: Any, name: str | None = None) -> Tensor:
-    """The hyperbolic cosine, (exp(x) + exp(-x)) / 2; floating."""
-    with scope(name, "Cosh") as at:
-        tensor = convert_to_tensor(x, name="x")
-        total = binary("Add", exp(tensor), exp(negative(tensor)))
-        return binary("Mul", total, scalar(0.5, tensor.dtype), at)
 
 
 def expm1(x: Any, name: str | None = None) -> Tensor:
@@ -710,7 +692,10 @@ def _div_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 @gradient("Pow")
 def _pow_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy y x^(y-1), 0 where y is 0; dy x^y log(x) where x > 0, else 0."""
+    """dy y x^(y-1), 0 where y is 0; dy x^y log(x) where x > 0, else 0.
+
+    Each product begins with dy: where that is 0, so is the gradient, though the rest overflows.
+    """
     x, y = op.inputs
     if y.dtype != x.dtype:  # the exponent's type is its own
         dx, rise = _pow_slopes(x, _cast(y, x.dtype), op.outputs[0], dy)
@@ -720,17 +705,17 @@ def _pow_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 def _pow_slopes(x: Tensor, y: Tensor, power: Tensor, dy: Tensor) -> list[Tensor]:
     known = constant_value(y)
-    if known is not None and known.shape == () and known == 2:
-        slope = add(x, x)
-    else:
-        slope = multiply(y, pow(x, subtract(y, scalar(1, y.dtype))))
     zero, one = scalar(0, x.dtype), scalar(1, x.dtype)
+    if known is not None and known.shape == () and known == 2:
+        along = multiply(dy, add(x, x))
+    else:
+        along = multiply(multiply(dy, y), pow(x, subtract(y, scalar(1, y.dtype))))
     if known is None or not known.all():  # 0 times infinity where x is 0 as well
-        slope = select(compare("Equal", y, zero), zero, slope)
+        along = select(compare("Equal", y, zero), zero, along)
     positive = compare("Greater", x, zero)
     logarithm = select(positive, log(select(positive, x, one)), zero)
-    rise = multiply(power, logarithm)
-    return [unbroadcast(multiply(dy, slope), x, y), unbroadcast(multiply(dy, rise), y, x)]
+    rise = multiply(multiply(dy, power), logarithm)
+    return [unbroadcast(along, x, y), unbroadcast(rise, y, x)]
 
 
 @gradient("Mod")

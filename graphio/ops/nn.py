@@ -13,6 +13,7 @@ from graphio.ops import array, index, linear, math, primitive, random, reduction
 from graphio.ops.emit import (
     FLOATING,
     NUMERIC,
+    as_invalid_argument,
     describe,
     int_value,
     is_symbolic,
@@ -97,15 +98,16 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """x where x > 0, else alpha * x; floating.
+    """x where x > 0, else alpha * x.
 
     Args:
-        features: tensor of any shape.
+        features: floating tensor of any shape; integers are cast to float32.
         alpha: slope below 0.
         name: of the operation.
     """
     with scope(name, "LeakyRelu") as at:
         x = convert_to_tensor(features, name="features")
+        x = primitive.cast(x, dtypes.float32) if x.dtype.is_integer else x
         require(x, FLOATING, "LeakyRelu", "features")
         return node("LeakyRelu", [x], x.dtype, dims_of(x), name=at, alpha=float(alpha))
 
@@ -218,7 +220,7 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
         dim: the old name of axis.
 
     Raises:
-        ValueError: axis is out of range.
+        InvalidArgumentError: axis is out of range.
     """
     return _softmax("Softmax", logits, renamed("axis", axis, "dim", dim), name)
 
@@ -233,7 +235,8 @@ def _softmax(op: str, logits: Any, axis: Any, name: str | None) -> Tensor:
         x = convert_to_tensor(logits, name="logits")
         require(x, FLOATING, op, "logits")
         number = -1 if axis is None else int_value(axis, op, "axis")
-        number = shapes.normalize_axis(number, x.shape.ndims, describe(at, op))
+        with as_invalid_argument():
+            number = shapes.normalize_axis(number, x.shape.ndims, describe(at, op))
         return node(op, [x], x.dtype, dims_of(x), name=at, axis=number)
 
 
@@ -404,7 +407,11 @@ def dropout(
         raise ValueError(f"dropout: give keep_prob or rate; {which} given")
     with scope(name, "dropout") as at:
         tensor = convert_to_tensor(x, name="x")
-        require(tensor, FLOATING, "dropout")
+        if not tensor.dtype.is_floating:
+            raise ValueError(
+                f"dropout: x is {tensor.dtype.name}, expected a floating dtype, for its elements "
+                "are scaled; cast it"
+            )
         keep = _kept(keep_prob, rate)
         if not is_symbolic(keep) and keep == 1:
             return tensor

@@ -25,6 +25,7 @@ from graphio.ops.emit import (
     require,
     scalar,
     scope,
+    whole,
 )
 from graphio.ops.primitive import binary, cast, compare
 from graphio.ops.shapes import dims_of
@@ -401,9 +402,8 @@ def bincount(
         A vector of length max(arr) + 1, within minlength and maxlength.
     """
     with scope(name, "bincount") as at:
-        numbers = convert_to_tensor(arr, name="arr")
-        require(numbers, INTEGER, "Bincount", "arr")
-        flat = primitive.reshape(cast(numbers, dtypes.int64), [-1])
+        numbers = whole(arr, "Bincount", "arr")
+        flat = primitive.reshape(numbers, [-1])
         if weights is None:
             parts = primitive.fill_like(flat, 1, dtypes.as_dtype(dtype))
         else:

@@ -16,6 +16,7 @@ from graphio.ops import array, math, primitive, shapes
 from graphio.ops.emit import (
     FLOATING,
     NUMERIC,
+    as_invalid_argument,
     describe,
     int_value,
     ints,
@@ -186,6 +187,10 @@ def reduce_mean(
         axes = _Axes(x, axis, keep, "Mean", at)
         if not x.dtype.is_integer:
             return axes.emit("ReduceMean", x, at, "Mean")
+        count = shapes.num_elements(dims_of(x))
+        if x.dtype.size < 4 and (count is None or count > x.dtype.max):
+            wide = axes.emit("ReduceSum", cast(x, dtypes.int64))  # the dtype cannot count so far
+            return cast(binary("Div", wide, _per_result(cast(x, dtypes.int64), wide)), x.dtype, at)
         total = axes.emit("ReduceSum", x)
         return node(
             "Div", [total, _per_result(x, total)], x.dtype, axes.dims, name=at, tf_type="Mean"
@@ -275,11 +280,15 @@ def count_nonzero(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """How many elements over the axes are not 0; dtype of the result: int64 unless given."""
+    """How many elements over the axes are not 0, of texts not empty; dtype of the result: int64
+    unless given."""
     axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
     with scope(name, "count_nonzero") as at:
         x = convert_to_tensor(input_tensor, name="input_tensor")
-        held = cast(x, dtypes.bool) if x.dtype != dtypes.bool else x
+        if x.dtype == dtypes.string:
+            held = primitive.unary("Not", compare("Equal", x, constant("")))
+        else:
+            held = cast(x, dtypes.bool)
         return cast(reduce_sum(cast(held, dtypes.int64), axes, keep), dtypes.as_dtype(dtype), at)
 
 
@@ -289,6 +298,8 @@ def count_nonzero(
 def _place(op: str, tf_type: str, x: Any, axis: Any, name: str | None, output_type: Any) -> Tensor:
     with scope(name, tf_type) as at:
         tensor = convert_to_tensor(x, name="input")
+        if tensor.dtype == dtypes.bool:
+            tensor = cast(tensor, dtypes.uint8)
         require(tensor, NUMERIC, tf_type, "input")
         number = 0 if axis is None else int_value(axis, tf_type, "axis")
         dims = dims_of(tensor)
@@ -319,7 +330,7 @@ def argmax(
     """Where along axis the largest element is, the first of equal ones.
 
     Args:
-        input: numeric tensor of rank 1 or more.
+        input: tensor of numbers or bools of rank 1 or more.
         axis: which axis; None: 0.
         name: of the operation.
         dimension: the old name of axis.
@@ -360,13 +371,14 @@ def cumsum(
         name: of the operation.
 
     Raises:
-        ValueError: axis is out of range.
+        InvalidArgumentError: axis is out of range.
     """
     with scope(name, "Cumsum") as at:
         tensor = convert_to_tensor(x, name="x")
         require(tensor, NUMERIC, "Cumsum")
         number = int_value(axis, "cumsum", "axis")
-        number = shapes.normalize_axis(number, tensor.shape.ndims, describe(at, "Cumsum"))
+        with as_invalid_argument():
+            number = shapes.normalize_axis(number, tensor.shape.ndims, describe(at, "Cumsum"))
         place = constant(np.asarray(number, np.int64), name="axis")
         return node(
             "CumSum",

@@ -10,6 +10,7 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, index, math, nn, primitive, reduction, shapes
+from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.emit import (
     FLOATING,
     INTEGER,
@@ -171,7 +172,8 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance over axes, each element counting as often as its weight says.
+    """Mean and variance over axes, each element counting as often as its weight says; 0 where
+    all weights are 0.
 
     Args:
         x: floating tensor.
@@ -193,10 +195,10 @@ def weighted_moments(
         whole = binary("Mul", primitive.fill_like(tensor, 1), weights)
         total = reduction.reduce_sum(whole, axes, keepdims=True)
         weighted = reduction.reduce_sum(binary("Mul", tensor, weights), axes, keepdims=True)
-        mean = binary("Div", weighted, total)
+        mean = div_no_nan(weighted, total)
         apart = math.squared_difference(tensor, mean)
         spread = reduction.reduce_sum(binary("Mul", apart, weights), axes, keepdims=True)
-        variance = binary("Div", spread, total)
+        variance = div_no_nan(spread, total)
         if keep:
             return mean, variance
         rank = total.shape.ndims

@@ -121,7 +121,7 @@ def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tenso
         name: of the operation.
 
     Raises:
-        ValueError: pattern is no regular expression.
+        InvalidArgumentError: pattern is no regular expression.
     """
     compiled = _compiled(pattern)
 
@@ -144,7 +144,7 @@ def regex_replace(
         name: of the operation.
 
     Raises:
-        ValueError: pattern is no regular expression.
+        InvalidArgumentError: pattern is no regular expression.
     """
     compiled = _compiled(pattern)
     template = re.sub(rb"\\(\d)", rb"\\g<\1>", as_bytes(rewrite))
@@ -169,7 +169,9 @@ def _compiled(pattern: Any) -> re.Pattern[bytes]:
     try:
         return re.compile(as_bytes(pattern))
     except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+        raise errors.InvalidArgumentError(
+            message=f"{pattern!r} is no regular expression: {error}"
+        ) from None
 
 
 def string_to_hash_bucket(

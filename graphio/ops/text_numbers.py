@@ -10,9 +10,11 @@ from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
+from graphio.ops import primitive
 from graphio.ops.emit import operation, scope
 from graphio.ops.shapes import Dims, dims_of
 from graphio.ops.text_calls import as_text
+from graphio.schema import errors
 
 __all__ = ["as_string", "decode_raw", "string_to_number"]
 
@@ -68,7 +70,7 @@ def as_string(
     """Numbers as text, as C's printf writes them.
 
     Args:
-        input: numbers or bools.
+        input: numbers or bools, or texts, which stay as they are.
         precision: digits after the point of floats; -1: 6.
         scientific, shortest: floats as %e or %g instead of %f.
         width: at least so many characters; -1: as many as there are.
@@ -76,16 +78,23 @@ def as_string(
         name: of the operation.
 
     Raises:
-        ValueError: the options do not go together, or not with the dtype.
+        InvalidArgumentError: both scientific and shortest.
+        ValueError: the options do not go with the dtype, or fill or width is out of range.
         TypeError: input is neither numbers nor bools.
     """
     with scope(name, "AsString") as at:
         x = convert_to_tensor(input, name="input")
+        if x.dtype == dtypes.string and width < 0 and not fill:
+            return primitive.unary("Identity", x, at)
+        if x.dtype in (dtypes.float16, dtypes.bfloat16):
+            x = primitive.cast(x, dtypes.float32)
         floating = x.dtype in _PRINTED
         if not floating and not x.dtype.is_integer and x.dtype != dtypes.bool:
             raise TypeError(f"AsString: input is {x.dtype.name}, expected numbers or bools")
         if scientific and shortest:
-            raise ValueError("AsString: Cannot select both scientific and shortest notation")
+            raise errors.InvalidArgumentError(
+                message="AsString: Cannot select both scientific and shortest notation"
+            )
         if not floating and (scientific or shortest or precision >= 0):
             raise ValueError(
                 f"AsString: scientific, shortest and precision are not supported for {x.dtype.name}"

@@ -1,0 +1,156 @@
+"""Values at the ends of what numbers can say: at 0, at infinity, of nothing, in narrow types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from value_cases import TARGETS, Table, check, gives
+
+import graphio as tf
+
+CASES: Table = {}
+FORTIES = np.arange(4, dtype=np.float32) * 40
+LEAST = np.finfo(np.float32).min
+
+#: odd and even functions whose slope at 0 is easily lost, and that slope
+SLOPES_AT_ZERO = {
+    "sinh": (tf.sinh, 1), "asinh": (tf.asinh, 1), "tanh": (tf.tanh, 1), "atanh": (tf.atanh, 1),
+    "sin": (tf.sin, 1), "asin": (tf.asin, 1), "tan": (tf.tan, 1), "atan": (tf.atan, 1),
+    "erf": (tf.erf, 2 / np.sqrt(np.pi)), "expm1": (tf.math.expm1, 1), "log1p": (tf.log1p, 1),
+    "softsign": (tf.nn.softsign, 1), "swish": (tf.nn.swish, 0.5), "cosh": (tf.cosh, 0),
+    "softplus": (tf.nn.softplus, 0.5), "sigmoid": (tf.sigmoid, 0.25), "elu": (tf.nn.elu, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_slope_at_0_is_that_of_the_function(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.constant([0.0], tf.float64)
+        slopes = {name: tf.gradients(f(x), x)[0] for name, (f, _) in SLOPES_AT_ZERO.items()}
+        for name, found in session.run(slopes).items():
+            assert found[0] == pytest.approx(SLOPES_AT_ZERO[name][1], abs=1e-12), name
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_hyperbolic_functions_keep_their_digits_near_0_and_far_out(target: str) -> None:
+    points = np.array([1e-6, -1e-4, 0.3, -3.0, 89.0, -89.0], np.float32)
+    wide = points.astype(np.float64)
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        found = session.run([tf.sinh(points), tf.cosh(points)])
+    np.testing.assert_allclose(found, [np.sinh(wide), np.cosh(wide)], rtol=1e-6)
+
+
+# ---- running logarithms of sums ----
+
+
+@gives(CASES, FORTIES)
+def small_terms_are_kept_beside_large_ones() -> Any:
+    return tf.math.cumulative_logsumexp(FORTIES)
+
+
+@gives(CASES, [LEAST, 0, 40, 80])
+def an_exclusive_running_sum_begins_with_the_least_number() -> Any:
+    return tf.math.cumulative_logsumexp(FORTIES, exclusive=True)
+
+
+@gives(CASES, FORTIES)
+def running_sums_of_as_many_as_are_fed() -> Any:
+    x = tf.placeholder(tf.float32, [None])
+    return tf.math.cumulative_logsumexp(x), {x: FORTIES}
+
+
+@gives(CASES, [FORTIES[:, None], FORTIES[:, None]])
+def running_sums_of_what_rank_is_fed() -> Any:
+    x = tf.placeholder(tf.float32)
+    sums = [tf.math.cumulative_logsumexp(x, 0), tf.math.cumulative_logsumexp(x, -2)]
+    return sums, {x: FORTIES[:, None]}
+
+
+@gives(CASES, np.zeros([0]))
+def running_sums_of_nothing() -> Any:
+    return tf.math.cumulative_logsumexp(tf.zeros([0]))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.floats(-300, 300, width=32), min_size=1, max_size=9),
+    st.booleans(),
+    st.sampled_from(TARGETS),
+)
+def test_running_logarithms_of_sums_are_those_of_each_sum(
+    numbers: list[float], reverse: bool, target: str
+) -> None:
+    x = np.array([numbers, numbers[::-1]])
+    expected = np.stack([np.logaddexp.accumulate(r[::-1] if reverse else r) for r in x])
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        given_, some = tf.constant(x), tf.placeholder(tf.float64)
+        some.set_shape([2, None])
+        sums = [tf.math.cumulative_logsumexp(t, 1, reverse=reverse) for t in (given_, some)]
+        found = session.run([*sums, tf.gradients(sums[0], given_)[0]], {some: x})
+    for values in found[:2]:
+        np.testing.assert_allclose(values, expected[:, ::-1] if reverse else expected, atol=1e-9)
+    np.testing.assert_allclose(found[2].sum(), x.size)  # each sum's slopes are 1 together
+
+
+# ---- weights and products ----
+
+
+@gives(CASES, np.zeros([2, 3]))
+def moments_of_what_has_no_weight_are_0() -> Any:
+    return tf.nn.weighted_moments(tf.ones([2, 3]), [0], tf.zeros([2, 1]))
+
+
+@gives(CASES, [0.0, 0.0])
+def nothing_comes_back_through_a_power_whose_result_counts_for_nothing() -> Any:
+    x, y = tf.constant([6.0], tf.float16), tf.constant([6.0], tf.float16)
+    return tf.concat(tf.gradients(tf.pow(x, y), [x, y], tf.constant([0.0], tf.float16)), 0)
+
+
+# ---- other dtypes ----
+
+
+@gives(CASES, [2, 1])
+def texts_that_are_not_empty_are_counted() -> Any:
+    return tf.count_nonzero(tf.constant([["", "a", "b"], ["", "", "c"]]), 1)
+
+
+@gives(CASES, np.int32(5))
+def the_norm_of_integers_is_cut_off() -> Any:
+    return tf.math.reduce_euclidean_norm(tf.constant([3, 4, 1]))
+
+
+@gives(CASES, [np.int8(0), np.int8(3)])
+def the_mean_of_more_than_the_dtype_counts() -> Any:
+    return [tf.reduce_mean(np.full(300, value, np.int8)) for value in (0, 3)]
+
+
+@gives(CASES, np.zeros(5, np.int32))
+def an_empty_list_has_no_numbers_to_count() -> Any:
+    return tf.bincount([], minlength=5)
+
+
+@gives(CASES, [1, 0])
+def the_first_true_one_is_the_largest() -> Any:
+    x = tf.constant([False, True, True])
+    return [tf.argmax(x, 0), tf.argmin(x, 0)]
+
+
+@gives(CASES, [-1.0, 5.0])
+def integers_leak_as_floats() -> Any:
+    return tf.nn.leaky_relu(tf.constant([-5, 5]))
+
+
+@gives(CASES, [b"1.500000", b"1.500000", b"text"])
+def small_floats_and_texts_are_printed() -> Any:
+    small = [tf.as_string(tf.constant(1.5, kind)) for kind in (tf.float16, tf.bfloat16)]
+    return [*small, tf.as_string("text")]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", CASES)
+def test_the_value_is_tensorflow_s(name: str, target: str) -> None:
+    check(CASES, name, target)
