@@ -68,7 +68,8 @@ def constant(
     array = as_array(value, None if dtype is None else dtypes.as_dtype(dtype))
     if shape is not None:
         array = _fill_shape(array, as_shape(shape), verify_shape)
-    return node_of(array, dtypes.as_dtype(array.dtype), name)
+    label = name.decode() if isinstance(name, bytes) else name
+    return node_of(array, dtypes.as_dtype(array.dtype), label)
 
 
 def node_of(array: Array, kind: DType, name: str) -> Tensor:
@@ -292,9 +293,19 @@ def _stacked(value: Any, wanted: DType | None, name: str | None) -> Tensor:
 
     tensors = [v for v in _leaves(value) if _is_symbolic(v)]
     kind = wanted or convert_to_tensor(tensors[0]).dtype
-    parts = [convert_to_tensor(v, kind) for v in value]
+    parts = [_packed(v, kind) for v in value]
     stacked: Tensor = array.stack(parts, name=name or "packed")
     return stacked
+
+
+def _packed(value: Any, kind: DType) -> Tensor:
+    """A part of a list as a tensor; one of another dtype is cast to what the list shall have."""
+    from graphio.ops import primitive
+
+    if not _is_symbolic(value):
+        return convert_to_tensor(value, kind)
+    part: Tensor = primitive.cast(convert_to_tensor(value), kind)
+    return part
 
 
 def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:

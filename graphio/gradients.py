@@ -320,6 +320,8 @@ def _initial(y: Tensor, dy: Any) -> Gradient:
     if isinstance(dy, IndexedSlices):
         return dy
     gradient = convert_to_tensor(dy, dtype=y.dtype)
+    if y.shape.ndims == 0 and gradient.shape.num_elements() == 1:
+        return array.reshape(gradient, [])  # a number alone, whatever its axes
     if not y.shape.is_compatible_with(gradient.shape):
         raise ValueError(
             f"gradients: grad_ys for '{y.name}' has shape {gradient.shape}, expected {y.shape}"

@@ -133,8 +133,10 @@ class name_scope:
     """
 
     def __init__(
-        self, name: str | None, default_name: str | None = None, values: Any = None
+        self, name: str | bytes | None, default_name: str | None = None, values: Any = None
     ) -> None:
+        if isinstance(name, bytes):
+            name = name.decode()
         if name is not None and not isinstance(name, str):
             raise TypeError(f"a name scope's name is {type(name).__name__}, expected str or None")
         self._name = default_name if name is None else name

@@ -18,6 +18,7 @@ from graphio.ops.emit import (
     node,
     renamed,
     require,
+    scalar,
     scope,
     static_ints,
     whole,
@@ -120,7 +121,11 @@ def sequence_mask(
         if maxlen is None:
             zero = primitive.cast(primitive.int_vector([0]), ends.dtype)
             all_ends = primitive.concat([primitive.reshape(ends, [-1]), zero], 0)
-            size = node("ReduceMax", [all_ends], ends.dtype, (), keepdims=0)
+            known = constant_value(ends)
+            if known is None:
+                size = node("ReduceMax", [all_ends], ends.dtype, (), keepdims=0)
+            else:
+                size = scalar(max(0, int(known.max(initial=0))), ends.dtype)
         else:
             size = cast(whole(maxlen, "SequenceMask", "maxlen"), ends.dtype)
             if size.shape.ndims not in (0, None):
@@ -364,7 +369,7 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
         name: of the operation.
 
     Raises:
-        ValueError: the batch is no multiple of prod(b).
+        ValueError: the batch is no multiple of prod(b), or crops take more than there is.
     """
     op = "BatchToSpaceND"
     blocks, ends = _blocks(block_shape, crops, "crops", op)
@@ -385,6 +390,12 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
                  *((a, 1, 1) for a in range(m + 1, rank))]  # fmt: skip
         large = [_times(d, b) for d, b in zip(dims[1:], blocks, strict=False)]
         joined = primitive.reshape_to(moved, _sizes(x, shape), (n, *large, *dims[m + 1 :]))
+        for d, (before, after) in zip(large, ends, strict=True):
+            if d is not None and before + after > d:
+                raise ValueError(
+                    f"{describe(at, op)}: crops [{before}, {after}] take more than the {d} places "
+                    "that there are along their axis"
+                )
         starts = [before for before, _ in ends]
         stops = [-after if after else primitive.last for _, after in ends]
         return primitive.slice_axes(joined, starts, stops, list(range(1, m + 1)), name=at)

@@ -10,6 +10,7 @@ from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import array, comparison, index, linear, math, matrices, shapes
+from graphio.ops.any_rank import of_any_rank
 from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.emit import FLOATING, describe, operation, require, scope
 from graphio.ops.shapes import dims_of
@@ -39,6 +40,7 @@ def _matrices(value: Any, tf_type: str, at: str) -> tuple[Tensor, tuple[int | No
     return x, dims
 
 
+@of_any_rank("self_adjoint_eig", 2)
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors of symmetric matrices.
 

@@ -197,7 +197,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """A tensor of shape dims whose elements are all the scalar value.
 
     Raises:
-        ValueError: value is no scalar.
+        ValueError: value is no scalar, or a size is negative.
     """
     with scope(name, "Fill") as at:
         filling = convert_to_tensor(value, name="value")
@@ -207,6 +207,11 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
                 f" with input shapes: value {text_of(filling)}; value must be a scalar"
             )
         target = ints(dims, "Fill", "dims")
+        sizes = constant_value(target)
+        if sizes is not None and np.any(sizes < 0):
+            raise ValueError(
+                f"Fill dimensions must be >= 0, got {sizes.tolist()} for {describe(at, 'Fill')}"
+            )
         result = primitive.static_vector(target)
         return node("Expand", [filling, target], filling.dtype, result, name=at, tf_type="Fill")
 

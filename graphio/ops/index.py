@@ -16,6 +16,7 @@ from graphio.ops.emit import (
     describe,
     int_value,
     ints,
+    is_symbolic,
     node,
     operation,
     require,
@@ -413,7 +414,11 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
         sizes = primitive.shape_of(x)
         before = primitive.slice_axes(sizes, [0], [first], [0])
         rest = primitive.slice_axes(sizes, [first + k], [last], [0])
-        x = array.reshape(x, primitive.concat([before, primitive.int_vector([-1]), rest], 0))
+        whole = primitive.int_vector([-1])
+        if dims is None or not all(dims):  # beside a size of 0, -1 says nothing
+            own = primitive.slice_axes(sizes, [first], [first + k], [0])
+            whole = node("ReduceProd", [own], dtypes.int64, (1,), keepdims=1)
+        x = array.reshape(x, primitive.concat([before, whole, rest], 0))
         found = array.where(array.reshape(chosen, [-1]))
         return gather(x, primitive.squeeze(found, [1]), False, axis=first)
 
@@ -431,13 +436,30 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         name: of the operation.
 
     Raises:
+        ValueError: the shapes do not fit, or there is nothing to scatter into.
         InvalidArgumentError: of the run, a coordinate is out of range.
     """
     with scope(name, "ScatterNd") as at:
         places = in_range(whole(indices, "ScatterNd", "indices"))
         values = convert_to_tensor(updates, name="updates")
+        _check_scattered(
+            dims_of(places), dims_of(values), static_ints(shape), describe(at, "ScatterNd")
+        )
         blank = array.zeros(shape, values.dtype)
         return add_at(blank, places, values, at)
+
+
+def _check_scattered(places: Dims, values: Dims, shape: list[int | None] | None, what: str) -> None:
+    """Refuses shapes of indices and updates that cannot fit each other or the result's."""
+    if places is not None and values is not None:
+        shapes.merge(places[:-1], values[: len(places) - 1], what)
+        depth = places[-1]
+        if depth is not None and shape is not None:
+            shapes.merge(values[len(places) - 1 :], tuple(shape[depth:]), what)
+    if shape is not None and 0 in shape:
+        counts = [shapes.num_elements(dims) for dims in (places, values)]
+        if all(counts):
+            raise ValueError(f"Indices and updates specified for empty output for {what}")
 
 
 def add_at(data: Tensor, indices: Tensor, updates: Tensor, name: str | None = None) -> Tensor:
@@ -568,6 +590,12 @@ def one_hot(
         size = whole(depth, "OneHot", "depth")
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         given = [v for v in (on_value, off_value) if v is not None]
+        kinds = {v.dtype.base_dtype for v in given if is_symbolic(v)} | {wanted} - {None}
+        if len(kinds) > 1:
+            named = ", ".join(sorted(kind.name for kind in kinds if kind is not None))
+            raise TypeError(
+                f"one_hot: on_value, off_value and dtype are of different types: {named}"
+            )
         if wanted is None:
             wanted = convert_to_tensor(given[0]).dtype if given else dtypes.float32
         on, off = (

@@ -238,7 +238,8 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
                 f"{describe(at, 'Tile')} with input shapes: {shapes.text(dims)}, "
                 f"[{len(counts)}]; give one multiple an axis"
             )
-        result: Dims = None if dims is None else (None,) * len(dims)
+        rank = next((len(known) for known in (dims, counts) if known is not None), None)
+        result: Dims = None if rank is None else (None,) * rank
         if dims is not None and counts is not None:
             result = tuple(
                 None if d is None or c is None else d * c for d, c in zip(dims, counts, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math as _math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from graphio import dtypes
@@ -19,6 +19,7 @@ from graphio.ops.emit import (
     FLOATING,
     NUMERIC,
     describe,
+    is_symbolic,
     like,
     node,
     operands,
@@ -395,7 +396,9 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y as Python's operator divides; see truediv."""
+    """x / y as Python's operator divides, a number x in the dtype of a tensor y; see truediv."""
+    if is_symbolic(y) and isinstance(x, (int, float)):
+        x = convert_to_tensor(x, y.dtype.base_dtype, name="x")
     return truediv(x, y, name=name)
 
 
@@ -502,14 +505,16 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one dtype and shape.
 
     Args:
-        inputs: a list of at least one; IndexedSlices among them become dense.
+        inputs: a list, or what gives one after the other, of at least one; IndexedSlices among
+            them become dense.
         name: of the operation.
 
     Raises:
         ValueError: the list is empty, or the shapes differ.
         TypeError: the dtypes differ.
     """
-    values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    listed = isinstance(inputs, (list, tuple, Iterator))
+    values = list(inputs) if listed else [inputs]
     if not values:
         raise ValueError("add_n: inputs must be a list of at least one tensor, got none")
     with scope(name, "AddN") as at:

@@ -10,6 +10,7 @@ from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import filling, joining, primitive, reduction, shapes
+from graphio.ops.any_rank import of_any_rank
 from graphio.ops.emit import (
     FLOATING,
     INTEGER,
@@ -50,17 +51,18 @@ def _matrices(value: Any, tf_type: str, at: str, parameter: str = "input") -> Te
     return x
 
 
+@of_any_rank("MatrixBandPart", 2)
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
     """Matrices with zeros outside a band around the diagonal.
 
     Args:
-        input: tensor (..., m, n) of known rank.
+        input: tensor (..., m, n).
         num_lower: how many diagonals below the main one stay; negative: all.
         num_upper: how many above it stay; negative: all.
         name: of the operation.
 
     Raises:
-        ValueError: the rank is below 2 or unknown.
+        ValueError: the rank is below 2.
     """
     with scope(name, "MatrixBandPart") as at:
         x = _matrices(input, "MatrixBandPart", at)
@@ -98,18 +100,19 @@ def _size(x: Tensor, axis: int) -> Tensor:
     return primitive.gather(primitive.shape_of(x), scalar(axis, dtypes.int64), 0)
 
 
+@of_any_rank("MatrixDiag", 1)
 def matrix_diag(diagonal: Any, name: str | None = None) -> Tensor:
     """Square matrices with the last axis as their diagonals and zeros beside them.
 
     Args:
-        diagonal: tensor (..., n) of known rank.
+        diagonal: tensor (..., n).
         name: of the operation.
 
     Returns:
         A tensor (..., n, n).
 
     Raises:
-        ValueError: the rank is 0 or unknown.
+        ValueError: the rank is 0.
     """
     with scope(name, "MatrixDiag") as at:
         x = convert_to_tensor(diagonal, name="diagonal")
@@ -124,18 +127,19 @@ def matrix_diag(diagonal: Any, name: str | None = None) -> Tensor:
         return select(_on_diagonal(size, size), primitive.unsqueeze(x, [rank]), nought, at)
 
 
+@of_any_rank("MatrixDiagPart", 2)
 def matrix_diag_part(input: Any, name: str | None = None) -> Tensor:
     """The diagonals of matrices.
 
     Args:
-        input: tensor (..., m, n) of known rank.
+        input: tensor (..., m, n).
         name: of the operation.
 
     Returns:
         A tensor (..., min(m, n)).
 
     Raises:
-        ValueError: the rank is below 2 or unknown.
+        ValueError: the rank is below 2.
     """
     with scope(name, "MatrixDiagPart") as at:
         x = _matrices(input, "MatrixDiagPart", at)
@@ -152,16 +156,17 @@ def matrix_diag_part(input: Any, name: str | None = None) -> Tensor:
         return primitive.gather(flat, binary("Mul", places, step), lead, at, "MatrixDiagPart")
 
 
+@of_any_rank("MatrixSetDiag", 2, 1)
 def matrix_set_diag(input: Any, diagonal: Any, name: str | None = None) -> Tensor:
     """Matrices with other diagonals.
 
     Args:
-        input: tensor (..., m, n) of known rank.
+        input: tensor (..., m, n).
         diagonal: tensor (..., min(m, n)) of the same dtype.
         name: of the operation.
 
     Raises:
-        ValueError: the rank is below 2 or unknown, or the shapes do not fit.
+        ValueError: the rank is below 2, or the shapes do not fit.
         TypeError: the dtypes differ.
     """
     with scope(name, "MatrixSetDiag") as at:
@@ -222,18 +227,19 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
         return primitive.reshape_to(matrix_diag_part(square), sizes, kept, at)
 
 
+@of_any_rank("MatrixDeterminant", 2)
 def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
     """The determinants of square matrices.
 
     Args:
-        input: floating tensor (..., n, n) of known rank.
+        input: floating tensor (..., n, n).
         name: of the operation.
 
     Returns:
         A tensor (...).
 
     Raises:
-        ValueError: the rank is below 2 or unknown, or the matrices are not square.
+        ValueError: the rank is below 2, or the matrices are not square.
         TypeError: input is not floating.
     """
     with scope(name, "MatrixDeterminant") as at:

@@ -191,7 +191,7 @@ def random_uniform(
         name: of the operation.
 
     Raises:
-        ValueError: dtype is an integer and maxval is not given.
+        ValueError: dtype is an integer, and maxval is not given or a bound is no scalar.
         TypeError: dtype is none of these.
     """
     wanted = dtypes.as_dtype(dtype).base_dtype
@@ -216,6 +216,12 @@ def _integers(
         raise ValueError("Must specify maxval for integer dtype")
     low = convert_to_tensor(minval, dtype, name="min")
     high = like(maxval, low, "random_uniform", ("minval", "maxval"))
+    for bound, label in ((low, "minval"), (high, "maxval")):
+        if bound.shape.ndims not in (None, 0):
+            raise ValueError(f"{label} must be a scalar; got a tensor of shape {bound.shape}")
+    sizes = primitive.static_vector(shape)
+    if sizes is not None and 0 in sizes and None not in sizes:  # bounds without a number between
+        return node("Expand", [low, shape], dtype, sizes, name=name, tf_type="RandomUniformInt")
     inputs = [shape, low, high]
     return _with_generator("RandomInteger", inputs, dtype, seed, name, "RandomUniformInt")
 

@@ -64,16 +64,31 @@ class _Axes:
         if axis is None:
             self.dims = shapes.reduced(dims, None, keepdims, op)
             return
+        if is_symbolic(axis) or isinstance(axis, np.ndarray):
+            ndims = len(axis.shape) if isinstance(axis, np.ndarray) else axis.shape.ndims
+            if ndims is not None and ndims > 1:
+                raise ValueError(
+                    f"Shape must be at most rank 1 but is rank {ndims} for {describe(at, op)}: "
+                    "axis names axes in a vector"
+                )
         found = static_ints(axis)
         if found is None or None in found:
             self.tensor = ints(axis, op, "reduction_indices")
             self.dims = (None,) * len(dims) if keepdims and dims is not None else None
             return
         given = [a for a in found if a is not None]
-        self.dims = shapes.reduced(dims, given, keepdims, describe(at, op))
         if dims is not None:
+            self._check_once(given, len(dims), describe(at, op))
             given = shapes.normalize_axes(given, len(dims), describe(at, op))
+        self.dims = shapes.reduced(dims, given, keepdims, describe(at, op))
         self.tensor = primitive.int_vector(given, "reduction_indices")
+
+    @staticmethod
+    def _check_once(axes: list[int], rank: int, what: str) -> None:
+        """Refuses an axis that comes twice with the class of what TensorFlow finds in a run."""
+        if len({a % rank for a in axes if -rank <= a < rank}) < len(axes):
+            with as_invalid_argument():
+                shapes.normalize_axes([a for a in axes if -rank <= a < rank], rank, what)
 
     def emit(
         self, op: str, x: Tensor, name: str | None = None, tf_type: str | None = None

@@ -94,7 +94,12 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
                 f"Invalid value in tensor used for shape: {int(sizes.min())} for "
                 f"{describe(at, 'Reshape')}; a size is 0 or more, one may be -1"
             )
-        dims = shapes.reshaped(dims_of(x), primitive.static_vector(target), describe(at, "Reshape"))
+        wanted = primitive.static_vector(target)
+        dims = shapes.reshaped(dims_of(x), wanted, describe(at, "Reshape"))
+        if wanted is not None and 0 in wanted and None in wanted and sizes is not None:
+            found = [d for d in dims or () if d is not None]
+            if len(found) == len(wanted):  # beside a size of 0 the engines take no -1
+                target = primitive.int_vector(found)
         return primitive.reshape_to(x, target, dims, at)
 
 

@@ -266,7 +266,8 @@ def dynamic_partition(
 
     Args:
         data: tensor (n, ...).
-        partitions: int32 tensor whose shape is that of data's first axes.
+        partitions: int32 tensor whose shape is that of data's first axes; a scalar is the number
+            of data as a whole.
         num_partitions: how many parts.
         name: name scope of the operations.
 
@@ -274,7 +275,7 @@ def dynamic_partition(
         A list of num_partitions tensors (count, ...).
 
     Raises:
-        ValueError: the shapes do not fit, or the rank of partitions is 0 or unknown.
+        ValueError: the shapes do not fit, or the rank of partitions is unknown.
         InvalidArgumentError: of the run, a number is none of theirs, or the shapes do not fit.
     """
     parts = int_value(num_partitions, "dynamic_partition", "num_partitions")
@@ -286,6 +287,8 @@ def dynamic_partition(
         require(numbers, INTEGER, "DynamicPartition", "partitions")
         from graphio.ops import run_checks
 
+        if numbers.shape.ndims == 0:  # all of data is one row
+            x, numbers = (primitive.unsqueeze(t, [0]) for t in (x, numbers))
         words = f"partitions is not in [0, {parts})"
         numbers = _leading(x, run_checks.within(numbers, parts, words))
         return [

@@ -199,7 +199,8 @@ def concatenated(parts: Sequence[Dims], axis: int, what: str) -> Dims:
 
 
 def reshaped(dims: Dims, target: Dims, what: str) -> Dims:
-    """The shape after a reshape; one unknown size of target follows from the rest.
+    """The shape after a reshape; one unknown size of target follows from the rest, from that of
+    the other sizes where there are no elements.
 
     Raises:
         ValueError: the numbers of elements do not agree.
@@ -219,7 +220,8 @@ def reshaped(dims: Dims, target: Dims, what: str) -> Dims:
             )
         return target
     if known == 0:
-        return target
+        # A size of 0 says nothing of the others: those of both sides are compared without it.
+        total, known = (prod(d for d in sizes if d) for sizes in (dims or (), target))
     if total % known:
         raise ValueError(
             f"Dimension size must be evenly divisible by {known} but is {total} for {what} "

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import primitive, shapes
@@ -31,15 +32,27 @@ def getitem(tensor: Any, item: Any) -> Tensor:
     Args:
         tensor: tensor or variable.
         item: an integer, slice, Ellipsis, None (a new axis) or scalar integer tensor, or a tuple
-            of them. Bounds of slices may be tensors, steps must be numbers.
+            of them. Bounds of slices may be tensors, steps must be numbers. Or a tensor or array
+            of bools, which is boolean_mask's mask.
 
     Raises:
         TypeError: something in item is none of these.
         ValueError: too many indices, two ellipses, or an index known to be out of range.
     """
+    if _is_mask(item):
+        from graphio.ops import index
+
+        return index.boolean_mask(tensor, item)
     items = list(item) if isinstance(item, (list, tuple)) else [item]
     with scope(None, "strided_slice") as at:
         return _Indexing(convert_to_tensor(tensor), items).emit(at)
+
+
+def _is_mask(item: Any) -> bool:
+    """Whether an index is a tensor or array of bools."""
+    if isinstance(item, np.ndarray):
+        return bool(item.dtype == np.bool_)
+    return is_symbolic(item) and item.dtype.base_dtype == dtypes.bool
 
 
 def strided_slice(

@@ -9,6 +9,7 @@ from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import array, linear, math, matrices, primitive, reduction, shapes
+from graphio.ops.any_rank import of_any_rank
 from graphio.ops.emit import FLOATING, describe, node, operands, require, scope
 from graphio.ops.shapes import dims_of
 
@@ -43,6 +44,7 @@ def _square(value: Any, tf_type: str, at: str, parameter: str = "input") -> Tens
     return x
 
 
+@of_any_rank("MatrixSolve", 2, 2)
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """x with matrix x = rhs.
 
@@ -92,6 +94,7 @@ def _identity_like(a: Tensor) -> Tensor:
     return matrices.matrix_set_diag(array.zeros_like(a), array.ones(lines, a.dtype))
 
 
+@of_any_rank("MatrixInverse", 2)
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Inverses of matrices; see matrix_solve.
 
@@ -105,6 +108,7 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
         return _solve(linear.matrix_transpose(a) if adjoint else a, _identity_like(a), at)
 
 
+@of_any_rank("MatrixTriangularSolve", 2, 2)
 def matrix_triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
@@ -124,6 +128,7 @@ def matrix_triangular_solve(
         return _solve(linear.matrix_transpose(part) if adjoint else part, b, at)
 
 
+@of_any_rank("Cholesky", 2)
 def cholesky(input: Any, name: str | None = None) -> Tensor:
     """Lower triangular L with L L^T = input.
 
@@ -153,6 +158,7 @@ def _cholesky_gradient(op: Operation, dy: Tensor) -> Gradients:
     return [0.5 * (whole + linear.matrix_transpose(whole))]
 
 
+@of_any_rank("cholesky_solve", 2, 2)
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     """x with (chol chol^T) x = rhs, from the factor that cholesky gives."""
     with scope(name, "cholesky_solve") as at:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from graphio import dtypes
-from graphio.constants import convert_to_tensor
+from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
@@ -116,12 +118,12 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
         input: string tensor.
         pos: int32 or int64, broadcasts with input: where the part begins; negative counts from
             the end.
-        len: of pos' dtype: how long it is at most.
+        len: of pos' dtype and shape: how long it is at most.
         name: of the operation.
         unit: BYTE or UTF8_CHAR.
 
     Raises:
-        ValueError: another unit, or the shapes do not broadcast.
+        ValueError: another unit, pos and len differ in shape, or do not broadcast with input.
         InvalidArgumentError: at run time: pos lies beyond the end, or len is negative.
     """
     _check_unit(unit)
@@ -130,6 +132,7 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
         require(start, INTEGER, "Substr", "pos")
         count = cast(convert_to_tensor(len, dtype=start.dtype, name="len"), dtypes.int64)
         start = cast(start, dtypes.int64)
+        shapes.merge(dims_of(start), dims_of(count), describe(at, "Substr"))
         if start.shape.ndims != 0 or count.shape.ndims != 0:
             x, start, count = _broadcast(x, start, count, describe(at, "Substr"))
         return node("Substr", [x, start, count], dtypes.string, dims_of(x), name=at,
@@ -149,15 +152,15 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
     """Texts joined one by one.
 
     Args:
-        inputs: list of string tensors of one shape; scalars go with every text.
+        inputs: list of string tensors of one shape; scalars go with every text. No list gives "".
         separator: what stands between.
         name: of the operation.
 
     Raises:
-        ValueError: inputs is empty, or the shapes differ.
+        ValueError: the shapes differ.
     """
     if not inputs:
-        raise ValueError("string_join: expected at least one input")
+        return constant("", name=name or "StringJoin")
     with scope(name, "StringJoin") as at:
         texts = [as_text(t, f"inputs_{i}") for i, t in enumerate(inputs)]
         dims: Dims = ()
@@ -230,6 +233,10 @@ def string_split(
         ValueError: source is no vector.
     """
     chosen = delimiter if sep is None else sep
+    if isinstance(chosen, (list, tuple, np.ndarray)):
+        raise ValueError(
+            f"string_split: delimiter is {chosen!r}, expected one text, whose bytes separate"
+        )
     marks = b" " if chosen is None else as_bytes(chosen)
     attrs = {"separator": marks, "letters": 1, "skip_empty": int(skip_empty), "limit": -1}
     return _split("StringSplit", source, None, attrs)

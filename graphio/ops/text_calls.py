@@ -236,6 +236,8 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
 
     def decoded(text: bytes) -> bytes:
         try:
+            if b"+" in text or b"/" in text:
+                raise ValueError("not web-safe")
             return base64.b64decode(text + b"=" * (-len(text) % 4), b"-_", validate=True)
         except ValueError:
             raise errors.InvalidArgumentError(

@@ -1,0 +1,223 @@
+"""Sizes and shapes: of nothing, by masks, of bounds, and those that cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from value_cases import TARGETS, Table, check, gives
+
+import graphio as tf
+
+CASES: Table = {}
+X = np.array([[1, 5], [7, 2]], np.int32)
+
+# ---- nothing ----
+
+
+@gives(CASES, np.zeros([0, 2, 3]))
+def beside_no_rows_the_other_sizes_follow_from_each_other() -> Any:
+    return tf.reshape(np.zeros([0, 6], np.float32), [0, -1, 3])
+
+
+@gives(CASES, [[1, 0], [0, 0], [2, 0], [0, 3]])
+def rows_of_nothing_are_chosen() -> Any:
+    rows = tf.zeros([2, 0])
+    chosen = [tf.boolean_mask(rows, mask) for mask in ([True, False], [False, False], [True, True])]
+    return [
+        tf.shape(part) for part in (*chosen, tf.boolean_mask(tf.zeros([0, 3]), np.zeros(0, bool)))
+    ]
+
+
+@gives(CASES, [2, 0])
+def rows_of_as_many_as_are_fed_are_chosen() -> Any:
+    x, mask = tf.placeholder(tf.float32, [None, None, None]), tf.placeholder(tf.bool, [None, None])
+    fed = {x: np.zeros([2, 2, 0]), mask: [[True, False], [False, True]]}
+    return tf.shape(tf.boolean_mask(x, mask)), fed
+
+
+@gives(CASES, [[1, 0], [1, 0]])
+def rows_of_nothing_are_parted() -> Any:
+    return [tf.shape(part) for part in tf.dynamic_partition(tf.zeros([2, 0]), [0, 1], 2)]
+
+
+@gives(CASES, [0, 0, 2])
+def a_whole_tensor_goes_to_one_part() -> Any:
+    parts = tf.dynamic_partition(tf.constant([1.0, 2.0]), 2, 3)
+    return [tf.size(part) for part in parts]
+
+
+@gives(CASES, np.zeros([0], np.int32))
+def no_numbers_are_drawn_between_equal_bounds() -> Any:
+    return tf.random_uniform([0], 0, 0, tf.int32)
+
+
+@gives(CASES, b"")
+def nothing_joined_is_an_empty_text() -> Any:
+    return tf.strings.join([])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=4),
+    st.integers(0, 3),
+    st.sampled_from(TARGETS),
+)
+def test_a_size_left_open_is_found_beside_any_others(
+    sizes: list[int], place: int, target: str
+) -> None:
+    place %= len(sizes)
+    if 0 in sizes and not sizes[place]:
+        sizes[place] = 1  # which 0 it was cannot be told
+    wanted = [-1 if i == place else size for i, size in enumerate(sizes)]
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        y = tf.reshape(np.zeros(sizes, np.float32), wanted)
+        assert y.shape == sizes and session.run(y).shape == tuple(sizes)
+
+
+# ---- masks and lists ----
+
+
+@gives(CASES, [5, 7])
+def a_mask_is_an_index() -> Any:
+    x = tf.constant(X)
+    return x[x > 2]
+
+
+@gives(CASES, [[7, 2]])
+def an_array_of_bools_chooses_rows() -> Any:
+    return tf.constant(X)[np.array([False, True])]
+
+
+@gives(CASES, [[0.0, 1.0], [0.0, 1.0]])
+def tensors_in_a_list_are_cast_to_the_dtype_of_the_list() -> Any:
+    part = tf.constant([0.0, 1.0])
+    return tf.convert_to_tensor([part, part], tf.float64)
+
+
+@gives(CASES, 3)
+def tensors_are_added_as_they_come() -> Any:
+    return tf.add_n(tf.constant(i) for i in (1, 2))
+
+
+@gives(CASES, 2.5)
+def a_number_is_divided_in_the_dtype_of_the_tensor() -> Any:
+    return tf.divide(5, tf.constant(2.0))
+
+
+@gives(CASES, [1.0, 2.0])
+def an_incoming_gradient_of_one_element_is_that_of_a_scalar() -> Any:
+    x = tf.constant([1.0, 2.0])
+    return tf.gradients(tf.nn.l2_loss(x), x, tf.constant([1.0]))[0]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", CASES)
+def test_the_value_is_tensorflow_s(name: str, target: str) -> None:
+    check(CASES, name, target)
+
+
+def test_more_is_known_of_shapes() -> None:
+    assert tf.sequence_mask(tf.constant([0, 1, 4])).shape == [3, 4]
+    assert tf.tile(tf.placeholder(tf.float32), [2, 2, 2]).shape.ndims == 3
+    assert tf.constant(1, name=b"bytes").op.name == "bytes"
+
+
+# ---- ranks that only the run knows ----
+
+SQUARE = np.array([[4, 1], [1, 3]], np.float64)
+COLUMN = np.array([[1], [2]], np.float64)
+#: a builder, and what it is given
+OF_MATRICES: dict[str, tuple[Any, list[Any]]] = {
+    "matrix_diag": (tf.matrix_diag, [SQUARE[0]]),
+    "matrix_diag_part": (tf.matrix_diag_part, [SQUARE]),
+    "matrix_set_diag": (tf.matrix_set_diag, [SQUARE, SQUARE[0]]),
+    "matrix_band_part": (lambda x: tf.matrix_band_part(x, -1, 0), [SQUARE]),
+    "matrix_determinant": (tf.matrix_determinant, [SQUARE]),
+    "matrix_inverse": (tf.matrix_inverse, [SQUARE]),
+    "cholesky": (tf.cholesky, [SQUARE]),
+    "matrix_solve": (tf.matrix_solve, [SQUARE, COLUMN]),
+    "matrix_triangular_solve": (tf.matrix_triangular_solve, [SQUARE, COLUMN]),
+    "cholesky_solve": (tf.cholesky_solve, [SQUARE, COLUMN]),
+    "eigenvalues": (lambda x: tf.self_adjoint_eig(x)[0], [SQUARE]),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", OF_MATRICES)
+def test_matrices_of_a_rank_that_is_fed_give_what_those_of_a_known_one_give(
+    name: str, target: str
+) -> None:
+    build, values = OF_MATRICES[name]
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        free = [tf.placeholder(tf.float64) for _ in values]
+        result = build(*free)
+        gradients = tf.gradients(result, free[0])[0]
+        for lead in ((), (1,), (2, 3), (0,)):
+            given = [np.broadcast_to(v, (*lead, *v.shape)) for v in values]
+            known = [tf.constant(v) for v in given]
+            fixed = build(*known)
+            wanted = session.run([fixed, tf.gradients(fixed, known[0])[0]])
+            found = session.run([result, gradients], dict(zip(free, given, strict=True)))
+            for one, other in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(one, other)
+                assert one.shape == other.shape
+
+
+# ---- what cannot be ----
+
+INVALID = tf.errors.InvalidArgumentError
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "fill": (lambda: tf.fill([2, -1], 0), ValueError, "Fill dimensions must be >= 0"),
+    "axes in a matrix": (
+        lambda: tf.reduce_sum(X, np.array([[0], [1]])), ValueError, "at most rank 1",
+    ),
+    "an axis twice": (lambda: tf.reduce_sum(X, [0, -2]), INVALID, "names an axis twice"),
+    "crops": (
+        lambda: tf.batch_to_space_nd(tf.zeros([4, 1, 1, 1]), [2, 2], [[0, 3], [0, 0]]),
+        ValueError, "take more than the 2 places",
+    ),
+    "updates": (
+        lambda: tf.scatter_nd(tf.zeros([3, 2, 1], tf.int32), tf.zeros([2, 2, 2]), [2, 2]),
+        ValueError, "must be equal, but are 3 and 2",
+    ),
+    "rows of updates": (
+        lambda: tf.scatter_nd([[0]], tf.zeros([1, 3]), [4, 2]), ValueError, "are 3 and 2",
+    ),
+    "into nothing": (
+        lambda: tf.scatter_nd([[0]], [1], [0]), ValueError, "specified for empty output",
+    ),
+    "bounds": (
+        lambda: tf.random_uniform([3], [1, 2], 3, tf.int32), ValueError, "minval must be a scalar",
+    ),
+    "on and off": (
+        lambda: tf.one_hot([0], 2, tf.constant(1.0), tf.constant(0)), TypeError, "different types",
+    ),
+    "substr": (lambda: tf.substr("abc", [1, 2], 1), ValueError, "Shapes must be equal rank"),
+    "delimiters": (lambda: tf.string_split(["a"], ["|"]), ValueError, "expected one text"),
+    "softmax": (lambda: tf.nn.softmax(X * 1.0, 2), INVALID, "out of range"),
+    "roll": (lambda: tf.roll(X, 1, 2), INVALID, "out of range"),
+    "roll by a matrix": (lambda: tf.roll(X, [[1]], 0), INVALID, "a scalar or a vector"),
+    "cumsum": (lambda: tf.cumsum(X, -3), INVALID, "out of range"),
+    "a pattern": (lambda: tf.strings.regex_full_match("a", "A["), INVALID, "no regular expression"),
+    "a norm of matrices": (lambda: tf.norm(X * 1.0, "fro"), ValueError, "a norm of matrices"),
+    "dropout": (lambda: tf.nn.dropout(X, 0.5), ValueError, "expected a floating dtype"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_tensorflow_refuses_is_refused_with_its_class(name: str) -> None:
+    build, kind, words = REFUSED[name]
+    with tf.Graph().as_default(), pytest.raises(kind, match=words) as caught:
+        build()
+    assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_base64_of_other_letters_is_refused(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        with pytest.raises(INVALID, match="Invalid character found in base64"):
+            session.run(tf.decode_base64(b"ab+d"))
