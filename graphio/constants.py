@@ -97,15 +97,15 @@ def _fill_shape(array: Array, shape: TensorShape, verify: bool) -> Array:
         raise TypeError(f"constant: shape {shape} has unknown sizes")
     if verify and tuple(dims) != array.shape:
         raise TypeError(f"constant: expected shape {tuple(dims)}, got {array.shape}")
-    if array.size > count:
+    if array.size > max(count, 1):  # one value fills any number of elements, 0 of them, too
         raise ValueError(
             f"constant: too many elements provided: needed at most {count} for shape {shape}, but "
             f"received {array.size}"
         )
     if array.size == 0 and count:
         raise ValueError(f"constant: no elements provided for shape {shape}")
-    flat = array.ravel()
-    if array.size < count:
+    flat = array.ravel()[: 0 if count == 0 else None]
+    if flat.size < count:
         flat = np.concatenate([flat, np.repeat(flat[-1:], count - array.size)])
     return flat.reshape([d or 0 for d in dims])
 

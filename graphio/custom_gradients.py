@@ -199,7 +199,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     gradients by the variables).
 
     Args:
-        f: takes tensors, positionally. None: gives a decorator.
+        f: takes tensors, positionally; a method takes its object before. None: gives a decorator.
 
     Raises:
         ValueError: at a call, keyword arguments; at tf.gradients, another number of gradients.
@@ -213,6 +213,8 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     @functools.wraps(function)
     @source.locating
     def decorated(*arguments: Any, **options: Any) -> Any:
+        if arguments and _is_method_of(arguments[0], function):
+            return decorated_method(arguments[0])(*arguments[1:], **options)
         if options:
             raise ValueError(
                 "The custom_gradient decorator currently supports keywords arguments only when "
@@ -222,7 +224,17 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
         with scopes.get_default_graph().unchanged_on_error():
             return _applied(function, arguments)
 
+    def decorated_method(instance: Any) -> Callable[..., Any]:
+        return custom_gradient(functools.partial(function, instance))
+
     return decorated
+
+
+def _is_method_of(value: Any, function: Callable[..., Any]) -> bool:
+    """Whether a class of value has the function, decorated, as a method."""
+    name, inner = getattr(function, "__name__", ""), inspect.unwrap(function)
+    found = [vars(kind).get(name) for kind in type(value).__mro__]
+    return any(callable(f) and inspect.unwrap(f) is inner for f in found)
 
 
 def _applied(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:

@@ -132,6 +132,14 @@ class random_uniform_initializer(Initializer):
         return random.random_uniform(shape, self.minval, self.maxval, dtype, self.seed)
 
 
+def _floating(dtype: Any) -> dtypes.DType:
+    """The dtype. Raises ValueError if it is not floating: nothing else is drawn from a curve."""
+    found = dtypes.as_dtype(dtype)
+    if not found.is_floating:
+        raise ValueError(f"dtype is {found.name}, expected a floating dtype")
+    return found
+
+
 class random_normal_initializer(Initializer):
     """Numbers from a normal distribution."""
 
@@ -142,7 +150,7 @@ class random_normal_initializer(Initializer):
         seed: int | None = None,
         dtype: Any = dtypes.float32,
     ) -> None:
-        super().__init__(dtype)
+        super().__init__(_floating(dtype))
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
     def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:

@@ -151,7 +151,7 @@ class TensorShape:
     """A static shape: known, partly known (dimensions None) or of unknown rank (dims None).
 
     Args:
-        dims: None, a sequence of sizes and Nones, a TensorShape, or one size.
+        dims: None, a sequence of sizes and Nones, a TensorShape, what as_proto gives, or one size.
         symbols: names of the unknown sizes, "" for those without one; None: no names, or those of
             the TensorShape given. Files and ONNX models keep them.
     """
@@ -164,8 +164,10 @@ class TensorShape:
         if isinstance(dims, TensorShape):
             self._dims = dims._dims
             self._symbols = dims._symbols if symbols is None else self._symbols
-        elif dims is None:
+        elif dims is None or getattr(dims, "unknown_rank", False):
             self._dims = None
+        elif hasattr(dims, "dim"):  # a TensorShapeProto, where -1 is unknown
+            self._dims = _sizes(tuple(None if d.size < 0 else d.size for d in dims.dim))
         elif hasattr(dims, "__iter__"):
             self._dims = _sizes(tuple(dims))
         else:

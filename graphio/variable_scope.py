@@ -318,6 +318,8 @@ class variable_scope:
             "custom_getter": custom_getter, "constraint": constraint, "dtype": dtype,
             "use_resource": use_resource,
         }  # fmt: skip
+        self._store: _Store | None = None
+        self._inside: VariableScope | None = None
         self._context: contextlib.AbstractContextManager[VariableScope] | None = None
 
     def __enter__(self) -> VariableScope:
@@ -325,7 +327,9 @@ class variable_scope:
         return self._context.__enter__()
 
     def __exit__(self, *details: Any) -> bool | None:
-        assert self._context is not None
+        assert self._context is not None and self._store is not None
+        if self._store.scope is not self._inside:
+            raise RuntimeError("Improper nesting of variable_scope.")
         return self._context.__exit__(*details)
 
     @contextlib.contextmanager
@@ -345,10 +349,9 @@ class variable_scope:
             same = contextlib.nullcontext(around + "/" if around else "")
             with names or same as name_scope:
                 inside = store.scope = self._scope(before, full, name_scope)
+                self._store, self._inside = store, inside
                 yield inside
         finally:
-            if inside not in (None, store.scope):
-                raise RuntimeError("Improper nesting of variable_scope.")
             store.scope = before
             if inside is not None and not counted:
                 with graph.root.building:
@@ -462,7 +465,7 @@ def get_variable(
         "trainable": is_trainable(trainable, synchronization),
         "collections": collections,
         "caching_device": caching_device,
-        "partitioner": partitioner,
+        "partitioner": scope.partitioner if partitioner is None else partitioner,
         "validate_shape": validate_shape,
         "use_resource": scope.use_resource if use_resource is None else use_resource,
         "constraint": scope.constraint if constraint is None else constraint,

@@ -282,6 +282,29 @@ def test_a_fetch_keeps_the_class_of_its_mapping() -> None:
         assert type(ordered) is collections.OrderedDict and list(ordered) == ["b", "a"]
 
 
+def test_an_optimizer_tells_its_variables_of_the_graph_at_hand() -> None:
+    optimizer, names = tf.train.MomentumOptimizer(0.1, 0.9), []
+    for name in "ab":
+        with tf.Graph().as_default():
+            optimizer.minimize(tf.Variable(1.0, name=name) * 1.0)
+            names.append([v.name for v in optimizer.variables()])
+    assert names == [["a/Momentum:0"], ["b/Momentum:0"]]
+
+
+class Scaled:
+    factor = 10.0
+
+    @tf.custom_gradient
+    def multiply(self, x: Any, y: Any) -> Any:
+        return x * y, lambda g: (g * self.factor, g * self.factor * 2)
+
+
+@gives(CASES, [10.0, 20.0])
+def a_method_has_a_gradient_of_its_own() -> Any:
+    x, y = tf.constant(3.0), tf.constant(5.0)
+    return tf.gradients(Scaled().multiply(x, y), [x, y])
+
+
 # ---- versions ----
 
 

@@ -52,6 +52,16 @@ def test_leaving_an_outer_context_before_the_inner_one_is_an_error(kind: str) ->
         inner.__exit__(None, None, None)
 
 
+def test_a_variable_scope_left_too_early_can_be_left_when_it_is_its_turn() -> None:
+    with tf.variable_scope("a"):
+        early = tf.variable_scope("b")
+        early.__enter__()
+        with tf.variable_scope("c"), pytest.raises(RuntimeError, match="Improper nesting"):
+            early.__exit__(None, None, None)
+        early.__exit__(None, None, None)
+        assert tf.get_variable_scope().name == "a"
+
+
 def test_an_interactive_session_may_end_whenever_it_likes() -> None:
     first, second = tf.InteractiveSession(), tf.InteractiveSession()
     first.close()
@@ -156,6 +166,8 @@ def test_a_partitioned_variable_may_have_a_shape_beside_its_value() -> None:
     value = np.ones([4, 2], np.float32)
     v = tf.get_variable("v", [4, 2], initializer=tf.constant(value), partitioner=halves)
     assert v.shape == (4, 2)
+    with tf.variable_scope("root", partitioner=halves):
+        assert tf.get_variable("v", [4, 2], initializer=value).shape == (4, 2)
     with pytest.raises(ValueError, match="do not specify shape"):
         tf.get_variable("w", [4, 2], initializer=value)
 

@@ -78,6 +78,22 @@ def test_a_size_left_open_is_found_beside_any_others(
         assert y.shape == sizes and session.run(y).shape == tuple(sizes)
 
 
+@gives(CASES, np.zeros([0]))
+def one_value_fills_no_elements() -> Any:
+    return tf.constant(1.0, shape=[0])
+
+
+@gives(CASES, [[[[1, 0], [0, 0]], [[0, 5], [0, 0]]], [[[0, 0], [7, 0]], [[0, 0], [0, 2]]]])
+def the_diagonal_of_a_matrix_is_that_of_twice_its_axes() -> Any:
+    return tf.diag(X)
+
+
+@gives(CASES, [2, 4])
+def sizes_of_a_sparse_value_are_those_of_the_whole() -> Any:
+    value = tf.SparseTensorValue([[0, 1], [1, 0]], [42, 24], [2, 2])
+    return [tf.rank(value), tf.size(value)]
+
+
 # ---- masks and lists ----
 
 
@@ -124,6 +140,8 @@ def test_more_is_known_of_shapes() -> None:
     assert tf.sequence_mask(tf.constant([0, 1, 4])).shape == [3, 4]
     assert tf.tile(tf.placeholder(tf.float32), [2, 2, 2]).shape.ndims == 3
     assert tf.constant(1, name=b"bytes").op.name == "bytes"
+    for shape in (tf.TensorShape([2, None]), tf.TensorShape(None)):
+        assert repr(tf.TensorShape(shape.as_proto())) == repr(shape)
 
 
 # ---- ranks that only the run knows ----
@@ -204,6 +222,30 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "cumsum": (lambda: tf.cumsum(X, -3), INVALID, "out of range"),
     "a pattern": (lambda: tf.strings.regex_full_match("a", "A["), INVALID, "no regular expression"),
     "a norm of matrices": (lambda: tf.norm(X * 1.0, "fro"), ValueError, "a norm of matrices"),
+    "an axis of a norm twice": (
+        lambda: tf.norm(X * 1.0, axis=[0, 0]), ValueError, "names an axis twice",
+    ),
+    "bins": (
+        lambda: tf.histogram_fixed_width([1.0], [0.0, 1.0], 0), INVALID, "nbins should be > 0",
+    ),
+    "a range of bins": (
+        lambda: tf.histogram_fixed_width_bins([1.0], [1.0, 1.0]), INVALID, "should ascend",
+    ),
+    "a short key": (
+        lambda: tf.strings.to_hash_bucket_strong(["a"], 9, [1]), INVALID, "Key must have 2",
+    ),
+    "negative columns": (
+        lambda: tf.decode_csv(["1,2"], [[0]], select_cols=[-1]), ValueError, "numbers >= 0",
+    ),
+    "columns of an array": (
+        lambda: tf.decode_csv(["1,2"], np.zeros(2)), TypeError, "expected a list",
+    ),
+    "texts from a curve": (
+        lambda: tf.random_normal_initializer(dtype=tf.string), ValueError, "expected a floating",
+    ),
+    "what is no Scaffold": (
+        lambda: tf.train.Scaffold(copy_from_scaffold=1), TypeError, "expected a Scaffold",
+    ),
     "dropout": (lambda: tf.nn.dropout(X, 0.5), ValueError, "expected a floating dtype"),
 }  # fmt: skip
 

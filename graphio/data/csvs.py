@@ -53,12 +53,12 @@ class _Columns(Stage):
     def _row(self, line: bytes) -> list[Array]:
         text = self._whole(line.decode("utf-8", "surrogateescape"))
         try:
-            fields = fields_of(text, self.delimiter, self.quotes, strict=True)
+            fields = fields_of(text, self.delimiter, self.quotes) or [""]
         except ValueError as error:
             raise self.refused(f"cannot read the csv line {_shown(text)}: {error}") from None
         wanted = range(len(self.columns)) if self.select is None else self.select
         if (self.select is None and len(fields) != len(self.columns)) or (
-            fields and max(wanted) >= len(fields)
+            max(wanted, default=-1) >= len(fields)
         ):
             raise self.refused(
                 f"Expect {len(self.columns)} fields but have {len(fields)} in record {_shown(text)}"
@@ -74,7 +74,7 @@ class _Columns(Stage):
                 raise self.refused(f"a quoted field does not end: {_shown(text)}")
             parts.append(more[0][0][()].decode("utf-8", "surrogateescape"))
             marks += parts[-1].count('"')
-        return "\n".join(parts)
+        return "\n".join(parts).removesuffix("\r")
 
     def _field(self, text: str, dtype: Any, default: Any) -> Array:
         if text in ("", self.missing):
@@ -143,7 +143,9 @@ class CsvDataset(Dataset):
 
 
 class _Lines(records.TextLines):
-    """Lines, perhaps without the first."""
+    """Lines, perhaps without the first, as a quotation may go on in the next one."""
+
+    keeps_returns = True
 
     def __init__(self, paths: Array, compression: str, header: bool) -> None:
         super().__init__(paths, compression)
@@ -153,7 +155,7 @@ class _Lines(records.TextLines):
         lines = super().records(file, path)
         if self.header:
             next(lines, None)
-        return (line for line in lines if line)
+        return lines
 
 
 def _column(default: Any) -> tuple[Any, Any]:

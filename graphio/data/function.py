@@ -98,6 +98,7 @@ class Function:
             return
         if isinstance(result, list):
             result = tuple(result)
+        result = structure.with_sparse(result)
         self.outputs = [self._output(leaf, what) for leaf in structure.flatten(result)]
         specs = [Spec(t.dtype, t.shape) for t in self.outputs]
         self.specs = structure.pack(result, specs)

@@ -134,6 +134,7 @@ def of_values(value: Any, what: str) -> tuple[Any, list[Any]]:
     Raises:
         TypeError: a component is no tensor's value; a sparse one.
     """
+    value = with_sparse(value)
     if what != "from_tensors":
         for node in nodes(value):
             refuse_sparse(node, what)
@@ -159,6 +160,17 @@ def _holds_tensor(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(_holds_tensor(v) for v in value)
     return isinstance(value, Tensor) or hasattr(value, "_as_graph_element")
+
+
+def with_sparse(value: Any) -> Any:
+    """The structure with SparseTensors for the SparseTensorValues in it."""
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if isinstance(value, Mapping):
+        return nest.mapping_like(value, {key: with_sparse(part) for key, part in value.items()})
+    if type(value) is tuple:
+        return tuple([with_sparse(part) for part in value])
+    return value
 
 
 def refuse_sparse(value: Any, what: str) -> None:

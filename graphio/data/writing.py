@@ -98,7 +98,13 @@ class TFRecordWriter:
         self._file.write(data if self._zlib is None else self._zlib.compress(data))
 
     def flush(self) -> None:
-        """Hands what was written to the operating system."""
+        """Hands what was written to the operating system.
+
+        Raises:
+            FailedPreconditionError: the writer is closed.
+        """
+        if self._under.closed:
+            raise errors.FailedPreconditionError(message="Writer is closed")
         if self._zlib is not None:
             self._file.write(self._zlib.flush(zlib.Z_SYNC_FLUSH))
         self._file.flush()

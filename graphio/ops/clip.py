@@ -42,11 +42,13 @@ def norm(
         keep_dims: the old name of keepdims.
 
     Raises:
-        ValueError: ord is none of these.
+        ValueError: ord is none of these, or an axis comes twice.
     """
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with scope(name, "norm") as at:
         x = convert_to_tensor(tensor, name="tensor")
+        if isinstance(axis, (list, tuple)) and len(set(axis)) != len(axis):
+            raise ValueError(f"norm: axis is {axis!r}, which names an axis twice")
         if ord == "fro" and not (isinstance(axis, (list, tuple)) and len(axis) == 2):
             raise ValueError("norm: 'fro' is a norm of matrices; give two axes, or 'euclidean'")
         if ord in ("euclidean", "fro", 2, 2.0):

@@ -17,7 +17,7 @@ from graphio.ops import primitive, shapes
 from graphio.ops.emit import NUMERIC, describe, ints, is_symbolic, node, require, scope, static_ints
 from graphio.ops.primitive import cast, select
 from graphio.ops.shapes import Dims, dims_of, text_of
-from graphio.sparse_tensor import SparseTensor
+from graphio.sparse_tensor import SparseTensor, SparseTensorValue
 
 __all__ = [
     "diag",
@@ -49,8 +49,9 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
         out_type: int32 or int64.
     """
     with scope(name, "Shape") as at:
-        if isinstance(input, SparseTensor):
-            return primitive.cast(input.dense_shape, dtypes.as_dtype(out_type), at)
+        if isinstance(input, (SparseTensor, SparseTensorValue)):
+            whole = convert_to_tensor(input.dense_shape, name="dense_shape")
+            return primitive.cast(whole, dtypes.as_dtype(out_type), at)
         x, wanted = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
         dims = dims_of(x)
         if dims is not None and None not in dims:
@@ -75,8 +76,9 @@ def shape_n(
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
     """The number of elements as a scalar, int32 or int64."""
     with scope(name, "Size") as at:
-        if isinstance(input, SparseTensor):
-            sizes = primitive.cast(input.dense_shape, dtypes.as_dtype(out_type))
+        if isinstance(input, (SparseTensor, SparseTensorValue)):
+            whole = convert_to_tensor(input.dense_shape, name="dense_shape")
+            sizes = primitive.cast(whole, dtypes.as_dtype(out_type))
             return node("ReduceProd", [sizes], sizes.dtype, (), name=at, tf_type="Prod", keepdims=0)
         x, wanted = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
         known = shapes.num_elements(dims_of(x))
@@ -91,7 +93,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes as an int32 scalar."""
     with scope(name, "Rank") as at:
-        if isinstance(input, SparseTensor):
+        if isinstance(input, (SparseTensor, SparseTensorValue)):
             return size(input.dense_shape, name=at)
         x = convert_to_tensor(input, name="input")
         if x.shape.ndims is not None:
@@ -331,13 +333,26 @@ def eye(
 def diag(diagonal: Any, name: str | None = None) -> Tensor:
     """The square matrix with a vector as its diagonal and zeros beside it.
 
+    Args:
+        diagonal: a vector (n), or a tensor of known rank k of which each element stands where the
+            first k coordinates and the last k are its own.
+        name: of the operation.
+
+    Returns:
+        A tensor (n, n), or one of diagonal's sizes twice.
+
     Raises:
-        ValueError: diagonal is no vector.
+        ValueError: the rank is 0 or unknown.
     """
     with scope(name, "Diag") as at:
         x = convert_to_tensor(diagonal, name="diagonal")
-        if x.shape.ndims != 1:
-            raise ValueError(f"diag: diagonal has shape {text_of(x)}, expected a vector")
+        if not x.shape.ndims:
+            raise ValueError(f"diag: diagonal has shape {text_of(x)}, expected rank 1 or more")
+        if x.shape.ndims > 1:
+            sizes, dims = primitive.shape_of(x), dims_of(x)
+            square = diag(primitive.reshape(x, [-1]))
+            twice = primitive.concat([sizes, sizes], 0)
+            return primitive.reshape_to(square, twice, None if dims is None else dims * 2, at)
         n = shape(x)
         index = range(primitive.squeeze(n, [0]))
         on = primitive.compare(

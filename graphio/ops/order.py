@@ -18,6 +18,7 @@ from graphio.ops.emit import (
     NUMERIC,
     describe,
     int_value,
+    is_symbolic,
     like,
     node,
     operands,
@@ -29,6 +30,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import binary, cast, compare
 from graphio.ops.shapes import dims_of
+from graphio.schema import errors
 
 __all__ = [
     "argsort",
@@ -490,6 +492,17 @@ def confusion_matrix(
         return result
 
 
+def check_bins(value_range: Any, nbins: Any) -> None:
+    """Refuses ends and a number of bins that are known and cannot be."""
+    ends, count = (
+        constant_value(v) if is_symbolic(v) else np.asarray(v) for v in (value_range, nbins)
+    )
+    if count is not None and count.dtype != object and np.any(count <= 0):
+        raise errors.InvalidArgumentError(message=f"nbins should be > 0, got {count}")
+    if ends is not None and ends.dtype != object and ends.shape == (2,) and ends[0] >= ends[1]:
+        raise errors.InvalidArgumentError(message=f"value_range should ascend, got {ends.tolist()}")
+
+
 def histogram_fixed_width(
     values: Any,
     value_range: Any,
@@ -508,8 +521,12 @@ def histogram_fixed_width(
 
     Returns:
         A vector (nbins).
+
+    Raises:
+        InvalidArgumentError: the ends are known not to ascend, or nbins not to be above 0.
     """
     with scope(name, "histogram_fixed_width") as at:
+        check_bins(value_range, nbins)
         x = convert_to_tensor(values, name="values")
         require(x, NUMERIC, "histogram_fixed_width", "values")
         ends = cast(like(value_range, x, "HistogramFixedWidth", ("values", "value_range")),

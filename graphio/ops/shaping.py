@@ -218,7 +218,10 @@ def histogram_fixed_width_bins(
         dtype: int32 or int64.
         name: of the operation.
     """
+    from graphio.ops.order import check_bins
+
     with scope(name, "histogram_fixed_width_bins") as at:
+        check_bins(value_range, nbins)
         x = convert_to_tensor(values, name="values")
         borders = convert_to_tensor(value_range, x.dtype, name="value_range")
         count = math.cast(nbins, x.dtype)

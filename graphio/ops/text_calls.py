@@ -213,7 +213,13 @@ string_to_hash_bucket_fast = string_to_hash_bucket
 def string_to_hash_bucket_strong(
     input: Any, num_buckets: int, key: Any, name: str | None = None
 ) -> Tensor:
-    """string_to_hash_bucket with its arguments in another order."""
+    """string_to_hash_bucket with its arguments in another order; key: two integers.
+
+    Raises:
+        InvalidArgumentError: key has not two.
+    """
+    if len(key) != 2:
+        raise errors.InvalidArgumentError(message=f"Key must have 2 elements, got {list(key)}")
     return string_to_hash_bucket(input, num_buckets, name, key)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,24 +23,34 @@ from graphio.schema import errors
 __all__ = ["decode_csv", "fields_of", "number_of"]
 
 
-def fields_of(line: str, delimiter: str, quotes: bool, strict: bool = False) -> list[str]:
+def fields_of(line: str, delimiter: str, quotes: bool) -> list[str]:
     """The fields of a line.
 
     Args:
         line: text, without its end.
         delimiter: between fields.
-        quotes: whether fields may be in quotation marks.
-        strict: whether marks in other places are refused.
+        quotes: whether fields may be in quotation marks, which then are nowhere else but doubled
+            within them.
 
     Raises:
         ValueError: the line is none of CSV.
     """
+    if quotes and '"' in line and not _whole_fields(delimiter).fullmatch(line):
+        raise ValueError("quotation marks must enclose whole fields, and be doubled within them")
     options: Any = {} if quotes else {"quoting": csv.QUOTE_NONE}
     text = io.StringIO(line, newline="")
     try:
-        return next(csv.reader(text, delimiter=delimiter, strict=strict, **options), [])
+        return next(csv.reader(text, delimiter=delimiter, strict=True, **options), [])
     except csv.Error as error:
         raise ValueError(str(error)) from None
+
+
+@functools.cache
+def _whole_fields(delimiter: str) -> re.Pattern[str]:
+    """Lines whose quotation marks are around fields or doubled inside of them."""
+    mark = re.escape(delimiter)
+    field = f'(?:"(?:[^"]|"")*"|[^"{mark}]*)'
+    return re.compile(f"{field}(?:{mark}{field})*")
 
 
 def number_of(field: str, dtype: dtypes.DType) -> int | float:
@@ -79,8 +91,14 @@ def decode_csv(
         Tensors of records' shape. A line that does not fit is an InvalidArgumentError of the run.
 
     Raises:
-        TypeError: records is no text, or a dtype is another one.
+        TypeError: records is no text, a dtype is another one, or record_defaults is no list.
+        ValueError: select_cols has negative numbers, or another length than record_defaults.
     """
+    if not isinstance(record_defaults, (list, tuple)):
+        kind = type(record_defaults).__name__
+        raise TypeError(f"DecodeCSV: record_defaults is {kind}, expected a list, a value a column")
+    if select_cols is not None and any(i < 0 for i in select_cols):
+        raise ValueError(f"DecodeCSV: select_cols is {list(select_cols)}, expected numbers >= 0")
     with scope(name, "DecodeCSV") as at:
         x = as_text(records, "records")
         columns = [_Column(i, value) for i, value in enumerate(record_defaults)]

@@ -94,7 +94,7 @@ class CheckpointReader:
         """A line a variable, with TensorFlow's names of the dtypes."""
         kinds = self.get_variable_to_dtype_map()
         lines = [
-            f"{name} (DT_{kinds[name].proto_name.upper()}) {dims}\n"
+            f"{name} (DT_{kinds[name].proto_name.upper()}) [{','.join(map(str, dims))}]\n"
             for name, dims in self.get_variable_to_shape_map().items()
         ]
         return "".join(lines).encode()

@@ -200,9 +200,11 @@ class Optimizer(Subclassing):
         return sorted({*self._slots, *(name for name, _ in self._slot_variables)})
 
     def variables(self) -> list[Variable]:
-        """The optimizer's own variables, slots and whatever else it counts, sorted by name."""
+        """The optimizer's own variables of the default graph, slots and whatever else it counts,
+        sorted by name."""
+        here = scopes.get_default_graph().root
         own = [*self._slot_variables.values(), *self._other_variables()]
-        return sorted(own, key=lambda v: v.name)
+        return sorted((v for v in own if v.graph is here), key=lambda v: v.name)
 
     # ---- what subclasses fill in ----
 

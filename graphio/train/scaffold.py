@@ -51,6 +51,8 @@ class Scaffold:
         copy_from_scaffold: Scaffold | None = None,
         local_init_feed_dict: Any = None,
     ) -> None:
+        if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
+            raise TypeError(f"copy_from_scaffold is {copy_from_scaffold!r}, expected a Scaffold")
         given = {
             "init_op": init_op, "init_feed_dict": init_feed_dict, "init_fn": init_fn,
             "ready_op": ready_op, "local_init_op": local_init_op, "summary_op": summary_op,
