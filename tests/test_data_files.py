@@ -234,7 +234,7 @@ def test_records_of_one_length(tmp_path: Path) -> None:
 
 def test_columns_are_converted(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text('x,n,s\n1.5,7,"a, ""b"""\n,8,two\n\n2.5,9,"line\nbreak"\n')
+    path.write_text('x,n,s\n1.5,7,"a, ""b"""\n,8,two\n2.5,9,"line\nbreak"\n')
     made = tf.data.experimental.CsvDataset
     data = made(str(path), [[0.25], tf.int64, tf.string], header=True)
     assert data.output_types == (tf.float32, tf.int64, tf.string)
