@@ -132,10 +132,12 @@ def test_any_sparse_tensor_may_be_fed(target: str) -> None:
 
 
 def test_feeds_of_other_kinds_are_refused() -> None:
-    sp = tf.sparse_placeholder(tf.float32, [3, 4])
+    sp, of_any_shape = tf.sparse_placeholder(tf.float32, [3, 4]), tf.sparse_placeholder(tf.float32)
     with tf.Session() as session:
         with pytest.raises(ValueError, match="3 tensors"):
-            session.run(sp, {sp: (INDICES, VALUES)})
+            session.run(of_any_shape, {of_any_shape: (INDICES, VALUES)})
+        with pytest.raises(ValueError, match="3 tensors"):
+            session.run(sp, {sp: (INDICES,)})
         with pytest.raises(ValueError, match="Cannot feed value of shape"):
             session.run(sp, {sp: (INDICES, VALUES, [3, 4, 5])})
         with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value"):
