@@ -601,7 +601,8 @@ class Graph(Unpicklable):
             KeyError: the name is unknown. ValueError: another graph's, or of the wrong kind.
             TypeError: obj is nothing of the sort.
         """
-        if isinstance(obj, str):
+        if isinstance(obj, (str, bytes)):
+            obj = obj.decode() if isinstance(obj, bytes) else obj
             return self._by_given_name(obj, allow_tensor, allow_operation)
         convert = getattr(obj, "_as_graph_element", None)
         element = convert() if convert is not None else obj

@@ -477,6 +477,8 @@ def get_variable(
     if custom_getter is not None and scope.custom_getter is not None:
         getter = _nested_getter(custom_getter, scope.custom_getter)
     if getter is not None:
+        if not callable(getter):
+            raise ValueError(f"Passed a custom_getter which is not callable: {getter!r}")
         found: Variable = getter(_get, full, **options)
         return found
     return _get(full, **options)

@@ -67,7 +67,8 @@ class Variable(Handle, Operators):
         constraint: a function from the value after an update to the value to keep.
         use_resource: True: fetched in a run that assigns it, it gives the value at the start, as
             TensorFlow's resource variables do; otherwise the one at the end. Nothing races.
-        synchronization: ON_READ makes a variable that is not trainable; all else is kept for who
+        synchronization: ON_READ makes a variable that is not trainable, unless trainable says
+            so; all else is kept for who
             asks, for there is one copy.
         aggregation: kept for who asks.
         shape: what is known of the shape for good, such as tf.TensorShape(None) for a variable
@@ -710,19 +711,10 @@ def report_uninitialized_variables(
 
 
 def is_trainable(trainable: Any, synchronization: Any) -> bool:
-    """Whether optimizers change a variable made with these arguments.
-
-    Raises:
-        ValueError: it is said to be trainable, and to have values that are summed when read.
-    """
-    on_read = synchronization == VariableSynchronization.ON_READ
-    if trainable and on_read:
-        raise ValueError(
-            "Synchronization value can be set to VariableSynchronization.ON_READ only for "
-            "non-trainable variables. You have specified trainable=True and "
-            "synchronization=VariableSynchronization.ON_READ."
-        )
-    return not on_read if trainable is None else bool(trainable)
+    """Whether optimizers change a variable made with these arguments."""
+    if trainable is None:
+        return bool(synchronization != VariableSynchronization.ON_READ)
+    return bool(trainable)
 
 
 def variable_behind(ref: Any) -> Any:

@@ -151,8 +151,7 @@ def test_a_variable_of_sums_on_read_is_not_trainable() -> None:
         tf.Variable(1.0, synchronization=on_read),
     ):
         assert not v.trainable and v not in tf.trainable_variables()
-    with pytest.raises(ValueError, match="only for non-trainable variables"):
-        tf.get_variable("w", [], synchronization=on_read, trainable=True)
+    assert tf.get_variable("w", [], synchronization=on_read, trainable=True).trainable
 
 
 def test_a_local_variable_joins_the_collections_asked_for_too() -> None:
@@ -267,8 +266,39 @@ def test_small_surfaces_say_what_tensorflow_s_say() -> None:
     assert tf.get_default_graph().collections == ["mine"]
     tf.set_random_seed(0)
     assert tf.get_seed(0) == (0, 2**31 - 1) and tf.get_seed(1) == (0, 1)
+    tf.set_random_seed(2**31 + 7)
+    assert tf.get_seed(2**31 + 1) == (8, 2) and tf.get_seed(-1) == (8, 2**31 - 2)
     assert [bool(tf.Dimension(size)) for size in (0, 1, None)] == [False, True, False]
     with tf.device("/device:MyDevice:2"):
         assert tf.no_op().device == "/device:MyDevice:2"
     with tf.device("/device:gpu:0"):
         assert tf.no_op().device == "/device:GPU:0"
+
+
+# ---- layers and names ----
+
+
+def test_build_alone_makes_the_variables_in_the_layer_s_scope() -> None:
+    tf.nn.rnn_cell.BasicLSTMCell(3).build(tf.TensorShape([None, 2]))
+    with tf.variable_scope("outer"):
+        tf.nn.rnn_cell.GRUCell(3, name="g").build(tf.TensorShape([None, 2]))
+    dense = tf.layers.Dense(4)
+    dense.build((None, 4))
+    assert [v.op.name for v in tf.global_variables()] == [
+        "basic_lstm_cell/kernel", "basic_lstm_cell/bias", "outer/g/gates/kernel",
+        "outer/g/gates/bias", "outer/g/candidate/kernel", "outer/g/candidate/bias",
+        "dense/kernel", "dense/bias",
+    ]  # fmt: skip
+    dense(tf.ones([1, 4]))
+    assert len(tf.global_variables()) == 8
+
+
+def test_what_is_fetched_may_be_named_in_bytes() -> None:
+    tf.constant(42.0, name="c")
+    with tf.Session() as session:
+        assert session.run(b"c:0") == 42
+
+
+def test_a_custom_getter_that_cannot_be_called_is_refused() -> None:
+    with pytest.raises(ValueError, match="custom_getter which is not callable: 3"):
+        tf.get_variable("v", [1], custom_getter=3)

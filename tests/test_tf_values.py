@@ -150,6 +150,75 @@ def small_floats_and_texts_are_printed() -> Any:
     return [*small, tf.as_string("text")]
 
 
+@gives(CASES, [7.5, 3.0])
+def the_mean_of_unsorted_segments_of_integers_has_a_fraction() -> Any:
+    return tf.math.unsorted_segment_mean(tf.constant([7, 8, 3]), [0, 0, 1], 2)
+
+
+@gives(CASES, [7, 3])
+def the_mean_of_sorted_segments_of_integers_is_whole() -> Any:
+    return tf.math.segment_mean(tf.constant([7, 8, 3]), [0, 0, 1])
+
+
+@gives(CASES, [2.0, 0.5])
+def unsigned_integers_are_divided_as_doubles() -> Any:
+    parts = [np.array([4, 2], kind) for kind in (np.uint32, np.uint64)]
+    return [tf.constant(x)[i] / tf.constant(x)[1 - i] for i, x in enumerate(parts)]
+
+
+@gives(CASES, [[b"ac", b"ad"], [b"bc", b"bd"]])
+def texts_are_added_with_broadcasting() -> Any:
+    return tf.constant([["a"], ["b"]]) + tf.constant([["c", "d"]])
+
+
+@gives(CASES, [9, 1])
+def an_integer_has_powers_that_are_fed() -> Any:
+    exponent = tf.placeholder(tf.int32)
+    return tf.constant([3, 2]) ** exponent, {exponent: [2, 0]}
+
+
+@gives(CASES, [[True, True], [True, True]])
+def a_size_of_the_noise_that_is_none_is_that_of_the_data() -> Any:
+    fed = tf.placeholder(tf.float32, [None, 3])
+    dropped = tf.nn.dropout(fed, 0.5, noise_shape=[None, 1])
+    rows = tf.reduce_all(tf.equal(dropped, dropped[:, :1]), 1)
+    known = tf.nn.dropout(tf.ones([2, 3]), 0.5, noise_shape=[None, 1])
+    return [rows, tf.reduce_all(tf.equal(known, known[:, :1]), 1)], {fed: np.ones((2, 3))}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("exponent", [[2, -1], [-2, 0]])
+def test_an_integer_has_no_negative_powers(target: str, exponent: list[int]) -> None:
+    fed = tf.placeholder(tf.int32)
+    with tf.Session(target) as session:
+        for made, feed in ((exponent, {}), (fed, {fed: exponent})):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="negative integer powers"):
+                session.run(tf.pow(tf.constant([1, 3]), made), feed)
+
+
+@pytest.mark.parametrize("ids", [[[0], [1]], 0])
+def test_numbers_of_sorted_segments_are_a_vector(ids: Any) -> None:
+    for segments in (tf.math.segment_sum, tf.math.segment_mean, tf.math.segment_max):
+        with pytest.raises(ValueError, match="Shape must be rank 1"):
+            segments(tf.constant([1.0, 2.0]), ids)
+
+
+def test_numbers_of_segments_fit_the_data() -> None:
+    for segments in (tf.math.unsorted_segment_sum, tf.math.unsorted_segment_max):
+        with pytest.raises(ValueError, match="at least rank 2"):
+            segments(tf.constant([1.0, 2.0]), [[0], [1]], 2)
+        with pytest.raises(ValueError, match="Dimensions must be equal"):
+            segments(tf.constant([1.0, 2.0]), [0, 1, 1], 2)
+
+
+def test_roots_of_counts_and_means_of_chosen_rows_want_floats() -> None:
+    whole = tf.constant([7, 8, 3])
+    with pytest.raises(TypeError, match="expected a floating dtype"):
+        tf.math.unsorted_segment_sqrt_n(whole, [0, 0, 1], 2)
+    with pytest.raises(TypeError, match="expected a floating dtype"):
+        tf.sparse.segment_mean(whole, [0, 1], [0, 0])
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", CASES)
 def test_the_value_is_tensorflow_s(name: str, target: str) -> None:

@@ -6,6 +6,7 @@ custom getters and the scope's defaults work as they do elsewhere.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 from collections.abc import Callable, Sequence
@@ -102,6 +103,7 @@ class Layer:
             self._name = _unique_name(self._base_name)
         self._scope: VariableScope | None = None
         self._current: VariableScope | None = None
+        self._inside = False  # whether the layer is being called
         if given:
             with variable_scope(given) as opened:
                 self._scope = opened
@@ -138,13 +140,14 @@ class Layer:
         assert self._scope is not None
         reuse = True if self.built else self._reuse
         with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
-            self._current = scope
+            self._current, self._inside = scope, True
             with scopes.name_scope(scope.original_name_scope):
                 if not self.built:
                     self._build(given)
                 outputs = self.call(given, *arguments, **options)
                 if self._activity_regularizer is not None:
                     self._regularize_activity(outputs)
+        self._inside = False
         self._calls.append((given, outputs))
         return outputs
 
@@ -221,22 +224,32 @@ class Layer:
     ) -> Variable:
         """A variable of the layer, made or shared as its scope says; see tf.get_variable."""
         losses = scopes.get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)
-        made = get_variable(
-            name,
-            shape=shape,
-            dtype=self._dtype or dtypes.float32 if dtype is None else dtype,
-            initializer=named("initializer", initializer),
-            regularizer=regularizer,
-            trainable=trainable and self.trainable,
-            constraint=constraint,
-            partitioner=partitioner,
-        )
+        with self._own_scope():
+            made = get_variable(
+                name,
+                shape=shape,
+                dtype=self._dtype or dtypes.float32 if dtype is None else dtype,
+                initializer=named("initializer", initializer),
+                regularizer=regularizer,
+                trainable=trainable and self.trainable,
+                constraint=constraint,
+                partitioner=partitioner,
+            )
         after = scopes.get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)
         self._losses.extend(after[len(losses) :])
         (self._own_trainable if trainable else self._own_others).append(made)
         return made
 
     add_variable = add_weight
+
+    def _own_scope(self) -> contextlib.AbstractContextManager[Any]:
+        """The scope of the layer's variables, also where build is called and not the layer."""
+        if self._inside:
+            return contextlib.nullcontext()
+        self._open_scope(None)
+        assert self._scope is not None
+        reuse = True if self.built else self._reuse
+        return variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False)
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Adds tensors to the layer's losses and to REGULARIZATION_LOSSES."""

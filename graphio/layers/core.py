@@ -68,10 +68,10 @@ class Dense(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes kernel and bias."""
-        assert self._dtype is not None
-        if not self._dtype.is_floating:
+        dtype = self._dtype or dtypes.float32
+        if not dtype.is_floating:
             raise TypeError(
-                f"Unable to build `Dense` layer with non-floating point dtype {self._dtype.name}; "
+                f"Unable to build `Dense` layer with non-floating point dtype {dtype.name}; "
                 "tf.cast the inputs"
             )
         width = size_of(input_shape[-1])

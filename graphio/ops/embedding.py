@@ -10,7 +10,7 @@ from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import index, math, primitive, scattering, statistics
 from graphio.ops import sparse_parts as parts
-from graphio.ops.emit import INTEGER, node, require, scalar, scope
+from graphio.ops.emit import FLOATING, INTEGER, NUMERIC, node, require, scalar, scope
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
 from graphio.ops.signatures import SparseSegments
@@ -49,6 +49,7 @@ def _segment_builder(function: str, tf_type: str, how: str, summary: str) -> Spa
         default = tf_type if num_segments is None else f"{tf_type}WithNumSegments"
         with scope(name, default) as at:
             x = convert_to_tensor(data, name="data")
+            require(x, NUMERIC if how == "sum" else FLOATING, tf_type, "data")
             rows = convert_to_tensor(indices, name="indices")
             ids = convert_to_tensor(segment_ids, name="segment_ids")
             for tensor, label in ((rows, "indices"), (ids, "segment_ids")):

@@ -502,6 +502,22 @@ def scatter_sum(indices: Any, values: Any, rows: Any, name: str | None = None) -
         return node("ScatterSum", inputs, parts.dtype, result, name=at, domain="graphio")
 
 
+def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> None:
+    """Refuses the numbers of segments whose shape does not fit the data's.
+
+    Raises:
+        ValueError: sorted ones are no vector, or the data's shape does not start with theirs.
+    """
+    rank, own = data.shape.ndims, ids.shape.ndims
+    if is_sorted and own is not None and own != 1:
+        raise ValueError(f"Shape must be rank 1 but is rank {own} for {what}: segment_ids")
+    if rank is None or own is None:
+        return
+    if rank < own:
+        raise ValueError(f"Shape must be at least rank {own} but is rank {rank} for {what}: data")
+    shapes.merge((dims_of(data) or ())[:own], dims_of(ids), what)
+
+
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """Sums of the rows of each segment.
 
@@ -517,6 +533,8 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         from graphio.ops import run_checks
 
         ids = whole(segment_ids, "SegmentSum", "segment_ids")
+        data = convert_to_tensor(data, name="data")
+        check_segments(data, ids, True, describe(at, "SegmentSum"))
         ids = run_checks.ascending(ids)
         known = constant_value(ids)
         if known is not None:
@@ -544,6 +562,8 @@ def unsorted_segment_sum(
     """
     with scope(name, "UnsortedSegmentSum") as at:
         ids = whole(segment_ids, "SegmentSum", "segment_ids")
+        data = convert_to_tensor(data, name="data")
+        check_segments(data, ids, False, describe(at, "UnsortedSegmentSum"))
         count = whole(num_segments, "UnsortedSegmentSum", "num_segments")
         known = constant_value(ids)
         if known is not None and not np.any(known < 0):

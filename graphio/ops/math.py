@@ -330,10 +330,24 @@ def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
 
 
 def _joined(a: Tensor, b: Tensor, name: str) -> Tensor:
-    """The sum of two texts."""
+    """The sum of two tensors of texts, with broadcasting."""
     from graphio.ops.text import string_join
 
+    one, two = dims_of(a), dims_of(b)
+    if one and two and one != two and None not in (*one, *two):
+        common = shapes.broadcast(one, two, describe(name, "Add")) or ()
+        a, b = (
+            primitive.expand(t, primitive.int_vector([d or 0 for d in common]), common)
+            for t in (a, b)
+        )
     return string_join([a, b], name=name)
+
+
+def _exponent(y: Tensor) -> Tensor:
+    """The exponent of an integer, once it is known not to be negative."""
+    from graphio.ops import run_checks
+
+    return run_checks.not_negative(y, "Integers to negative integer powers are not allowed")
 
 
 def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: str) -> Binary:
@@ -343,6 +357,8 @@ def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: st
             if op == "Add" and a.dtype.base_dtype == dtypes.string:
                 return _joined(a, b, at)
             require(a, kind, tf_type)
+            if op == "Pow" and a.dtype.is_integer and not a.dtype.is_unsigned:
+                b = _exponent(b)
             dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, tf_type))
             return node(op, [a, b], a.dtype, dims, name=at, tf_type=tf_type)
 
@@ -370,18 +386,20 @@ minimum = _binary_builder(
 )
 
 #: what true division makes of integers
-_TRUEDIV_OF = {
+TRUEDIV_OF = {
     dtypes.int8: dtypes.float32,
     dtypes.uint8: dtypes.float32,
     dtypes.int16: dtypes.float32,
     dtypes.uint16: dtypes.float32,
     dtypes.int32: dtypes.float64,
     dtypes.int64: dtypes.float64,
+    dtypes.uint32: dtypes.float64,
+    dtypes.uint64: dtypes.float64,
 }
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y with broadcasting; int32 and int64 give float64, smaller integers float32.
+    """x / y with broadcasting; integers of 32 and 64 bits give float64, smaller ones float32.
 
     Raises:
         TypeError: the dtypes differ.
@@ -389,7 +407,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """
     with scope(name, "truediv") as at:
         a, b = operands(x, y, "truediv")
-        wanted = _TRUEDIV_OF.get(a.dtype.base_dtype)
+        wanted = TRUEDIV_OF.get(a.dtype.base_dtype)
         if wanted is not None:
             a, b = _cast(a, wanted, "Cast"), _cast(b, wanted, "Cast_1")
         return realdiv(a, b, name=at)

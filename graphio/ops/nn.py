@@ -27,6 +27,7 @@ from graphio.ops.emit import (
 from graphio.ops.primitive import binary, compare, last, reduce_sum, select
 from graphio.ops.shapes import dims_of
 from graphio.ops.signatures import Activation
+from graphio.tensor_shape import Dimension, TensorShape
 
 __all__ = [
     "batch_normalization",
@@ -394,7 +395,7 @@ def dropout(
     Args:
         x: floating tensor.
         keep_prob: probability to keep an element; a number in (0, 1] or a scalar tensor.
-        noise_shape: shape of the choices, broadcast to x's; None: x's own.
+        noise_shape: shape of the choices, broadcast to x's; None: x's own, in a list: x's size.
         seed: of the random numbers.
         name: of the operation.
         rate: probability to drop an element, 1 - keep_prob.
@@ -416,12 +417,28 @@ def dropout(
         if not is_symbolic(keep) and keep == 1:
             return tensor
         probability = like(keep, tensor, "dropout", ("x", "keep_prob"))
-        size = primitive.shape_of(tensor) if noise_shape is None else noise_shape
+        size = _noise_shape(tensor, noise_shape)
         draw = random.random_uniform(size, dtype=tensor.dtype, seed=seed)
         kept = math.floor(math.add(draw, probability))
         result = math.multiply(math.realdiv(tensor, probability), kept, name=at)
         result.set_shape(tensor.shape)
         return result
+
+
+def _noise_shape(x: Tensor, given: Any) -> Any:
+    """The shape of the choices; sizes that are None are x's."""
+    if given is None:
+        return primitive.shape_of(x)
+    if not isinstance(given, (list, tuple, TensorShape)) or len(given) != x.shape.ndims:
+        return given
+    sizes = [size.value if isinstance(size, Dimension) else size for size in given]
+    if None not in sizes:
+        return given
+    known, own = x.shape.as_list(), array.shape(x)
+    return [
+        (own[i] if known[i] is None else known[i]) if size is None else size
+        for i, size in enumerate(sizes)
+    ]
 
 
 def _kept(keep_prob: Any, rate: Any) -> Any:

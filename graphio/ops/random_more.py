@@ -20,13 +20,16 @@ __all__ = ["categorical", "get_seed", "random_crop", "random_gamma", "random_poi
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """The graph's and the operation's seed that a random operation made now would use.
 
-    Two seeds of 0 are told as (0, 2147483647), because other libraries take (0, 0) for none.
+    Both are told modulo 2147483647, and two seeds of 0 as (0, 2147483647), because other libraries
+    take (0, 0) for none.
     """
-    graph = scopes.get_default_graph().root
-    if graph.seed is None:
-        return (None, None) if op_seed is None else (87654321, op_seed)
-    seeds = graph.seed, graph._seeds_given if op_seed is None else op_seed
-    return (0, dtypes.int32.max) if seeds == (0, 0) else seeds
+    graph, most = scopes.get_default_graph().root, int(dtypes.int32.max)
+    if graph.seed is None and op_seed is None:
+        return None, None
+    first = 87654321 if graph.seed is None else graph.seed
+    second = graph._seeds_given if op_seed is None else op_seed
+    seeds = first % most, second % most
+    return (0, most) if seeds == (0, 0) else seeds
 
 
 def categorical(

@@ -13,6 +13,7 @@ from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import index, primitive, shapes
 from graphio.ops.emit import (
+    FLOATING,
     INTEGER,
     NUMERIC,
     describe,
@@ -130,9 +131,10 @@ def _segments(
     """The reduction of each segment's rows; num_segments None: ids ascend up to the last one."""
     with scope(name, tf_type) as at:
         x = convert_to_tensor(data, name="data")
-        require(x, NUMERIC, tf_type, "data")
+        require(x, FLOATING if reduction == "sqrt_n" else NUMERIC, tf_type, "data")
         ids = convert_to_tensor(segment_ids, name="segment_ids")
         require(ids, INTEGER, tf_type, "segment_ids")
+        index.check_segments(x, ids, num_segments is None, describe(at, tf_type))
         wide = cast(ids, dtypes.int64)
         if num_segments is None:
             from graphio.ops import run_checks
@@ -142,6 +144,8 @@ def _segments(
             whole(num_segments, "UnsortedSegmentSum", "num_segments"), []
         )  # fmt: skip
         if reduction in ("mean", "sqrt_n"):
+            if reduction == "mean" and num_segments is not None:
+                x = _divisible(x)
             return _mean(x, wide, count, reduction, at)
         value = {"mul": 1, "max": x.dtype.min, "min": x.dtype.max}[reduction]
         total = _reduced(x, wide, count, reduction, value)
@@ -190,6 +194,13 @@ def _members(ids: Tensor, count: Tensor, x: Tensor) -> Tensor:
     if rank is None or own is None:
         raise ValueError("segments: the ranks of data and segment_ids must be known; use set_shape")
     return primitive.unsqueeze(found, list(range(1, rank - own + 1)))
+
+
+def _divisible(x: Tensor) -> Tensor:
+    """Integers in the dtype that true division makes of them."""
+    from graphio.ops.math import TRUEDIV_OF
+
+    return cast(x, TRUEDIV_OF.get(x.dtype.base_dtype, x.dtype))
 
 
 def _mean(x: Tensor, ids: Tensor, count: Tensor, how: str, at: str) -> Tensor:
