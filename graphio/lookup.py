@@ -19,7 +19,7 @@ from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
 from graphio.ops.emit import scope
 from graphio.ops.host import host_call
-from graphio.ops.text_calls import string_to_hash_bucket
+from graphio.ops.text_calls import string_to_hash_bucket_fast
 from graphio.schema import errors
 from graphio.sparse_tensor import SparseTensor
 from graphio.tensor_shape import TensorShape
@@ -282,7 +282,7 @@ class StaticVocabularyTable:
         if isinstance(keys, SparseTensor):
             return keys.with_values(self.lookup(keys.values, name))
         with scope(name, "string_to_index_Lookup") as at:
-            bucket = string_to_hash_bucket(keys, self._buckets)
+            bucket = string_to_hash_bucket_fast(keys, self._buckets)
             if self._table is None:
                 return array.identity(bucket, name=at)
             known = self._table.lookup(keys)

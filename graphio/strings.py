@@ -11,7 +11,7 @@ from graphio.ops.text import string_strip as strip
 from graphio.ops.text_calls import regex_full_match, regex_replace
 from graphio.ops.text_calls import string_format as format
 from graphio.ops.text_calls import string_to_hash_bucket as to_hash_bucket
-from graphio.ops.text_calls import string_to_hash_bucket as to_hash_bucket_fast
+from graphio.ops.text_calls import string_to_hash_bucket_fast as to_hash_bucket_fast
 from graphio.ops.text_calls import string_to_hash_bucket_strong as to_hash_bucket_strong
 from graphio.ops.text_numbers import as_string
 from graphio.ops.text_numbers import string_to_number as to_number

@@ -308,16 +308,43 @@ def test_files_are_written_and_read_by_a_graph(session: tf.Session, tmp_path: Pa
         tf.read_file([path])
 
 
-def test_texts_fall_into_buckets(session: tf.Session) -> None:
-    texts = tf.constant([["a", "b"], ["a", ""]])
-    found = session.run(tf.string_to_hash_bucket_fast(texts, 1000))
-    assert found[0, 0] == found[1, 0]
-    assert ((found >= 0) & (found < 1000)).all()
-    assert len(set(found.ravel())) == 3
-    keyed = session.run(tf.strings.to_hash_bucket_strong(texts, 1000, [1, 2]))
-    assert keyed[0, 0] != found[0, 0]
+#: by length of the text: Fingerprint64, MurmurHash64A with TensorFlow's seed, SipHash-2-4 with the
+#: key (1, 2), modulo 2^62 - 57, of the bytes 0, 7, 14 ... modulo 256, as TensorFlow 2.21 gives them
+HASHES = {
+    0: [1936946117179621569, 105434511174508205, 443797209252341741],
+    1: [4494688008148700102, 1950187560451231046, 4575515398581416406],
+    3: [3225035365289182305, 176483553573209950, 1928571777586301955],
+    4: [365121004050576997, 3779776162894438227, 1402240978719913083],
+    7: [1123016345076934235, 652137673295450492, 1386875956983328358],
+    8: [2037891737372276818, 1341886729188216285, 2118107400387034385],
+    16: [4301628150755241542, 2241211539241607297, 1417390909697027230],
+    17: [2691913911681614054, 1442824997845769883, 2546884093999807961],
+    32: [764915578794662492, 2947422492756472426, 2496905548284139417],
+    33: [4270527518038761714, 1125087279261362701, 1291009695719901302],
+    64: [2325104078259550773, 3932085621120975960, 2609217183110401564],
+    65: [1750252573709625707, 3401849157724952424, 683845601529922981],
+    128: [2861393397590574317, 2482598937149673235, 2324050068751685969],
+    129: [3220739459477132038, 145765382411940113, 1918230071849735803],
+    200: [1800212452726993940, 1900566254578505813, 268786752893700002],
+}
+
+
+@pytest.mark.parametrize("size", HASHES)
+def test_texts_fall_into_the_buckets_of_tensorflow(session: tf.Session, size: int) -> None:
+    text, many = bytes(7 * i % 256 for i in range(size)), 2**62 - 57
+    found = session.run([
+        tf.string_to_hash_bucket_fast([text], many),
+        tf.string_to_hash_bucket([text], many),
+        tf.string_to_hash_bucket_strong([text], many, [1, 2]),
+    ])  # fmt: skip
+    assert [row[0] for row in found] == HASHES[size]
+
+
+def test_equal_texts_fall_into_one_bucket_of_those_there_are(session: tf.Session) -> None:
+    found = session.run(tf.strings.to_hash_bucket_fast([["a", "b"], ["a", "hello world"]], 1000))
+    assert found.tolist() == [[939, 822], [939, 11]]
     with pytest.raises(ValueError, match="expected 1 or more"):
-        tf.strings.to_hash_bucket(texts, 0)
+        tf.strings.to_hash_bucket(["a"], 0)
 
 
 def test_the_clock_is_read_in_every_run(session: tf.Session) -> None:

@@ -7,7 +7,6 @@ does; see graphio.ops.host.
 from __future__ import annotations
 
 import base64
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from graphio import dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
+from graphio.ops import hashes
 from graphio.ops.emit import scope
 from graphio.ops.host import host_call_to
 from graphio.ops.shapes import Dims, dims_of
@@ -174,18 +174,32 @@ def _compiled(pattern: Any) -> re.Pattern[bytes]:
         ) from None
 
 
-def string_to_hash_bucket(
-    input: Any, num_buckets: int, name: str | None = None, key: Any = None
-) -> Tensor:
+def _bucketed(
+    tf_type: str, function: Callable[..., int], input: Any, num_buckets: int, name: str | None,
+    **options: Any,
+) -> Tensor:  # fmt: skip
+    """The hash of each text modulo num_buckets."""
+    if num_buckets < 1:
+        raise ValueError(f"num_buckets is {num_buckets}, expected 1 or more")
+
+    def bucket(text: bytes, num_buckets: int, **given: Any) -> int:
+        return function(text, **given) % num_buckets
+
+    return _mapped(
+        tf_type, input, bucket, name, dtypes.int64, num_buckets=int(num_buckets), **options
+    )
+
+
+def string_to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
     """A number below num_buckets for each text, the same in every run and on every machine.
 
-    The numbers are others than TensorFlow's.
+    The hash is MurmurHash64A, as TensorFlow's, so that rows of a table that was trained there are
+    found.
 
     Args:
         input: string tensor.
         num_buckets: how many numbers there are, 1 or more.
         name: of the operation.
-        key: two integers that choose the function.
 
     Returns:
         An int64 tensor of input's shape.
@@ -193,34 +207,35 @@ def string_to_hash_bucket(
     Raises:
         ValueError: num_buckets is less than 1.
     """
-    if num_buckets < 1:
-        raise ValueError(f"num_buckets is {num_buckets}, expected 1 or more")
-    secret = b"" if key is None else repr([int(k) for k in key]).encode()
-
-    def bucket(text: bytes, secret: bytes, num_buckets: int) -> int:
-        digest = hashlib.blake2b(text, digest_size=8, key=secret).digest()
-        return int.from_bytes(digest, "little") % num_buckets
-
-    return _mapped(
-        "StringToHashBucket", input, bucket, name, dtypes.int64, secret=secret,
-        num_buckets=num_buckets,
-    )  # fmt: skip
+    return _bucketed("StringToHashBucket", hashes.murmur64, input, num_buckets, name)
 
 
-string_to_hash_bucket_fast = string_to_hash_bucket
+def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+    """As string_to_hash_bucket, by FarmHash's Fingerprint64, as TensorFlow's."""
+    return _bucketed("StringToHashBucketFast", hashes.fingerprint64, input, num_buckets, name)
 
 
 def string_to_hash_bucket_strong(
     input: Any, num_buckets: int, key: Any, name: str | None = None
 ) -> Tensor:
-    """string_to_hash_bucket with its arguments in another order; key: two integers.
+    """As string_to_hash_bucket, by SipHash-2-4, as TensorFlow's.
+
+    Args:
+        input: string tensor.
+        num_buckets: how many numbers there are, 1 or more.
+        key: two integers: who does not know them cannot choose texts of one bucket.
+        name: of the operation.
 
     Raises:
         InvalidArgumentError: key has not two.
+        ValueError: num_buckets is less than 1.
     """
     if len(key) != 2:
         raise errors.InvalidArgumentError(message=f"Key must have 2 elements, got {list(key)}")
-    return string_to_hash_bucket(input, num_buckets, name, key)
+    pair = int(key[0]), int(key[1])
+    return _bucketed(
+        "StringToHashBucketStrong", hashes.siphash64, input, num_buckets, name, key=pair
+    )
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
