@@ -13,7 +13,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import filling, loops, math, primitive, reduction, shapes
+from graphio.ops import filling, loops, math, primitive, reduction, run_axis, shapes
 from graphio.ops.emit import (
     FLOATING,
     INTEGER,
@@ -307,6 +307,11 @@ def cumprod(
     with scope(name, "Cumprod") as at:
         tensor = convert_to_tensor(x, name="x")
         require(tensor, NUMERIC, "Cumprod")
+        if run_axis.is_open(axis):
+            return run_axis.along_same(
+                tensor, axis, "Cumprod", at,
+                lambda flat: cumprod(flat, run_axis.AXIS, exclusive, reverse),
+            )  # fmt: skip
         number = int_value(axis, "cumprod", "axis")
         number = shapes.normalize_axis(number, tensor.shape.ndims, describe(at, "Cumprod"))
         place = constant(np.asarray(number, np.int64), name="axis")
@@ -336,6 +341,11 @@ def cumulative_logsumexp(
     with scope(name, "CumulativeLogsumexp") as at:
         tensor = convert_to_tensor(x, name="x")
         require(tensor, FLOATING, "CumulativeLogsumexp")
+        if run_axis.is_open(axis):
+            return run_axis.along_same(
+                tensor, axis, "CumulativeLogsumexp", at,
+                lambda flat: cumulative_logsumexp(flat, run_axis.AXIS, exclusive, reverse),
+            )  # fmt: skip
         number = int_value(axis, "cumulative_logsumexp", "axis")
         rank = tensor.shape.ndims
         number = shapes.normalize_axis(number, rank, describe(at, "CumulativeLogsumexp"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,12 +10,13 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
-from graphio.ops import filling, joining, primitive, shapes
+from graphio.ops import filling, joining, primitive, run_axis, shapes
 from graphio.ops.emit import (
     INTEGER,
     as_invalid_argument,
     describe,
     int_value,
+    ints,
     node,
     renamed,
     require,
@@ -141,40 +143,80 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     """Elements moved along axes; what leaves at the end enters at the beginning.
 
     Args:
-        input: tensor of known rank 1 or more.
+        input: tensor of rank 1 or more.
         shift: integer, or one for each axis; negative: towards the beginning.
-        axis: an axis, or a list of them, known while the graph is built.
+        axis: an axis, or a list or tensor of them; their number must be known.
         name: of the operation.
 
     Raises:
         InvalidArgumentError: an axis is out of range, or shift is a matrix.
-        ValueError: there are not as many shifts as axes.
+        ValueError: there are not as many shifts as axes, or input is a scalar.
     """
     with scope(name, "Roll") as at:
         x = convert_to_tensor(input, name="input")
         what, dims = describe(at, "Roll"), dims_of(x)
-        listed = static_ints(axis)
-        if not dims or listed is None or None in listed:
-            raise ValueError(f"roll: axis and the rank of input must be known for {what}")
+        if dims == ():
+            raise ValueError(f"roll: input is a scalar, expected rank 1 or more for {what}")
+        moves = whole(shift, "Roll", "shift")
+        axes = _axes_to_roll(axis, dims_of(moves), what)
         with as_invalid_argument():
-            axes = [shapes.normalize_axis(a, len(dims), what) for a in listed if a is not None]
-        steps = whole(shift, "Roll", "shift")
-        if steps.shape.ndims not in (None, 0, 1):
-            raise errors.InvalidArgumentError(
-                message=f"roll: shift has shape {steps.shape}, expected a scalar or a vector"
-            )
-        steps = primitive.reshape(steps, [-1])
-        shapes.merge(dims_of(steps), (len(axes),), what)
+            axes = [
+                a if isinstance(a, Tensor) else shapes.normalize_axis(a, x.shape.ndims, what)
+                for a in axes
+            ]
+        steps = _one_each(moves, len(axes), what)
         for i, a in enumerate(axes):
-            size = primitive.slice_axes(primitive.shape_of(x), [a], [a + 1], [0])
-            places = filling.range(primitive.squeeze(size, [0]))
             step = primitive.slice_axes(steps, [i], [i + 1], [0])
-            moved = binary("Sub", places, step)
-            # An axis of size 0 has no places, and no remainder by 0.
-            divisor = binary("Max", size, primitive.int_vector([1]))
-            wrapped = node("Mod", [moved, divisor], dtypes.int64, dims_of(moved), fmod=0)
-            x = primitive.gather(x, wrapped, a)
+            if dims is None or isinstance(a, Tensor):
+                move = functools.partial(_rolled, step=step, axis=run_axis.AXIS)
+                x = run_axis.along_same(x, a, "Roll", None, move)
+            else:
+                x = _rolled(x, step, a)
         return primitive.unary("Identity", x, at)
+
+
+def _axes_to_roll(axis: Any, shifts: Dims, what: str) -> list[int | Tensor]:
+    """The axes as numbers, or as tensors (1) where one of them is not known. shifts: the shape of
+    the shifts, which says how many there are where that of axis does not."""
+    listed = static_ints(axis)
+    if listed is not None and None not in listed:
+        return [a for a in listed if a is not None]
+    open_axes = ints(axis, "Roll", "axis")
+    counts = [None if dims is None else (*dims, 1)[0] for dims in (dims_of(open_axes), shifts)]
+    count = counts[1] if counts[0] is None else counts[0]
+    if count is None:
+        raise ValueError(f"roll: the number of axes must be known for {what}; use set_shape")
+    open_axes = primitive.reshape(open_axes, [count])
+    return [primitive.slice_axes(open_axes, [i], [i + 1], [0]) for i in range(count)]
+
+
+def _one_each(steps: Tensor, count: int, what: str) -> Tensor:
+    """A vector of one shift for each axis."""
+    from graphio.ops import run_checks
+
+    rank = steps.shape.ndims
+    if rank not in (None, 0, 1):
+        raise errors.InvalidArgumentError(
+            message=f"roll: shift has shape {steps.shape}, expected a scalar or a vector"
+        )
+    if rank is None:
+        flat = compare("Less", filling.rank(steps), scalar(2, dtypes.int32))
+        steps = run_checks.once(steps, flat, "roll: shift must be a scalar or a vector:")
+    elif rank == 1:
+        shapes.merge(dims_of(steps), (count,), what)
+    elif count != 1:
+        shapes.merge((1,), (count,), what)
+    return primitive.reshape(steps, [count])
+
+
+def _rolled(x: Tensor, step: Tensor, axis: int) -> Tensor:
+    size = primitive.slice_axes(primitive.shape_of(x), [axis], [axis + 1], [0])
+    places = filling.range(primitive.squeeze(size, [0]))
+    moved = binary("Sub", places, step)
+    # An axis of size 0 has no places, and no remainder by 0.
+    divisor = binary("Max", size, primitive.int_vector([1]))
+    wrapped = node("Mod", [moved, divisor], dtypes.int64, dims_of(moved), fmod=0)
+    return primitive.gather(x, wrapped, axis)
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Tensor]:

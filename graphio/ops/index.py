@@ -10,7 +10,7 @@ from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
-from graphio.ops import array, primitive, shapes
+from graphio.ops import array, primitive, run_axis, shapes
 from graphio.ops.emit import (
     INTEGER,
     describe,
@@ -201,7 +201,7 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
         x = convert_to_tensor(tensor, name="tensor")
         found = static_ints(axis)
         if found is None or None in found:
-            raise ValueError(f"reverse: axis must be known while building, got {axis!r}")
+            return _reversed(x, ints(axis, "ReverseV2", "axis"), at)
         axes = shapes.normalize_axes(
             [a for a in found if a is not None], x.shape.ndims, describe(at, "ReverseV2")
         )
@@ -209,6 +209,21 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
             return primitive.unary("Identity", x, at)
         n = len(axes)
         return primitive.slice_axes(x, [last] * n, [-last - 1] * n, axes, [-1] * n, at)
+
+
+def _reversed(x: Tensor, axis: Tensor, name: str) -> Tensor:
+    """x turned round along a vector of axes that only the run knows, each of them once."""
+    from graphio.ops import run_checks
+
+    checked = run_axis.checked_axes(x, axis, "ReverseV2")
+    axes = run_checks.distinct(checked, "reverse names an axis twice:")
+    count = primitive.shape_of(axes)
+    bounds = [
+        primitive.expand(primitive.int_vector([v]), count, (None,))
+        for v in (last, -last - 1, -1)
+    ]  # fmt: skip
+    inputs = [x, bounds[0], bounds[1], axes, bounds[2]]
+    return node("Slice", inputs, x.dtype, dims_of(x), name=name, tf_type="ReverseV2")
 
 
 reverse_v2 = reverse
@@ -249,6 +264,11 @@ def gather(
         x = convert_to_tensor(params, name="params")
         places = convert_to_tensor(indices, name="indices")
         require(places, INTEGER, "GatherV2", "indices")
+        if run_axis.is_open(axis) and not batch_dims:
+            return run_axis.along(
+                x, axis, "GatherV2", at,
+                lambda flat: gather(flat, places, validate_indices, axis=run_axis.AXIS),
+            )  # fmt: skip
         number = batch_dims if axis is None else int_value(axis, "gather", "axis")
         if batch_dims:
             if validate_indices is not False:

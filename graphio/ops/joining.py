@@ -13,7 +13,7 @@ from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import filling, primitive, shapes
+from graphio.ops import filling, primitive, run_axis, shapes
 from graphio.ops.emit import (
     INTEGER,
     describe,
@@ -59,8 +59,10 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     if not parts:
         raise ValueError("concat: expected a list of at least one tensor, got none")
     with scope(name, "concat") as at:
-        number = int_value(axis, "concat", "axis")
         tensors = _alike(parts, "ConcatV2")
+        if run_axis.is_open(axis):
+            return run_axis.joined(tensors, axis, "ConcatV2", at)
+        number = int_value(axis, "concat", "axis")
         if len(tensors) == 1:
             if tensors[0].shape.ndims is not None:
                 shapes.normalize_axis(number, tensors[0].shape.ndims, describe(at, "ConcatV2"))
@@ -169,6 +171,10 @@ def split(
     with scope(name, "split") as at:
         x = convert_to_tensor(value, name="value")
         dims = dims_of(x)
+        if run_axis.is_open(axis):
+            cut = run_axis.Cut(x, axis, "Split")
+            parts = split(cut.flat, num_or_size_splits, run_axis.AXIS, num)
+            return [cut.restored(part) for part in parts]
         place = int_value(axis, "split", "axis")
         place = shapes.normalize_axis(place, None if dims is None else len(dims), "split")
         whole = None if dims is None else dims[place]

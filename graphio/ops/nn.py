@@ -9,7 +9,18 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, index, linear, math, primitive, random, reduction, shapes, shaping
+from graphio.ops import (
+    array,
+    index,
+    linear,
+    math,
+    primitive,
+    random,
+    reduction,
+    run_axis,
+    shapes,
+    shaping,
+)
 from graphio.ops.emit import (
     FLOATING,
     NUMERIC,
@@ -235,6 +246,10 @@ def _softmax(op: str, logits: Any, axis: Any, name: str | None) -> Tensor:
     with scope(name, op) as at:
         x = convert_to_tensor(logits, name="logits")
         require(x, FLOATING, op, "logits")
+        if run_axis.is_open(axis):
+            return run_axis.along_same(
+                x, axis, op, at, lambda flat: _softmax(op, flat, run_axis.AXIS, None)
+            )
         number = -1 if axis is None else int_value(axis, op, "axis")
         with as_invalid_argument():
             number = shapes.normalize_axis(number, x.shape.ndims, describe(at, op))
@@ -301,6 +316,8 @@ def moments(
         variance = reduction.reduce_mean(apart, axes, keepdims=keep, name="variance")
         if keep:
             return mean, variance
+        if any(run_axis.is_open(a) for a in (axes if isinstance(axes, (list, tuple)) else [axes])):
+            return reduction.reduce_sum(mean, axes), variance  # of axes of size 1
         places = None if axes is None else axes
         return array.squeeze(mean, _axis_list(places, tensor)), variance
 

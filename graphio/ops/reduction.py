@@ -12,7 +12,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, math, primitive, shapes
+from graphio.ops import array, math, primitive, run_axis, shapes
 from graphio.ops.emit import (
     FLOATING,
     NUMERIC,
@@ -316,6 +316,11 @@ def _place(op: str, tf_type: str, x: Any, axis: Any, name: str | None, output_ty
         if tensor.dtype == dtypes.bool:
             tensor = cast(tensor, dtypes.uint8)
         require(tensor, NUMERIC, tf_type, "input")
+        if run_axis.is_open(axis):
+            return run_axis.along(
+                tensor, axis, tf_type, at,
+                lambda flat: _place(op, tf_type, flat, run_axis.AXIS, None, output_type),
+            )  # fmt: skip
         number = 0 if axis is None else int_value(axis, tf_type, "axis")
         dims = dims_of(tensor)
         what = describe(at, tf_type)
@@ -391,6 +396,11 @@ def cumsum(
     with scope(name, "Cumsum") as at:
         tensor = convert_to_tensor(x, name="x")
         require(tensor, NUMERIC, "Cumsum")
+        if run_axis.is_open(axis):
+            return run_axis.along_same(
+                tensor, axis, "Cumsum", at,
+                lambda flat: cumsum(flat, run_axis.AXIS, exclusive, reverse),
+            )  # fmt: skip
         number = int_value(axis, "cumsum", "axis")
         with as_invalid_argument():
             number = shapes.normalize_axis(number, tensor.shape.ndims, describe(at, "Cumsum"))

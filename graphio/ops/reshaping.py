@@ -13,7 +13,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
-from graphio.ops import primitive, shapes
+from graphio.ops import primitive, run_axis, shapes
 from graphio.ops.emit import (
     describe,
     int_value,
@@ -23,6 +23,7 @@ from graphio.ops.emit import (
     renamed,
     scope,
     static_ints,
+    whole,
 )
 from graphio.ops.primitive import select, unbroadcast
 from graphio.ops.shapes import Dims, dims_of
@@ -125,6 +126,11 @@ def expand_dims(
         raise ValueError("expand_dims: give axis, the place of the new axis")
     with scope(name, "ExpandDims") as at:
         x = convert_to_tensor(input, name="input")
+        if run_axis.is_open(place):
+            axes = primitive.reshape(whole(place, "ExpandDims", "axis"), [1])
+            wide = primitive.unsqueeze(x, axes, at)
+            wide.set_shape(None if x.shape.ndims is None else [None] * (x.shape.ndims + 1))
+            return wide
         number = int_value(place, "expand_dims", "axis")
         if x.shape.ndims is not None:
             number = shapes.normalize_axis(number, x.shape.ndims + 1, describe(at, "ExpandDims"))

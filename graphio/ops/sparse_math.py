@@ -17,6 +17,7 @@ from graphio.ops.emit import (
     FLOATING,
     NUMERIC,
     describe,
+    ints,
     node,
     renamed,
     require,
@@ -168,10 +169,9 @@ def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 # ---- reductions ----
 
 
-def _among_the_axes(axes: list[int], sizes: Tensor) -> Tensor:
-    """Which of the axes are listed, for a rank that the run knows."""
+def _among_the_axes(given: Tensor, sizes: Tensor) -> Tensor:
+    """Which of the axes are listed, where only the run knows the rank or the list."""
     rank = primitive.shape_of(sizes)
-    given = int_vector(axes)
     numbers = select(compare("Less", given, int_vector([0])), binary("Add", given, rank), given)
     held = primitive.squeeze(checked(primitive.unsqueeze(numbers, [1]), rank), [1])
     spread = one_hot(held, primitive.squeeze(rank, [0]), True, False)
@@ -184,14 +184,13 @@ class _Reduction:
     def __init__(self, sp: SparseTensor, axis: Any, keepdims: bool, tf_type: str, at: str) -> None:
         found = None if axis is None else static_ints(axis)
         axes = [a for a in found or () if a is not None]
-        if axis is not None and (found is None or len(axes) != len(found)):
-            raise ValueError(f"{tf_type}: axis must be known while the graph is built: {axis!r}")
+        is_open = axis is not None and (found is None or len(axes) != len(found))
         one, rank, sizes = int_vector([1]), parts.rank_of(sp), sp.dense_shape
         if axis is None:
             whole = primitive.fill_like(sizes, 1)
             self._keep(sp, [])
-        elif rank is None:
-            reduced = _among_the_axes(axes, sizes)
+        elif rank is None or is_open:
+            reduced = _among_the_axes(ints(axis, tf_type, "axis"), sizes)
             self._keep(sp, primitive.squeeze(reshaping.where(logical_not(reduced)), [1]))
             whole = select(reduced, one, sizes)
         else:
