@@ -568,7 +568,6 @@ ONE = lambda shape=(2, 2): tf.SparseTensor([[0] * len(shape)], [1.0], list(shape
         (lambda: tf.nn.embedding_lookup_sparse(tf.ones([2]), ONE(), None, combiner="max"),
          ValueError, "combiner"),
         (lambda: tf.nn.embedding_lookup_sparse(tf.ones([2]), [0], None), TypeError, "sp_ids"),
-        (lambda: tf.sparse.reduce_sum(ONE(), tf.placeholder(tf.int32, [])), ValueError, "axis"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_built_is_refused(build: Any, error: type[Exception], words: str) -> None:

@@ -241,7 +241,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     },
 }
 
-#: what needs known heights and widths
+#: what is built for known heights and widths
 KNOWN: dict[str, tuple[Any, ...]] = {
     "area": (lambda x: I.resize_area(x, [3, 7]), [X], resized(X, area(5, 3), area(4, 7))),
     "central_crop": (lambda x: I.central_crop(x, 0.5), [X], X[:, 1:4, 1:3]),
@@ -339,9 +339,9 @@ ERRORS: dict[str, tuple[Any, ...]] = {
         "method",
     ),
     "area": (
-        lambda: I.resize_area(tf.placeholder(tf.float32, [1, None, 3, 1]), [2, 2]),
+        lambda: I.resize_area(tf.placeholder(tf.float32, [1, None, 3]), [2, 2]),
         ValueError,
-        "known",
+        "expected rank 4",
     ),
 }
 

@@ -10,7 +10,8 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import index, joining, linear, math, primitive, random, reduction, shapes
+from graphio.ops import filling, index, joining, linear, math, primitive, random, reduction, shapes
+from graphio.ops.any_rank import of_any_rank
 from graphio.ops.emit import (
     NUMERIC,
     describe,
@@ -22,9 +23,10 @@ from graphio.ops.emit import (
     scalar,
     scope,
     static_ints,
+    whole,
 )
 from graphio.ops.primitive import binary, cast, compare, select
-from graphio.ops.shapes import Dims, dims_of
+from graphio.ops.shapes import dims_of
 
 __all__ = [
     "ResizeMethod",
@@ -208,8 +210,8 @@ def resize_area(
     """Images in another size, each element the mean of the area that it covers.
 
     Args:
-        images: numeric (n, h, w, c) of known h and w.
-        size: new height and width, known while the graph is built.
+        images: numeric (n, h, w, c).
+        size: new height and width.
         align_corners: True: the corners stay where they are.
         name: of the operation.
 
@@ -217,23 +219,24 @@ def resize_area(
         A tensor (n, new h, new w, c), float32 unless images are float64.
 
     Raises:
-        ValueError: a size is not known, or the rank is not 4.
+        ValueError: the rank is known and not 4.
     """
     with scope(name, "ResizeArea") as at:
         x = convert_to_tensor(images, name="images")
         require(x, NUMERIC, "ResizeArea", "images")
+        if x.shape.ndims is None:
+            x = primitive.reshape_to(x, primitive.shape_of(x), (None,) * 4)
         dims = dims_of(x)
-        _, new = height_and_width(size, "ResizeArea")
-        if dims is None or len(dims) != 4 or None in (dims[1], dims[2], *new):
-            raise ValueError(
-                f"resize_area: images have shape {shapes.text(dims)} and size is "
-                f"{shapes.text(new)}, expected rank 4, and height and width to be known"
-            )
+        target, new = height_and_width(size, "ResizeArea")
+        if dims is None or len(dims) != 4:
+            raise ValueError(f"resize_area: images have shape {shapes.text(dims)}, expected rank 4")
         if x.dtype.base_dtype != dtypes.float64:
             x = cast(x, dtypes.float32)
         high, wide = (
-            constant(_areas(old or 0, n or 0, align_corners).astype(x.dtype.as_numpy_dtype))
-            for old, n in zip(dims[1:3], new, strict=True)
+            _open_areas(axis_size(x, axis), target[axis - 1], align_corners, x.dtype)
+            if old is None or n is None
+            else constant(_areas(old, n, align_corners).astype(x.dtype.as_numpy_dtype))
+            for axis, old, n in zip((1, 2), dims[1:3], new, strict=True)
         )
         columns = primitive.transpose(x, [0, 3, 1, 2])
         across = linear.matmul(columns, primitive.transpose(wide, [1, 0]))
@@ -251,6 +254,23 @@ def _areas(old: int, new: int, align_corners: bool) -> np.ndarray[Any, Any]:
     weights = np.maximum(above - below, 0)
     weights[:, -1:] += beyond
     return np.asarray(weights / scale)
+
+
+def _open_areas(old: Tensor, new: Tensor, align_corners: bool, dtype: dtypes.DType) -> Tensor:
+    """As _areas, of sizes that only the run knows."""
+    olds, news = (cast(filling.range(size), dtypes.float64) for size in (old, new))
+    before, after = cast(old, dtypes.float64), cast(new, dtypes.float64)
+    scale = before / after
+    if align_corners:
+        inner = (before - 1.0) / math.maximum(after - 1.0, 1.0)
+        scale = select(compare("Greater", new, scalar(1, new.dtype)), inner, scale)
+    starts = primitive.unsqueeze(news * scale, [1])
+    below = math.maximum(olds, starts)
+    above = math.minimum(olds + 1.0, starts + scale)
+    beyond = math.maximum(starts + scale - math.maximum(before, starts), 0.0)
+    at_border = cast(compare("Equal", olds, before - 1.0), dtypes.float64)
+    weights = math.maximum(above - below, 0.0) + beyond * at_border
+    return cast(weights / scale, dtype)
 
 
 _METHODS = {
@@ -323,11 +343,13 @@ def _turned(image: Any, axis: int, op: str, name: str | None) -> Tensor:
         return index.reverse(x, [row + axis], name=at)
 
 
+@of_any_rank("flip_left_right", 3)
 def flip_left_right(image: Any, name: str | None = None) -> Tensor:
     """Images with left and right exchanged; (h, w, c) or (n, h, w, c)."""
     return _turned(image, 1, "flip_left_right", name)
 
 
+@of_any_rank("flip_up_down", 3)
 def flip_up_down(image: Any, name: str | None = None) -> Tensor:
     """Images with top and bottom exchanged; (h, w, c) or (n, h, w, c)."""
     return _turned(image, 0, "flip_up_down", name)
@@ -346,16 +368,19 @@ def _turned_or_not(image: Any, axis: int, op: str, seed: int | None) -> Tensor:
         return y
 
 
+@of_any_rank("random_flip_left_right", 3)
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """Each image with left and right exchanged, or as it is, with equal chances."""
     return _turned_or_not(image, 1, "random_flip_left_right", seed)
 
 
+@of_any_rank("random_flip_up_down", 3)
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     """Each image with top and bottom exchanged, or as it is, with equal chances."""
     return _turned_or_not(image, 0, "random_flip_up_down", seed)
 
 
+@of_any_rank("transpose_image", 3)
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """Images with height and width exchanged; (h, w, c) or (n, h, w, c)."""
     with scope(name, "transpose_image") as at:
@@ -363,6 +388,7 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
         return primitive.transpose(x, [*range(row), row + 1, row, row + 2], at)
 
 
+@of_any_rank("rot90", 3)
 def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
     """Images turned counter-clockwise by k times 90 degrees; (h, w, c) or (n, h, w, c)."""
     with scope(name, "rot90") as at:
@@ -377,6 +403,7 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
 # ---- crops ----
 
 
+@of_any_rank("crop_to_bounding_box", 3)
 def crop_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
@@ -399,58 +426,75 @@ def crop_to_bounding_box(
         return index.slice(x, begin, size, name=at)
 
 
+@of_any_rank("pad_to_bounding_box", 3)
 def pad_to_bounding_box(
-    image: Any, offset_height: int, offset_width: int, target_height: int, target_width: int
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
     """Images with zeros around them.
 
     Args:
         image: (h, w, c) or (n, h, w, c).
-        offset_height: rows of zeros above.
+        offset_height: rows of zeros above; this and the other numbers may be tensors.
         offset_width: columns of zeros to the left.
         target_height: height of the result.
         target_width: width of the result.
 
     Raises:
         ValueError: an offset is negative, or the image is known not to fit.
+        InvalidArgumentError: of the run, the same.
     """
     op = "pad_to_bounding_box"
     with scope(None, op) as at:
         x, row = _image(image, op, at)
         dims = dims_of(x)
         assert dims is not None
-        ends = []
         wanted = ((offset_height, target_height), (offset_width, target_width))
-        for i, (offset, target) in enumerate(wanted):
-            known = dims[row + i]
-            if offset < 0 or (known is not None and target - offset - known < 0):
-                raise ValueError(
-                    f"offset must be >= 0 and the image must fit: size {known} at {offset} does "
-                    f"not lie within {target} for {describe(at, op)}"
-                )
-            after: Any = None if known is None else target - offset - known
-            if after is None:
-                rest = scalar(target - offset, dtypes.int64)
-                after = binary("Sub", rest, axis_size(x, row + i))
-            ends.append((offset, after))
+        (above, below, high), (left, right, wide) = (
+            _around(x, row + i, *pair, describe(at, op)) for i, pair in enumerate(wanted)
+        )
         zero = [0] * row
-        flat = [*zero, ends[0][0], ends[1][0], 0, *zero, ends[0][1], ends[1][1], 0]
+        flat = [*zero, above, left, 0, *zero, below, right, 0]
         amounts = primitive.reshape(ints(flat, op, "paddings"), [2, row + 3])
-        result: Dims = (*dims[:row], target_height, target_width, dims[-1])
         y = joining.pad(x, primitive.transpose(amounts, [1, 0]), name=at)
-        y.set_shape(result)
+        y.set_shape((*dims[:row], high, wide, dims[-1]))
         return y
 
 
+def _around(
+    x: Tensor, axis: int, offset: Any, target: Any, what: str
+) -> tuple[Any, Any, int | None]:
+    """What stands before and after an axis of x that lies at the offset in an axis of the target's
+    size, and that size where it is known."""
+    (first,), (size,) = (static_ints([number]) or [None] for number in (offset, target))
+    known = x.shape[axis].value
+    if (first or 0) < 0 or (
+        size is not None and first is not None and known is not None and size - first < known
+    ):
+        raise ValueError(
+            f"offset must be >= 0 and the image must fit: size {known} at {offset} does not lie "
+            f"within {target} for {what}"
+        )
+    if size is None or first is None or known is None:
+        rest = binary("Sub", _scalar(target, "target"), _scalar(offset, "offset"))
+        return offset, binary("Sub", rest, axis_size(x, axis)), size
+    return first, size - first - known, size
+
+
+def _scalar(number: Any, parameter: str) -> Tensor:
+    """An integer or integer tensor as an int64 scalar."""
+    return primitive.reshape(whole(number, "pad_to_bounding_box", parameter), [])
+
+
+@of_any_rank("central_crop", 3)
 def central_crop(image: Any, central_fraction: float) -> Tensor:
     """The middle of images.
 
     Args:
-        image: (h, w, c) or (n, h, w, c) of known height and width.
+        image: (h, w, c) or (n, h, w, c).
         central_fraction: the part of height and width that stays, in (0, 1].
 
     Raises:
-        ValueError: central_fraction is out of range, or a size is not known.
+        ValueError: central_fraction is out of range.
     """
     if not 0.0 < central_fraction <= 1.0:
         raise ValueError(f"central_fraction must be within (0, 1], got {central_fraction}")
@@ -460,26 +504,36 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
             return primitive.unary("Identity", x, at)
         dims = dims_of(x)
         assert dims is not None
-        begin, size = [0] * (row + 3), [-1] * (row + 3)
+        begin: list[Any] = [0] * (row + 3)
+        size: list[Any] = [-1] * (row + 3)
         for axis in (row, row + 1):
-            whole = dims[axis]
-            if whole is None:
-                raise ValueError("central_crop: height and width must be known; use set_shape")
-            begin[axis] = int((whole - whole * central_fraction) / 2)
-            size[axis] = whole - 2 * begin[axis]
+            known = dims[axis]
+            if known is None:
+                begin[axis], size[axis] = _middle(axis_size(x, axis), central_fraction)
+            else:
+                begin[axis] = int((known - known * central_fraction) / 2)
+                size[axis] = known - 2 * begin[axis]
         return index.slice(x, begin, size, name=at)
 
 
+def _middle(size: Tensor, fraction: float) -> tuple[Tensor, Tensor]:
+    """Where the middle of an axis begins, and how long it is."""
+    exact = cast(size, dtypes.float64)
+    start = cast((exact - exact * fraction) / 2.0, dtypes.int64)
+    return start, size - 2 * start
+
+
+@of_any_rank("resize_image_with_crop_or_pad", 3)
 def resize_image_with_crop_or_pad(image: Any, target_height: int, target_width: int) -> Tensor:
     """Images cut or filled with zeros around their middle to a size.
 
     Args:
-        image: (h, w, c) or (n, h, w, c) of known height and width.
+        image: (h, w, c) or (n, h, w, c).
         target_height: the new height.
         target_width: the new width.
 
     Raises:
-        ValueError: a size is not known or not positive.
+        ValueError: a size is not positive.
     """
     op = "resize_image_with_crop_or_pad"
     if target_height <= 0 or target_width <= 0:
@@ -488,17 +542,24 @@ def resize_image_with_crop_or_pad(image: Any, target_height: int, target_width: 
         x, row = _image(image, op, at)
         dims = dims_of(x)
         assert dims is not None
-        h, w = dims[row : row + 2]
-        if h is None or w is None:
-            raise ValueError(f"{op}: height and width must be known; use set_shape")
-        cut = crop_to_bounding_box(
-            x, max((h - target_height) // 2, 0), max((w - target_width) // 2, 0),
-            min(h, target_height), min(w, target_width),
-        )  # fmt: skip
-        return pad_to_bounding_box(
-            cut, max((target_height - h) // 2, 0), max((target_width - w) // 2, 0),
-            target_height, target_width,
-        )  # fmt: skip
+        (top, above, h), (left, before, w) = (
+            _about_the_middle(axis_size(x, row + i) if dims[row + i] is None else dims[row + i], to)
+            for i, to in enumerate((target_height, target_width))
+        )
+        cut = crop_to_bounding_box(x, top, left, h, w)
+        return pad_to_bounding_box(cut, above, before, target_height, target_width)
+
+
+def _about_the_middle(size: Any, target: int) -> tuple[Any, Any, Any]:
+    """How much of an axis of a number or tensor of elements is cut at its beginning, how much is
+    put before it, and how much of it stays."""
+    if not isinstance(size, Tensor):
+        return max((size - target) // 2, 0), max((target - size) // 2, 0), min(size, target)
+    return (
+        math.maximum((size - target) // 2, 0),
+        math.maximum((target - size) // 2, 0),
+        math.minimum(size, target),
+    )
 
 
 # ---- colours ----
@@ -575,7 +636,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     with scope(name, "rgb_to_grayscale") as at:
         x = convert_to_tensor(images, name="images")
         dims = dims_of(x)
-        if not dims or dims[-1] not in (3, None):
+        if dims is not None and (not dims or dims[-1] not in (3, None)):
             raise ValueError(
                 f"images have shape {shapes.text(dims)}, expected (..., 3) for "
                 f"{describe(at, 'rgb_to_grayscale')}"
@@ -597,12 +658,12 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     with scope(name, "grayscale_to_rgb") as at:
         x = convert_to_tensor(images, name="images")
         dims = dims_of(x)
-        if not dims or dims[-1] not in (1, None):
+        if dims is not None and (not dims or dims[-1] not in (1, None)):
             raise ValueError(
                 f"images have shape {shapes.text(dims)}, expected (..., 1) for "
                 f"{describe(at, 'grayscale_to_rgb')}"
             )
-        return primitive.concat([x, x, x], len(dims) - 1, at)
+        return primitive.concat([x, x, x], -1, at)
 
 
 def _as_floats(image: Any, op: str) -> tuple[Tensor, dtypes.DType]:

@@ -21,14 +21,25 @@ def _middle(value: Any, label: str, at: str) -> tuple[int, int]:
     return int(value[1]), int(value[2])
 
 
-def _padding(size: int | None, extent: int, stride: int, at: str) -> list[int]:
+def _padding(x: Tensor, axis: int, extent: int, stride: int) -> list[Any]:
     """Before and after an axis, as SAME says."""
+    size = x.shape[axis].value
     if stride == 1:
         total = extent - 1
     elif size is None:
-        raise ValueError(f"padding SAME with strides needs a known size for {at[:-1]}")
+        open_size = array.shape(x)[axis]
+        return _halves(math.maximum(_missing(open_size, extent, stride), 0))
     else:
-        total = max((-(-size // stride) - 1) * stride + extent - size, 0)
+        total = max(_missing(size, extent, stride), 0)
+    return _halves(total)
+
+
+def _missing(size: Any, extent: int, stride: int) -> Any:
+    """How far the last window reaches beyond the axis, if the first begins with it."""
+    return (-(-size // stride) - 1) * stride + extent - size
+
+
+def _halves(total: Any) -> list[Any]:
     return [total // 2, total - total // 2]
 
 
@@ -47,7 +58,8 @@ def _taps(
         raise ValueError(f"padding is {padding!r}, expected SAME or VALID for {at[:-1]}")
     if padding == "SAME":
         around = [
-            _padding(d, e, s, at) for d, e, s in zip(dims[1:3], extents, strides, strict=True)
+            _padding(x, axis, extent, stride)
+            for axis, extent, stride in zip((1, 2), extents, strides, strict=True)
         ]
         x = array.pad(x, [[0, 0], *around, [0, 0]], constant_values=fill)
     taps = []

@@ -1,0 +1,89 @@
+"""Images whose rank or sizes only a run knows give what those of known shapes give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from value_cases import TARGETS
+
+import graphio as tf
+
+IMAGE = np.random.RandomState(0).rand(4, 5, 3)
+BATCH = np.stack([IMAGE, IMAGE[::-1]])
+#: functions of an image or a batch of them
+OF_IMAGES: dict[str, Any] = {
+    "flip_left_right": tf.image.flip_left_right,
+    "flip_up_down": tf.image.flip_up_down,
+    "transpose_image": tf.image.transpose_image,
+    "rot90": lambda x: tf.image.rot90(x, 3),
+    "crop": lambda x: tf.image.crop_to_bounding_box(x, 1, 2, 3, 2),
+    "pad": lambda x: tf.image.pad_to_bounding_box(x, 1, 2, 7, 8),
+    "lower and wider": lambda x: tf.image.resize_image_with_crop_or_pad(x, 3, 8),
+    "higher and narrower": lambda x: tf.image.resize_image_with_crop_or_pad(x, 7, 2),
+    "central_crop": lambda x: tf.image.central_crop(x, 0.5),
+    "to grey": tf.image.rgb_to_grayscale,
+    "from grey": lambda x: tf.image.grayscale_to_rgb(tf.reduce_sum(x, -1, keepdims=True)),
+}
+#: functions of a batch alone
+OF_BATCHES: dict[str, Any] = {
+    "area": lambda x: tf.image.resize_area(x, [2, 7]),
+    "area with corners": lambda x: tf.image.resize_area(x, [3, 1], align_corners=True),
+    "patches": lambda x: tf.extract_image_patches(
+        x, [1, 2, 3, 1], [1, 2, 3, 1], [1, 1, 1, 1], "SAME"
+    ),
+    "dilation": lambda x: tf.nn.dilation2d(
+        x, np.ones([2, 3, 3]), [1, 2, 2, 1], [1, 1, 1, 1], "SAME"
+    ),
+}
+
+
+def _agree(session: Any, build: Any, value: Any, shape: Any) -> None:
+    """Value and gradient are those of a known shape."""
+    fed, fixed = tf.placeholder(tf.float64, shape), tf.constant(value)
+    pairs = []
+    for x in (fed, fixed):
+        y = build(x)
+        pairs.append([y, tf.gradients(y * y, x)[0]])
+    for one, other in zip(*session.run(pairs, {fed: value}), strict=True):
+        np.testing.assert_allclose(one, other)
+        assert one.shape == other.shape
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", OF_IMAGES)
+def test_an_image_or_a_batch_of_no_known_rank_or_sizes(name: str, target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        for value in (IMAGE, BATCH):
+            for shape in (None, [None] * value.ndim):
+                _agree(session, OF_IMAGES[name], value, shape)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", OF_BATCHES)
+def test_a_batch_of_no_known_sizes(name: str, target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        _agree(session, OF_BATCHES[name], BATCH, [None, None, None, 3])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_offsets_and_sizes_are_fed(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        offset, size = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [2])
+        padded = tf.image.pad_to_bounding_box(IMAGE, offset, 1, 8, offset + 7)
+        wanted = np.pad(IMAGE, [(2, 2), (1, 3), (0, 0)])
+        np.testing.assert_array_equal(session.run(padded, {offset: 2}), wanted)
+        for wrong in (-1, 5):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="must be non-negative"):
+                session.run(padded, {offset: wrong})
+        method = tf.image.ResizeMethod.AREA
+        small, known = (tf.image.resize_images(BATCH, s, method) for s in (size, [2, 3]))
+        np.testing.assert_allclose(*session.run([small, known], {size: [2, 3]}))
+
+
+def test_a_size_that_is_asked_for_is_known() -> None:
+    x = tf.placeholder(tf.float32, [None, 60, 3])
+    assert tf.image.resize_image_with_crop_or_pad(x, 55, 66).shape.as_list() == [55, 66, 3]
+    offset = tf.placeholder(tf.int32, [])
+    assert tf.image.pad_to_bounding_box(x, offset, 0, 70, 70).shape.as_list() == [70, 70, 3]
