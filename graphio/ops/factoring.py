@@ -135,6 +135,7 @@ def _divided(x: Tensor, r: Tensor) -> Tensor:
     return linear.matrix_transpose(turned)
 
 
+@of_any_rank("Svd", 2)
 def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
@@ -144,7 +145,7 @@ def svd(
     those that are 0 are 0.
 
     Args:
-        tensor: floating (..., m, n), both known.
+        tensor: floating (..., m, n).
         full_matrices: must be False unless m is n.
         compute_uv: False gives the values alone.
         name: of the operations.
@@ -154,21 +155,23 @@ def svd(
         the matrix is u diag(s) v^T. Only s without compute_uv.
 
     Raises:
-        ValueError: a size is not known.
-        NotImplementedError: full_matrices of matrices that are not square.
+        NotImplementedError: full_matrices of matrices that are not known to be square.
     """
     with scope(name, "Svd") as at:
         given, dims = _matrices(tensor, "Svd", at)
         rows, columns = dims[-2:]
-        if rows is None or columns is None:
-            raise ValueError(f"svd: the last two sizes of {shapes.text(dims)} must be known")
-        if full_matrices and compute_uv and rows != columns:
+        is_open = rows is None or columns is None
+        if full_matrices and compute_uv and (is_open or rows != columns):
             raise NotImplementedError("svd: full_matrices needs square matrices")
         x = math.cast(given, dtypes.float64)
-        wide = rows < columns
+        wide = rows is not None and columns is not None and rows < columns
         gram = linear.matmul(x, x, transpose_a=not wide, transpose_b=wide)
         values, vectors = self_adjoint_eig(gram)
         values = math.maximum(index.reverse(values, [-1]), 0.0)
+        if is_open:
+            sizes = array.shape(x)
+            count = math.minimum(sizes[-2], sizes[-1])
+            values = values[..., :count]
         # The root's slope at 0 is infinite: there it is taken of 1.
         nought = comparison.equal(values, 0.0)
         root = math.sqrt(array.where(nought, array.ones_like(values), values))
@@ -176,6 +179,8 @@ def svd(
         if not compute_uv:
             return math.cast(s, given.dtype, name=at)
         near = index.reverse(vectors, [-1])
+        if is_open:
+            near = near[..., :count]
         product = linear.matmul(x, near, transpose_a=wide)
         far = div_no_nan(product, array.expand_dims(s, -2) + array.zeros_like(product))
         u, v = (near, far) if wide else (far, near)

@@ -336,11 +336,12 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
     Args:
         params: tensor (..., n).
-        indices: integer tensor (..., m) of the same leading sizes, each in [0, n).
+        indices: integer tensor (..., m) of the same leading sizes, each in [0, n). It may have
+            fewer axes than params: then it chooses slices of the axis that its last one stands for.
         name: of the operation.
 
     Returns:
-        A tensor (..., m).
+        A tensor (..., m), and what slices have beside.
 
     Raises:
         InvalidArgumentError: of the run, an index is out of range.
@@ -348,8 +349,14 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     with scope(name, "BatchGather") as at:
         x = convert_to_tensor(params, name="params")
         dims = dims_of(x)
-        places = in_range(whole(indices, "BatchGather", "indices"), dims[-1] if dims else None)
-        return read_along(x, places, at)
+        places = whole(indices, "BatchGather", "indices")
+        own = places.shape.ndims
+        if dims is not None and own is not None and 0 < own < len(dims):
+            return _gather_in_batches(x, in_range(places), None, own - 1, at)
+        result = read_along(x, in_range(places, dims[-1] if dims else None), at)
+        if dims is not None and own == len(dims):
+            result.set_shape([*dims[:-1], None])
+        return result
 
 
 def read_along(x: Tensor, indices: Tensor, name: str | None = None) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
+from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import array, primitive, shapes
@@ -15,6 +16,8 @@ from graphio.ops.emit import (
     NUMERIC,
     describe,
     int_value,
+    ints,
+    is_symbolic,
     like,
     node,
     operands,
@@ -127,22 +130,27 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over given axes of a and b.
 
     Args:
-        a: numeric tensor of known rank.
-        b: tensor of the same dtype and of known rank.
-        axes: n: the last n axes of a with the first n of b; or a pair of axes or axis lists.
+        a: numeric tensor.
+        b: tensor of the same dtype.
+        axes: n: the last n axes of a with the first n of b; or a pair of axes or axis lists, which
+            may be tensors, or one tensor of two rows.
         name: of the operation.
 
     Returns:
         The other axes of a, then those of b.
 
     Raises:
-        ValueError: the axes do not pair, or a rank is not known.
+        ValueError: the axes do not pair.
+        InvalidArgumentError: of the run, an axis is out of range or the axes do not pair.
     """
     with scope(name, "Tensordot") as at:
         x = convert_to_tensor(a, name="a")
         y = like(b, x, "Tensordot", ("a", "b"))
-        if x.shape.ndims is None or y.shape.ndims is None:
-            raise ValueError("tensordot: the ranks of a and b must be known; use set_shape")
+        known = constant_value(axes) if isinstance(axes, Tensor) else None
+        if known is not None and known.ndim:
+            axes = known.tolist()
+        if x.shape.ndims is None or y.shape.ndims is None or _are_open(axes):
+            return _tensordot_in_run(x, y, axes, at)
         of_x, of_y = _contracted(axes, x.shape.ndims, y.shape.ndims)
         free_x = [i for i in range(x.shape.ndims) if i not in of_x]
         free_y = [i for i in range(y.shape.ndims) if i not in of_y]
@@ -151,6 +159,35 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         product = _product(left, right)
         sizes = [*_sizes(x, free_x), *_sizes(y, free_y)]
         return array.reshape(product, sizes, name=at)
+
+
+def _are_open(axes: Any) -> bool:
+    """Whether an axis is not known while the graph is built."""
+    found = [static_ints(s) for s in (axes if isinstance(axes, (list, tuple)) else [axes])]
+    return any(side is None or None in side for side in found)
+
+
+def _tensordot_in_run(x: Tensor, y: Tensor, axes: Any, name: str) -> Tensor:
+    """tensordot where only the run knows the axes or a rank."""
+    from graphio.ops.permuting import as_matrix
+
+    pair: list[Any]
+    if is_symbolic(axes):
+        pair = array.unstack(convert_to_tensor(axes, name="axes"), 2)
+    elif isinstance(axes, (list, tuple)):
+        if len(axes) != 2:
+            raise ValueError(f"tensordot: axes is {axes!r}, expected a number or two lists of axes")
+        pair = list(axes)
+    else:
+        count = int_value(axes, "tensordot", "axes")
+        if count < 0:
+            raise ValueError(f"tensordot: axes is {count}, expected 0 or more")
+        pair = [list(range(-count, 0)), list(range(count))]
+    left, rows = as_matrix(x, ints(pair[0], "Tensordot", "axes"), "Tensordot")
+    right, columns = as_matrix(y, ints(pair[1], "Tensordot", "axes"), "Tensordot", own_first=True)
+    return primitive.reshape_to(
+        _product(left, right), primitive.concat([rows, columns], 0), None, name
+    )
 
 
 def _contracted(axes: Any, rank_x: int, rank_y: int) -> tuple[list[int], list[int]]:

@@ -1,22 +1,33 @@
-"""transpose by a permutation that only a run knows."""
+"""Axes in an order that only a run knows, of a rank that may be unknown, too."""
 
 from __future__ import annotations
 
 from graphio import dtypes
 from graphio.graph import Tensor
-from graphio.ops import array, comparison, index, math, order, reduction, run_checks
+from graphio.ops import (
+    array,
+    comparison,
+    filling,
+    index,
+    math,
+    order,
+    primitive,
+    reduction,
+    run_axis,
+    run_checks,
+)
 from graphio.ops.arithmetic import cumprod
 from graphio.ops.emit import describe
 from graphio.ops.shapes import dims_of
 
-__all__ = ["transposed"]
+__all__ = ["as_matrix", "transposed"]
 
 
 def transposed(x: Tensor, perm: Tensor, at: str) -> Tensor:
     """x with its axes in the order of perm: its elements, gathered from where they lie in a row.
 
     Raises:
-        ValueError: the number of axes is not known, or is not that of perm.
+        ValueError: the number of axes is known and not that of perm.
         InvalidArgumentError: of the run, perm is no permutation.
     """
     what = describe(at, "Transpose")
@@ -25,16 +36,15 @@ def transposed(x: Tensor, perm: Tensor, at: str) -> Tensor:
         raise ValueError(f"perm must be a vector, but has {perm.shape} for {what}")
     length = None if given is None else given[0]
     rank = x.shape.ndims if length is None else length
-    if rank is None:
-        raise ValueError(
-            f"{what}: neither the rank of x nor the length of perm is known; use set_shape"
-        )
     if x.shape.ndims not in (None, rank):
         raise ValueError(f"Dimension must be {x.shape.ndims} but is {rank} for {what}")
-    axes = _checked(math.cast(perm, dtypes.int64), rank)
+    axes = _checked(math.cast(perm, dtypes.int64), filling.rank(x) if rank is None else rank)
     sizes = array.shape(x, out_type=dtypes.int64)
-    steps = index.gather(cumprod(sizes, exclusive=True, reverse=True), axes)
+    steps = index.gather(_steps(sizes), axes)
     target = index.gather(sizes, axes)
+    if rank is None:
+        moved = index.gather(array.reshape(x, [-1]), _places(target, steps))
+        return array.reshape(moved, target, name=at)
     place = array.zeros([1] * rank, dtypes.int64)
     for axis in range(rank):
         numbers = array.range(target[axis]) * steps[axis]
@@ -44,8 +54,51 @@ def transposed(x: Tensor, perm: Tensor, at: str) -> Tensor:
     return result
 
 
-def _checked(axes: Tensor, rank: int) -> Tensor:
-    complete = comparison.equal(order.sort(axes), array.range(rank, dtype=dtypes.int64))
-    return run_checks.once(
-        axes, reduction.reduce_all(complete), f"perm is no permutation of {rank} axes:"
+def _steps(sizes: Tensor) -> Tensor:
+    """How far apart in a row neighbours along each axis are."""
+    return cumprod(sizes, exclusive=True, reverse=True)
+
+
+def _places(target: Tensor, steps: Tensor) -> Tensor:
+    """Where the elements of a tensor of the target's sizes lie in a row that has the steps, for any
+    number of axes: each number in its coordinates, which are (elements, axes)."""
+    count = reduction.reduce_prod(target)
+    numbers = array.expand_dims(array.range(count), 1)
+    # Without elements there are no numbers, and sizes of 0 divide none.
+    steps_of_target, sizes = (math.maximum(t, 1) for t in (_steps(target), target))
+    coordinates = math.floormod(math.floordiv(numbers, steps_of_target), sizes)
+    return reduction.reduce_sum(coordinates * steps, [1])
+
+
+def _checked(axes: Tensor, rank: Tensor | int) -> Tensor:
+    axes = array.reshape(axes, [-1])
+    numbers = array.range(math.cast(rank, dtypes.int64))
+    complete = comparison.equal(order.sort(axes), numbers)
+    words = "perm is no permutation of the axes:"
+    return run_checks.once(axes, reduction.reduce_all(complete), words)
+
+
+def as_matrix(x: Tensor, axes: Tensor, op: str, own_first: bool = False) -> tuple[Tensor, Tensor]:
+    """x as (elements along the other axes, elements along these), and the sizes of the others.
+
+    Args:
+        x: tensor of any rank.
+        axes: integers, each axis once; those along them come in this order.
+        op: for errors.
+        own_first: True exchanges the two axes of the result.
+
+    Raises:
+        InvalidArgumentError: of the run, an axis is out of range or comes twice.
+    """
+    given = run_axis.checked_axes(x, axes, op)
+    own = run_checks.distinct(given, f"{op} names an axis twice:")
+    numbers = array.range(math.cast(filling.rank(x), dtypes.int64))
+    others = order.setdiff1d(numbers, own).out
+    sizes = array.shape(x, out_type=dtypes.int64)
+    groups = [own, others] if own_first else [others, own]
+    moved = transposed(x, primitive.concat(groups, 0), "transposed")
+    counts = [reduction.reduce_prod(index.gather(sizes, g), keepdims=True) for g in groups]
+    return (
+        primitive.reshape_to(moved, primitive.concat(counts, 0), (None, None)),
+        index.gather(sizes, others),
     )

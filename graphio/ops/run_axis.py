@@ -13,7 +13,17 @@ from graphio.graph import Tensor
 from graphio.ops import primitive
 from graphio.ops.emit import is_symbolic, node, scalar, static_ints, whole
 
-__all__ = ["AXIS", "Cut", "along", "along_same", "checked_axes", "is_open", "joined"]
+__all__ = [
+    "AXIS",
+    "Cut",
+    "along",
+    "along_same",
+    "checked_axes",
+    "is_open",
+    "joined",
+    "numbers_of_axes",
+    "with_ones",
+]
 
 #: the place of the axis in what is cut
 AXIS = 1
@@ -28,16 +38,25 @@ def checked_axes(x: Tensor, axes: Any, op: str, count: int | None = None) -> Ten
     """A vector of axes of x counted from the front, int64; count: how many, if that is known. A
     run in which one is out of range fails: it reads the numbers 0 to rank - 1 at the axes."""
     places = primitive.reshape(whole(axes, op, "axis"), [-1 if count is None else count])
-    return primitive.gather(_numbers(x), places, 0, "axis_in_range")
+    return primitive.gather(numbers_of_axes(x), places, 0, "axis_in_range")
 
 
-def _numbers(x: Tensor) -> Tensor:
+def numbers_of_axes(x: Tensor) -> Tensor:
     """0, 1, ... rank - 1."""
     if x.shape.ndims is not None:
         return primitive.int_vector(range(x.shape.ndims))
     rank = node("Size", [primitive.shape_of(x)], dtypes.int64, ())
     zero, one = scalar(0, dtypes.int64), scalar(1, dtypes.int64)
     return node("Range", [zero, rank, one], dtypes.int64, (None,))
+
+
+def with_ones(x: Tensor, axes: Tensor) -> Tensor:
+    """The sizes of x, 1 for those of a vector of axes that are counted from the front."""
+    given = primitive.unsqueeze(axes, [0])
+    equal = primitive.compare("Equal", primitive.unsqueeze(numbers_of_axes(x), [1]), given)
+    hits = primitive.reduce_sum(primitive.cast(equal, dtypes.int64), [1], keepdims=False)
+    one = primitive.int_vector([1])
+    return primitive.select(primitive.cast(hits, dtypes.bool), one, primitive.shape_of(x))
 
 
 class Cut:

@@ -12,7 +12,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
-from graphio.ops import primitive, shapes
+from graphio.ops import index, primitive, run_axis, shapes
 from graphio.ops.emit import (
     INTEGER,
     describe,
@@ -184,7 +184,7 @@ def reduce_join(
     """Texts joined along axes.
 
     Args:
-        inputs: string tensor of known rank.
+        inputs: string tensor.
         axis: which axes, in the order in which they are joined; None: all, the last one first.
         keep_dims: old name of keepdims.
         separator: what stands between.
@@ -199,9 +199,10 @@ def reduce_join(
     with scope(name, "ReduceJoin") as at:
         x = as_text(inputs, "inputs")
         rank = x.shape.ndims
-        if rank is None:
-            raise ValueError("reduce_join: the rank of inputs must be known; use set_shape")
-        given = static_ints(renamed("axis", axis, "reduction_indices", reduction_indices))
+        listed = renamed("axis", axis, "reduction_indices", reduction_indices)
+        given = static_ints(listed)
+        if rank is None or (listed is not None and (given is None or None in given)):
+            return _joined_in_run(x, listed, as_bytes(separator), keep, at)
         wanted = list(range(rank))[::-1] if given is None else [a or 0 for a in given]
         axes = [shapes.normalize_axis(a, rank, describe(at, "ReduceJoin")) for a in wanted]
 
@@ -213,6 +214,26 @@ def reduce_join(
         if keep or not axes:
             return primitive.unary("Identity", joined, at)
         return primitive.squeeze(joined, axes, at)
+
+
+def _joined_in_run(x: Tensor, axis: Any, separator: bytes, keep: bool, name: str) -> Tensor:
+    """reduce_join where only the run knows the axes or the rank: the elements that become one lie
+    in a row of a matrix, the first axis moving fastest."""
+    from graphio.ops.permuting import as_matrix
+
+    if axis is None:
+        axes = run_axis.numbers_of_axes(x)
+    else:
+        axes = index.reverse(run_axis.checked_axes(x, axis, "ReduceJoin"), [0])
+    rows, sizes = as_matrix(x, axes, "ReduceJoin")
+    joined = node("StringReduceJoin", [rows], dtypes.string, (None, 1), domain="graphio", axis=1,
+                  separator=separator)  # fmt: skip
+    if keep:
+        sizes = run_axis.with_ones(x, axes)
+    result = primitive.reshape_to(joined, sizes, None, name)
+    if keep:
+        result.set_shape(None if x.shape.ndims is None else [None] * x.shape.ndims)
+    return result
 
 
 def string_split(

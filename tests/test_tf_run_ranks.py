@@ -1,0 +1,128 @@
+"""Permutations, products and reductions whose axes or ranks only a run knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from value_cases import TARGETS
+
+import graphio as tf
+
+RANDOM = np.random.RandomState(0)
+X, Y = RANDOM.rand(2, 3, 4), RANDOM.rand(4, 3, 5)
+TEXTS = np.array([[[b"a", b"b"], [b"c", b"d"]], [[b"e", b"f"], [b"g", b"h"]]])
+INVALID = tf.errors.InvalidArgumentError
+RANKS = pytest.mark.parametrize("known", [True, False], ids=["known rank", "open rank"])
+BOTH = pytest.mark.parametrize("target", TARGETS)
+
+
+def _alike(found: Any, wanted: Any) -> None:
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+        assert np.shape(one) == np.shape(other)
+
+
+@BOTH
+def test_a_tensor_of_any_rank_is_transposed_by_a_fed_permutation(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x, perm = tf.placeholder(tf.float64), tf.placeholder(tf.int32)
+        y = tf.transpose(x, perm)
+        gradient = tf.gradients(y * y, x)[0]
+        for value in (X, X[:, :0], X[0], X[0, 0, 0]):
+            order = list(range(value.ndim))[::-1]
+            order = [*order[1:], *order[:1]]
+            found = session.run([y, gradient], {x: value, perm: np.array(order, np.int32)})
+            _alike(found, [value.transpose(order), 2 * value])
+        for wrong in ([0, 1], [0, 0, 1], [0, 1, 3]):
+            with pytest.raises(INVALID):
+                session.run(y, {x: X, perm: wrong})
+
+
+#: what tensordot is given: the axes as they are known, and as a tensor of them or a number
+AXES: dict[str, tuple[Any, Any]] = {
+    "a number": (1, 1),
+    "none": (0, 0),
+    "two rows": ([[2, 1], [0, 1]], None),
+    "two numbers": ([[-1], [0]], None),
+}
+
+
+@BOTH
+@RANKS
+@pytest.mark.parametrize("name", AXES)
+def test_products_over_axes_that_are_fed(name: str, known: bool, target: str) -> None:
+    axes, number = AXES[name]
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        fed = tf.placeholder(tf.int32)
+        x, y = (tf.placeholder(tf.float64, v.shape if known else None) for v in (X, Y))
+        product = tf.tensordot(x, y, fed if number is None else number)
+        found = [product, *tf.gradients(product * product, [x, y])]
+        a, b = tf.constant(X), tf.constant(Y)
+        fixed = tf.tensordot(a, b, axes)
+        wanted = session.run([fixed, *tf.gradients(fixed * fixed, [a, b])])
+        _alike(session.run(found, {x: X, y: Y, fed: axes}), wanted)
+
+
+@BOTH
+def test_axes_of_a_product_may_be_tensors_in_lists(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        axis = tf.placeholder(tf.int32, [])
+        known = tf.tensordot(X, Y, tf.constant([[2, 1], [0, 1]]))
+        assert known.shape == [2, 5]
+        found = session.run([known, tf.tensordot(X, Y, [[axis], [0]])], {axis: 2})
+        _alike(found, [np.tensordot(X, Y, [[2, 1], [0, 1]]), np.tensordot(X, Y, [[2], [0]])])
+        for wrong in (3, 0):  # there is no such axis, and one of another size
+            with pytest.raises(INVALID):
+                session.run(tf.tensordot(X, Y, [[axis], [0]]), {axis: wrong})
+
+
+def test_a_negative_number_of_axes_is_refused() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="expected 0 or more"):
+        tf.tensordot(tf.placeholder(tf.float64), Y, -1)
+
+
+@BOTH
+@RANKS
+def test_texts_are_joined_along_fed_axes(known: bool, target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        texts = tf.placeholder(tf.string, TEXTS.shape if known else None)
+        axes = tf.placeholder(tf.int32)
+        for keep in (False, True):
+            joined = tf.reduce_join(texts, axes, keepdims=keep, separator="-")
+            for listed in ([0], [1, 0], [0, 1], [0, -1, 1], -1):
+                fixed = tf.reduce_join(TEXTS, listed, keepdims=keep, separator="-")
+                one, other = session.run([joined, fixed], {texts: TEXTS, axes: listed})
+                np.testing.assert_array_equal(one, other)
+                assert np.shape(one) == np.shape(other)
+            for wrong, words in (([0, 0], "names an axis twice"), ([3], "outside")):
+                with pytest.raises(INVALID, match=words):
+                    session.run(joined, {texts: TEXTS, axes: wrong})
+        assert session.run(tf.reduce_join(texts), {texts: TEXTS}) == b"abcdefgh"
+
+
+@BOTH
+@RANKS
+def test_singular_values_of_matrices_of_open_sizes(known: bool, target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        for value in (X, X[0], X[0].T):
+            x = tf.placeholder(tf.float64, [None] * value.ndim if known else None)
+            s, u, v = tf.svd(x)
+            fixed = tf.constant(value)
+            wanted = tf.svd(fixed, compute_uv=False)
+            pairs = [[s, tf.gradients(s, x)[0]], [wanted, tf.gradients(wanted, fixed)[0]]]
+            values, left, right = session.run([s, u, v], {x: value})
+            _alike(*session.run(pairs, {x: value}))
+            rebuilt = (left * values[..., None, :]) @ np.swapaxes(right, -1, -2)
+            _alike([rebuilt], [value])
+
+
+@BOTH
+def test_indices_of_fewer_axes_choose_slices_row_by_row(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        rows = tf.batch_gather(X, tf.constant([1]))
+        planes = tf.batch_gather(X, tf.constant([[2, 0], [1, 1]]))
+        _alike(session.run([rows, planes]), [X[[1]], np.stack([X[0][[2, 0]], X[1][[1, 1]]])])
+        open_rows = tf.placeholder(tf.int32, [None, None])
+        assert tf.batch_gather(np.zeros([1, 3]), open_rows).shape.as_list() == [1, None]
