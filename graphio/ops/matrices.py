@@ -9,7 +9,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import filling, joining, primitive, reduction, shapes
+from graphio.ops import diagonals, filling, joining, primitive, reduction, shapes
 from graphio.ops.any_rank import of_any_rank
 from graphio.ops.emit import (
     FLOATING,
@@ -100,20 +100,55 @@ def _size(x: Tensor, axis: int) -> Tensor:
     return primitive.gather(primitive.shape_of(x), scalar(axis, dtypes.int64), 0)
 
 
-@of_any_rank("MatrixDiag", 1)
-def matrix_diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """Square matrices with the last axis as their diagonals and zeros beside them.
+def matrix_diag(
+    diagonal: Any,
+    name: str | None = None,
+    k: Any = 0,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """Matrices with the last axis, or the last two, as their diagonals.
 
     Args:
-        diagonal: tensor (..., n).
+        diagonal: tensor (..., n), or (..., diagonals, n) of several.
         name: of the operation.
+        k: which diagonal, 1 for the next one above the main one; or the lowest and the uppermost.
+        num_rows: how many rows; -1: as few as hold the diagonals.
+        num_cols: how many columns, likewise; -1 for both: of square matrices.
+        padding_value: scalar that stands beside the diagonals.
+        align: at which side diagonals above and below the main one are filled up, where one is
+            shorter than n: RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT.
 
     Returns:
-        A tensor (..., n, n).
+        A tensor (..., rows, columns); (..., n, n) of main diagonals.
 
     Raises:
-        ValueError: the rank is 0.
+        ValueError: the rank is too low, or k or align is none of these.
+        InvalidArgumentError: the sizes do not fit the diagonals.
     """
+    sizes = static_ints(num_rows), static_ints(num_cols)
+    plain = isinstance(padding_value, (int, float)) and padding_value == 0
+    if diagonals.is_main(k) and sizes == ([-1], [-1]) and plain:
+        return _main_diagonals_in_matrices(diagonal, name)
+    band = diagonals.Band(k, align, "MatrixDiag")
+    x = _of_rank(diagonal, band.axes, "MatrixDiag", "diagonal")
+    return diagonals.spread(x, band, num_rows, num_cols, padding_value, name)
+
+
+def _of_rank(value: Any, least: int, op: str, parameter: str) -> Tensor:
+    x = convert_to_tensor(value, name=parameter)
+    if x.shape.ndims is not None and x.shape.ndims < least:
+        raise ValueError(
+            f"Shape must be at least rank {least} but is rank {x.shape.ndims} for {op} with input "
+            f"shapes: {shapes.text_of(x)}."
+        )
+    return x
+
+
+@of_any_rank("MatrixDiag", 1)
+def _main_diagonals_in_matrices(diagonal: Any, name: str | None = None) -> Tensor:
     with scope(name, "MatrixDiag") as at:
         x = convert_to_tensor(diagonal, name="diagonal")
         rank = x.shape.ndims
@@ -127,20 +162,37 @@ def matrix_diag(diagonal: Any, name: str | None = None) -> Tensor:
         return select(_on_diagonal(size, size), primitive.unsqueeze(x, [rank]), nought, at)
 
 
-@of_any_rank("MatrixDiagPart", 2)
-def matrix_diag_part(input: Any, name: str | None = None) -> Tensor:
+def matrix_diag_part(
+    input: Any,
+    name: str | None = None,
+    k: Any = 0,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
     """The diagonals of matrices.
 
     Args:
         input: tensor (..., m, n).
         name: of the operation.
+        k, align: as matrix_diag's.
+        padding_value: scalar that fills up diagonals that are shorter than the longest.
 
     Returns:
-        A tensor (..., min(m, n)).
+        A tensor (..., longest), min(m, n) of main diagonals, or (..., diagonals, longest) of
+        several, the uppermost first.
 
     Raises:
-        ValueError: the rank is below 2.
+        ValueError: the rank is below 2, or k or align is none of these.
+        InvalidArgumentError: the matrices lack a diagonal.
     """
+    if diagonals.is_main(k):
+        return _main_diagonals(input, name)
+    band = diagonals.Band(k, align, "MatrixDiagPart")
+    return diagonals.taken(_of_rank(input, 2, "MatrixDiagPart", "input"), band, padding_value, name)
+
+
+@of_any_rank("MatrixDiagPart", 2)
+def _main_diagonals(input: Any, name: str | None = None) -> Tensor:
     with scope(name, "MatrixDiagPart") as at:
         x = _matrices(input, "MatrixDiagPart", at)
         dims = dims_of(x)
@@ -156,19 +208,38 @@ def matrix_diag_part(input: Any, name: str | None = None) -> Tensor:
         return primitive.gather(flat, binary("Mul", places, step), lead, at, "MatrixDiagPart")
 
 
-@of_any_rank("MatrixSetDiag", 2, 1)
-def matrix_set_diag(input: Any, diagonal: Any, name: str | None = None) -> Tensor:
+def matrix_set_diag(
+    input: Any,
+    diagonal: Any,
+    name: str | None = None,
+    k: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
     """Matrices with other diagonals.
 
     Args:
         input: tensor (..., m, n).
-        diagonal: tensor (..., min(m, n)) of the same dtype.
+        diagonal: tensor of the same dtype: what matrix_diag_part of the same k gives.
         name: of the operation.
+        k, align: as matrix_diag's.
 
     Raises:
         ValueError: the rank is below 2, or the shapes do not fit.
         TypeError: the dtypes differ.
+        InvalidArgumentError: the matrices lack a diagonal.
     """
+    if diagonals.is_main(k):
+        return _with_main_diagonals(input, diagonal, name)
+    band = diagonals.Band(k, align, "MatrixSetDiag")
+    x = _of_rank(input, 2, "MatrixSetDiag", "input")
+    values = like(diagonal, x, "MatrixSetDiag", ("input", "diagonal"))
+    return diagonals.replaced(
+        x, _of_rank(values, band.axes, "MatrixSetDiag", "diagonal"), band, name
+    )
+
+
+@of_any_rank("MatrixSetDiag", 2, 1)
+def _with_main_diagonals(input: Any, diagonal: Any, name: str | None = None) -> Tensor:
     with scope(name, "MatrixSetDiag") as at:
         x = _matrices(input, "MatrixSetDiag", at)
         values = like(diagonal, x, "MatrixSetDiag", ("input", "diagonal"))
