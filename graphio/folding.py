@@ -341,6 +341,18 @@ def _filled(op: Operation) -> Array | None:
     return np.full(dims, fill, object)
 
 
+def _expanded(op: Operation) -> Array | None:
+    data = partial_value(op.inputs[0])
+    if data is None:
+        return None
+    shape = np.broadcast_shapes(data.shape, tuple(_ints(op.inputs[1])))
+    if _product(list(shape)) > _LIMIT:
+        return None
+    out = np.empty(shape, object)
+    out[...] = data
+    return out
+
+
 def _product(values: list[int]) -> int:
     total = 1
     for v in values:
@@ -389,4 +401,5 @@ _RULES: dict[tuple[str, str], Callable[[Operation], Array | None]] = {
     ("", "ReduceSum"): _reduced(sum),
     ("", "Range"): _range,
     ("", "ConstantOfShape"): _filled,
+    ("", "Expand"): _expanded,
 }

@@ -126,25 +126,31 @@ class TextFileInitializer:
     def _part(self, line: bytes, number: int, column: int, kind: DType, path: str) -> Any:
         if column == TextFileIndex.LINE_NUMBER:
             return number
-        if column == TextFileIndex.WHOLE_LINE:
-            return line
         try:
-            text = line.split(self._delimiter)[column]
+            whole = column == TextFileIndex.WHOLE_LINE
+            text = line if whole else line.split(self._delimiter)[column]
             return text if kind == dtypes.string else kind.as_numpy_dtype(text).item()
         except (IndexError, ValueError):
             raise errors.InvalidArgumentError(
-                message=f"{path}, line {number + 1}: column {column} is no {kind.name}: {line!r}"
+                message=f"{path}, line {number + 1}: {_column_words(column)} is no {kind.name}: "
+                f"{line!r}"
             ) from None
 
 
 def _check_column(dtype: DType, index: int) -> None:
     if index < TextFileIndex.WHOLE_LINE:
         raise ValueError(f"Invalid index {index}: a column's number or one of TextFileIndex")
-    wanted = {TextFileIndex.LINE_NUMBER: dtypes.int64, TextFileIndex.WHOLE_LINE: dtypes.string}
-    if dtype != wanted.get(index, dtype):
-        raise ValueError(
-            f"Signature mismatch. Index {index} must be {wanted[index].name}, got {dtype.name}."
-        )
+    wanted = {
+        TextFileIndex.LINE_NUMBER: (dtypes.int64,),
+        TextFileIndex.WHOLE_LINE: (dtypes.string, dtypes.int64),
+    }
+    if dtype not in wanted.get(index, (dtype,)):
+        kinds = " or ".join(kind.name for kind in wanted[index])
+        raise ValueError(f"Signature mismatch. Index {index} must be {kinds}, got {dtype.name}.")
+
+
+def _column_words(column: int) -> str:
+    return "the line" if column == TextFileIndex.WHOLE_LINE else f"column {column}"
 
 
 class StaticHashTable:

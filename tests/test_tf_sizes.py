@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -130,6 +132,26 @@ def an_incoming_gradient_of_one_element_is_that_of_a_scalar() -> Any:
     return tf.gradients(tf.nn.l2_loss(x), x, tf.constant([1.0]))[0]
 
 
+@gives(CASES, [1, 2, 3])
+def a_bound_that_is_not_known_is_none() -> Any:
+    size = tf.Dimension(None)
+    return tf.constant([1, 2, 3])[size:size:size]
+
+
+@gives(CASES, [8])
+def whole_lines_are_numbers() -> Any:
+    path = os.path.join(tempfile.mkdtemp(), "numbers.txt")
+    with open(path, "w") as file:
+        file.write("7\n8\n")
+    index = tf.lookup.TextFileIndex
+    lines = tf.lookup.TextFileInitializer(
+        path, tf.int64, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER
+    )
+    table = tf.lookup.StaticHashTable(lines, -1)
+    with tf.control_dependencies([tf.tables_initializer()]):
+        return table.lookup(tf.constant([8], tf.int64)) + 7
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", CASES)
 def test_the_value_is_tensorflow_s(name: str, target: str) -> None:
@@ -137,6 +159,10 @@ def test_the_value_is_tensorflow_s(name: str, target: str) -> None:
 
 
 def test_more_is_known_of_shapes() -> None:
+    words, more = (tf.SparseTensor([[0, 0]], ["a"], [n, 1]) for n in (1, 3))
+    assert tf.edit_distance(words, more).shape == [3]
+    np.testing.assert_array_equal(tf.get_static_value(tf.fill([3], 7)), [7, 7, 7])
+    assert tf.get_static_value(tf.fill([1000], 7)) is None
     assert tf.sequence_mask(tf.constant([0, 1, 4])).shape == [3, 4]
     assert tf.tile(tf.placeholder(tf.float32), [2, 2, 2]).shape.ndims == 3
     assert tf.constant(1, name=b"bytes").op.name == "bytes"
@@ -247,6 +273,18 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: tf.train.Scaffold(copy_from_scaffold=1), TypeError, "expected a Scaffold",
     ),
     "dropout": (lambda: tf.nn.dropout(X, 0.5), ValueError, "expected a floating dtype"),
+    "an ellipsis that is summed": (
+        lambda: tf.einsum("...ij,jk->ik", np.ones([2, 2, 3]), np.ones([3, 4])),
+        ValueError, "has no ellipsis",
+    ),
+    "weights of another rank": (
+        lambda: tf.losses.mean_pairwise_squared_error(np.ones([2, 3]), np.ones([2, 3]), [1.0, 2.0]),
+        ValueError, "can not be broadcast",
+    ),
+    "a size beside one of 0": (
+        lambda: tf.sparse_reshape(tf.sparse_placeholder(tf.float32), [0, -1]),
+        INVALID, "cannot infer",
+    ),
 }  # fmt: skip
 
 
@@ -256,6 +294,39 @@ def test_what_tensorflow_refuses_is_refused_with_its_class(name: str) -> None:
     with tf.Graph().as_default(), pytest.raises(kind, match=words) as caught:
         build()
     assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_step_of_a_range_is_fed(target: str) -> None:
+    value = np.arange(10.0).reshape(2, 5)
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x, step = tf.constant(value), tf.placeholder(tf.int32, [])
+        parts = [x[:, ::step], x[:, 3:0:step]]
+        gradient = tf.gradients(parts[0] * parts[0], x)[0]
+        for number in (1, 2, -1, -2):
+            on = np.zeros([2, 5])
+            on[:, ::number] = 1
+            found = session.run([*parts, gradient], {step: number})
+            np.testing.assert_array_equal(found[0], value[:, ::number])
+            np.testing.assert_array_equal(found[1], value[:, 3:0:number])
+            np.testing.assert_array_equal(found[2], 2 * value * on)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_shapes_that_cannot_be_are_refused_by_the_run(target: str) -> None:
+    nothing = tf.SparseTensorValue(np.zeros([0, 2], np.int64), np.zeros(0, np.float32), [4, 0])
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        sparse, shape = tf.sparse_placeholder(tf.float32), tf.placeholder(tf.int64, [2])
+        again = tf.sparse_reshape(sparse, shape).dense_shape
+        fed = {sparse: nothing}
+        np.testing.assert_array_equal(session.run(again, {**fed, shape: [7, -1]}), [7, 0])
+        with pytest.raises(INVALID, match="cannot infer"):
+            session.run(again, {**fed, shape: [0, -1]})
+        dims = tf.placeholder(tf.int32, [2])
+        place = tf.unravel_index(5, dims)
+        np.testing.assert_array_equal(session.run(place, {dims: [1 << 15, 3]}), [1, 2])
+        with pytest.raises(INVALID, match="more than int32 counts"):
+            session.run(place, {dims: [1 << 16, 1 << 15]})
 
 
 @pytest.mark.parametrize("target", TARGETS)

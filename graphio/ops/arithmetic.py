@@ -444,6 +444,12 @@ def _einsum_dims(equation: str, operands_dims: list[tuple[int | None, ...]], wha
         parsed = equations.parse(equation, [len(d) for d in operands_dims])
     except ValueError as error:
         raise ValueError(f"einsum: {equation!r}: {error} for {what}") from None
+    spread = {label for term in parsed.terms for label in term if label.isdigit()}
+    if spread - set(parsed.output):
+        raise ValueError(
+            f"einsum: {equation!r} has no ellipsis (...) in the output, but {len(spread)} axes of "
+            f"the inputs stand for one for {what}; write it, and sum over them with reduce_sum"
+        )
     sizes: dict[str, int | None] = {}
     for term, dims in zip(parsed.terms, operands_dims, strict=True):
         for label, size in zip(term, dims, strict=True):

@@ -11,7 +11,8 @@ from graphio import dtypes
 from graphio.graph import Tensor
 from graphio.ops.emit import scope
 from graphio.ops.host import host_call
-from graphio.ops.sparse_parts import as_sparse, rank_of
+from graphio.ops.shapes import Dims, dims_of
+from graphio.ops.sparse_parts import as_sparse
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["edit_distance"]
@@ -47,13 +48,21 @@ def edit_distance(
         return [_distances(arrays[:3], arrays[3:], normalize)]
 
     with scope(name, "edit_distance") as at:
-        rank = rank_of(one) or rank_of(two)
-        shape = TensorShape(None if rank is None else [None] * (rank - 1))
+        shape = TensorShape(_larger_sizes(dims_of(one.shape), dims_of(two.shape)))
         made = host_call(
             lambda session: work, [*one.parts(), *two.parts()], [(dtypes.float32, shape)],
             function="EditDistance", stateful=False, name=at, tf_type="EditDistance",
         )  # fmt: skip
         return made.outputs[0]
+
+
+def _larger_sizes(one: Dims, two: Dims) -> Dims:
+    """The larger ones of two shapes' sizes, as far as both are known, without the last."""
+    if one is None or two is None:
+        known = one or two
+        return None if known is None else (None,) * (len(known) - 1)
+    pairs = zip(one[:-1], two[:-1], strict=False)
+    return tuple(None if a is None or b is None else max(a, b) for a, b in pairs)
 
 
 def _rows(parts: Sequence[Array]) -> Rows:

@@ -449,7 +449,7 @@ def mean_pairwise_squared_error(
     Args:
         labels: tensor (n, ...).
         predictions: floating tensor of that shape.
-        weights: scalar, or one for each row (n) or (n, 1, ...).
+        weights: scalar, or one for each row, (n, 1, ...).
         scope: name of the operations.
         loss_collection: to which the loss is added; None: to none.
 
@@ -464,6 +464,7 @@ def mean_pairwise_squared_error(
         wanted = cast(convert_to_tensor(labels, name="labels"), dtypes.float32)
         shapes.merge(dims_of(found), dims_of(wanted), "mean_pairwise_squared_error")
         factor = cast(convert_to_tensor(weights, name="weights"), dtypes.float32)
+        _check_weights(factor, found)
         rows = array.shape(found)[:1]
         factor = array.reshape(factor, [-1]) + array.zeros(rows)
         difference = array.reshape(found - wanted, array.concat([rows, [-1]], 0))

@@ -74,7 +74,8 @@ def _checked(axes: Tensor, rank: Tensor | int) -> Tensor:
     axes = array.reshape(axes, [-1])
     numbers = array.range(math.cast(rank, dtypes.int64))
     complete = comparison.equal(order.sort(axes), numbers)
-    words = "perm is no permutation of the axes:"
+    of = f"{rank} axes" if isinstance(rank, int) else "the axes"
+    words = f"perm is no permutation of {of}:"
     return run_checks.once(axes, reduction.reduce_all(complete), words)
 
 

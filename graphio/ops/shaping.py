@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -158,10 +159,14 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
 
     Returns:
         A tensor (k) or (k, n).
+
+    Raises:
+        ValueError: indices have another rank.
+        InvalidArgumentError: of the run, the shape has more elements than the dtype has numbers.
     """
     with scope(name, "UnravelIndex") as at:
         flat = convert_to_tensor(indices, name="indices")
-        sizes = convert_to_tensor(dims, flat.dtype, name="dims")
+        sizes = _countable(convert_to_tensor(dims, flat.dtype, name="dims"))
         steps = _steps(sizes)
         if flat.shape.ndims == 1:
             sizes, steps = (array.expand_dims(t, 1) for t in (sizes, steps))
@@ -170,6 +175,20 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
                 f"unravel_index: indices have shape {flat.shape}, expected rank 0 or 1"
             )
         return math.floormod(math.floordiv(flat, steps), sizes, name=at)
+
+
+def _countable(sizes: Tensor) -> Tensor:
+    """A shape, once its number of elements is known to be one of its dtype."""
+    from graphio.ops import reduction, run_checks
+
+    limit = np.iinfo(sizes.dtype.as_numpy_dtype).max
+    known = constant_value(sizes)
+    if known is not None and prod(int(n) for n in known.ravel()) <= limit:
+        return sizes
+    # In double no product overflows; one within rounding of 2^63 counts as too large.
+    count = reduction.reduce_prod(math.cast(sizes, dtypes.float64))
+    words = f"unravel_index: the elements of dims are more than {sizes.dtype.name} counts:"
+    return run_checks.once(sizes, comparison.less(count, float(limit) + 1.0), words)
 
 
 def _steps(sizes: Tensor) -> Tensor:

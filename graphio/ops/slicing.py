@@ -16,8 +16,8 @@ from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import primitive, shapes
-from graphio.ops.emit import int_value, ints, is_symbolic, node, scope, static_ints
-from graphio.ops.primitive import last
+from graphio.ops.emit import ints, is_symbolic, node, scalar, scope, static_ints
+from graphio.ops.primitive import compare, last, select
 from graphio.ops.shapes import Dims, dims_of
 from graphio.tensor_shape import Dimension
 
@@ -136,7 +136,7 @@ class _Indexing:
     def __init__(self, tensor: Tensor, items: Sequence[Any]) -> None:
         self.tensor = tensor
         self.dims = dims_of(tensor)
-        self.ranges: list[tuple[int, Any, Any, int]] = []  # axis, start, end, step
+        self.ranges: list[tuple[int, Any, Any, Any]] = []  # axis, start, end, step
         self.numbers: list[tuple[int, Any]] = []  # axis, index
         self.new_axes: list[int] = []  # places in the result
         before, after = self._around_ellipsis(items)
@@ -180,16 +180,16 @@ class _Indexing:
         return None if self.dims is None else self.dims[axis]
 
     def _add_range(self, axis: int, item: slice) -> None:
-        step = 1 if item.step is None else int_value(item.step, "strided_slice", "the step")
-        if step == 0:
+        start, end, step = (_bound(v) for v in (item.start, item.stop, item.step))
+        step = 1 if step is None else step
+        if isinstance(step, int) and step == 0:
             raise ValueError("slice step must not be 0")
-        start, end = _bound(item.start), _bound(item.stop)
-        if start is None and end is None and step == 1:
+        if start is None and end is None and isinstance(step, int) and step == 1:
             return
         if start is None:
-            start = 0 if step > 0 else last
+            start = _by_direction(step, 0, last)
         if end is None:
-            end = last if step > 0 else -last - 1
+            end = _by_direction(step, last, -last - 1)
         self.ranges.append((axis, start, end, step))
 
     def _index(self, axis: int, item: Any) -> Any:
@@ -223,7 +223,7 @@ class _Indexing:
 
     def _slice(self, x: Tensor, name: str | None) -> Tensor:
         axes, starts, ends, strides = (list(column) for column in zip(*self.ranges, strict=True))
-        if all(isinstance(v, int) for v in (*starts, *ends)):
+        if all(isinstance(v, int) for v in (*starts, *ends, *strides)):
             return primitive.slice_axes(x, starts, ends, axes, strides, name)
         result: Dims = self.dims
         if result is not None:
@@ -236,13 +236,21 @@ class _Indexing:
             ints(starts, "strided_slice", "starts"),
             ints(ends, "strided_slice", "ends"),
             primitive.int_vector(axes, "axes"),
-            primitive.int_vector(strides, "steps"),
+            ints(strides, "strided_slice", "steps"),
         ]
         return node("Slice", inputs, x.dtype, result, name=name, tf_type="StridedSlice")
 
 
-def _range_size(size: int | None, start: Any, end: Any, step: int) -> int | None:
-    if not isinstance(start, int) or not isinstance(end, int):
+def _by_direction(step: Any, forwards: int, backwards: int) -> Any:
+    """A bound that the sign of the step tells."""
+    if isinstance(step, int):
+        return forwards if step > 0 else backwards
+    ahead = compare("Greater", step, scalar(0, step.dtype))
+    return select(ahead, scalar(forwards, dtypes.int64), scalar(backwards, dtypes.int64))
+
+
+def _range_size(size: int | None, start: Any, end: Any, step: Any) -> int | None:
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
         return None
     return shapes.sliced(size, start, None if step < 0 and end < -last else end, step)
 

@@ -25,6 +25,7 @@ from graphio.ops.emit import (
 from graphio.ops.primitive import binary, cast, compare, int_vector, last, select
 from graphio.ops.shapes import dims_of
 from graphio.ops.sparse_parts import as_sparse, checked, picked, rank_of
+from graphio.schema import errors
 from graphio.sparse_tensor import SparseTensor, SparseTensorValue
 
 __all__ = [
@@ -118,6 +119,8 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         open_size = compare("Less", wanted, int_vector([0]))
         # Two sizes left open give a product that does not fit.
         given = parts.product(select(open_size, one, wanted))
+        if constant_value(wanted) is None:
+            given = _tells_the_rest(given, open_size)
         guarded = binary("Max", given, scalar(1, dtypes.int64))
         full = select(open_size, binary("Div", total, guarded), wanted)
         count = primitive.unsqueeze(parts.product(full), [0])
@@ -131,6 +134,16 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         return SparseTensor(places, values, full)
 
 
+def _tells_the_rest(given: Tensor, open_size: Tensor) -> Tensor:
+    """The product of the sizes that are given, not 0 where a size is left open."""
+    from graphio.ops import run_checks
+
+    nothing = compare("Equal", given, scalar(0, dtypes.int64))
+    several = compare("And", reduction.reduce_any(open_size), nothing)
+    holds = node("Not", [several], dtypes.bool, ())
+    return run_checks.once(given, holds, "reshape cannot infer a size beside one of 0:")
+
+
 def _check_reshape(sp: SparseTensor, wanted: Tensor) -> None:
     known = constant_value(wanted)
     if known is None:
@@ -139,9 +152,14 @@ def _check_reshape(sp: SparseTensor, wanted: Tensor) -> None:
     if implied > 1:
         raise ValueError(f"At most one dimension can be inferred (-1). Found: {known.tolist()}")
     size = shapes.num_elements(dims_of(sp.shape))
+    rest = int(np.prod(known[known != -1], dtype=np.int64))
+    if implied and not rest:
+        raise errors.InvalidArgumentError(
+            message=f"reshape cannot infer the size left open in {known.tolist()}: beside one of 0 "
+            "it may be any"
+        )
     if size is None:
         return
-    rest = int(np.prod(known[known != -1], dtype=np.int64))
     filled = [size // max(rest, 1) if v == -1 else int(v) for v in known.tolist()]
     if int(np.prod(filled, dtype=np.int64)) != size:
         raise ValueError(
