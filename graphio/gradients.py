@@ -177,7 +177,18 @@ class _Backward:
         operations = {t.op for t in self.wanted if any(self.wanted_inputs(t.op))}
         for operation in sorted(operations, key=lambda op: op.order, reverse=True):
             self._differentiate(operation)
-        return [self._total(x) for x in self.xs]
+        return [
+            self._of_itself(x, incoming) if x.dtype.is_integer else self._total(x) for x in self.xs
+        ]
+
+    def _of_itself(self, x: Tensor, incoming: Sequence[Any]) -> Gradient:
+        """The gradient of an integer x: only of a y that it is itself."""
+        parts = [
+            array.ones_like(y) if dy is None else _initial(y, dy)
+            for y, dy in zip(self.ys, incoming, strict=True)
+            if y is x
+        ]
+        return _sum([dy for dy in parts if dy is not None]) if parts else self._total(x)
 
     def wanted_inputs(self, operation: Operation) -> list[bool]:
         return [t is not None and t in self.wanted for t in sources(operation)]

@@ -84,11 +84,19 @@ def map_structure(
     return pack_sequence_as(structures[0], results, expand_composites)
 
 
-def assert_same_structure(one: Any, two: Any, *, expand_composites: bool = False) -> None:
+def assert_same_structure(
+    one: Any, two: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
     """Checks that two structures have the same nesting, keys and number of leaves.
 
+    Args:
+        one, two: the structures.
+        check_types: whether a list differs from a tuple, and a tuple from a named one.
+        expand_composites: as in flatten.
+
     Raises:
-        ValueError: they differ.
+        TypeError: they hold the same in sequences of different types.
+        ValueError: they differ otherwise.
     """
     if expand_composites and isinstance(one, Composite) != isinstance(two, Composite):
         raise ValueError(f"the structures differ: {one!r} and {two!r}")
@@ -98,10 +106,23 @@ def assert_same_structure(one: Any, two: Any, *, expand_composites: bool = False
         return
     if isinstance(one, Mapping) != isinstance(two, Mapping):
         raise ValueError(f"the structures differ: {one!r} and {two!r}")
+    if check_types and not _of_one_type(one, two):
+        raise TypeError(
+            f"the structures have sequences of different types: {type(one).__name__} {one!r} and "
+            f"{type(two).__name__} {two!r}"
+        )
     if isinstance(one, Mapping) and set(one) != set(two):
         raise ValueError(f"the keys differ: {sorted(one)} and {sorted(two)}")
     first, second = children(one), children(two)
     if len(first) != len(second):
         raise ValueError(f"the structures differ in length: {len(first)} and {len(second)}")
     for a, b in zip(first, second, strict=True):
-        assert_same_structure(a, b, expand_composites=expand_composites)
+        assert_same_structure(a, b, check_types, expand_composites)
+
+
+def _of_one_type(one: Any, two: Any) -> bool:
+    """Mappings are, of whatever classes, and named tuples of one name and fields."""
+    if isinstance(one, Mapping) or type(one) is type(two):
+        return True
+    names = [(type(s).__name__, getattr(s, "_fields", None)) for s in (one, two)]
+    return names[0] == names[1] and names[0][1] is not None

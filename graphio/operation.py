@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphio import source, tracebacks
 from graphio.dtypes import DType
@@ -13,6 +13,16 @@ from graphio.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     from graphio.graph import Graph
+
+
+class OpDef(NamedTuple):
+    """What describes a type of operations.
+
+    Attributes:
+        name: of the type, as TensorFlow calls it.
+    """
+
+    name: str
 
 
 class Operation(Handle):
@@ -173,6 +183,11 @@ class Operation(Handle):
         from graphio.node_def import NodeDef
 
         return NodeDef.of(node_message(self))
+
+    @property
+    def op_def(self) -> OpDef:
+        """What describes the operation's type: its name."""
+        return OpDef(self.type)
 
     def __str__(self) -> str:
         from graphio.printing import operation_text

@@ -16,6 +16,7 @@ from graphio.constants import convert_to_tensor, register_tensor_conversion_func
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
 from graphio.modes import VariableAggregation, VariableSynchronization
+from graphio.save_slice_info import SaveSliceInfo
 from graphio.schema import operators
 from graphio.schema.pickling import Handle
 from graphio.source import Source
@@ -83,6 +84,7 @@ class Variable(Handle, Operators):
     """
 
     __array_priority__ = 100
+    SaveSliceInfo = SaveSliceInfo
 
     if TYPE_CHECKING:
         # What graphio.ops.assigning gives to variables.

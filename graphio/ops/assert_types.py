@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
-from graphio.constants import convert_to_tensor
+from graphio import dtypes, scopes
+from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
-from graphio.ops import control_flow
+from graphio.ops import array, control_flow
 from graphio.ops.emit import scope
 
 __all__ = [
@@ -106,16 +106,20 @@ def assert_proper_iterable(values: Any) -> None:
         )
 
 
-def assert_variables_initialized(var_list: Collection[Any] | None = None) -> Operation | None:
-    """An operation that fails with FailedPreconditionError if a variable has no value.
+def assert_variables_initialized(var_list: Collection[Any] | None = None) -> Tensor | None:
+    """A tensor that fails with FailedPreconditionError if a variable has no value.
 
     Args:
         var_list: variables; None: the global and local ones.
 
     Returns:
-        The operation, None if there are no variables.
+        The ranks of the variables (a scalar of one variable), None if there are none.
     """
     from graphio.variables import global_variables, local_variables
 
     chosen = global_variables() + local_variables() if var_list is None else list(var_list)
-    return control_flow.group(*chosen, name="assert_variables_initialized") if chosen else None
+    if not chosen:
+        return None
+    ranks = np.asarray([v.shape.ndims or 0 for v in chosen], np.int32)
+    with scopes.control_dependencies(chosen):
+        return array.identity(constant(ranks[0] if len(chosen) == 1 else ranks))

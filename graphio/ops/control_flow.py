@@ -19,6 +19,7 @@ from graphio.composite import Composite
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Graph, Operation, Tensor
+from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, comparison, math, primitive
 from graphio.tensor_shape import TensorShape
 from graphio.variable_reads import into_bodies
@@ -132,7 +133,8 @@ def cond(
         operation comes as a bool tensor, pred.
 
     Raises:
-        TypeError: pred is no bool tensor, or a branch is not callable.
+        TypeError: pred is no bool tensor, a branch is not callable, or one returns a list where
+            the other returns a tuple.
         ValueError: the branches differ in structure or dtype, or return None.
     """
     true_fn = _either(true_fn, fn1, "true_fn", "fn1")
@@ -214,8 +216,8 @@ def _agree(one: _Branch, two: _Branch) -> list[builtins.tuple[Any, TensorShape]]
     """Dtypes and shapes that both branches give; their graphs get the outputs."""
     try:
         nest.assert_same_structure(one.result, two.result)
-    except ValueError as error:
-        raise ValueError(
+    except (TypeError, ValueError) as error:
+        raise type(error)(
             f"cond: true_fn and false_fn return different structures: {error}"
         ) from None
     specs = []
@@ -231,6 +233,8 @@ def _agree(one: _Branch, two: _Branch) -> list[builtins.tuple[Any, TensorShape]]
             if isinstance(a[k], Late) and isinstance(b[k], Late):
                 continue  # has no shape yet, and is the same in both
             yes, no = _settled(one, a[k], b[k]), _settled(two, b[k], a[k])
+            if k == 1 and isinstance(one.leaves[i], IndexedSlices) and yes.dtype != no.dtype:
+                yes, no = _of_int64(one, yes), _of_int64(two, no)
             if yes.dtype != no.dtype:
                 raise ValueError(
                     f"cond: output {i} is {yes.dtype.name} ('{yes.name}') in true_fn and "
@@ -249,6 +253,11 @@ def _settled(branch: _Branch, part: Part, other: Part) -> Tensor:
         return part
     with branch.graph.as_body():
         return part.make(other.shape)
+
+
+def _of_int64(branch: _Branch, indices: Tensor) -> Tensor:
+    with branch.graph.as_body():
+        return primitive.cast(indices, dtypes.int64)
 
 
 def _filled(like: _Branch, outputs: list[Tensor]) -> Any:

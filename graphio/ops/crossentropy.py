@@ -271,7 +271,6 @@ def sigmoid_cross_entropy_with_logits(
 
 def _logits_and_labels(logits: Any, labels: Any, op: str, at: str) -> tuple[Tensor, Tensor]:
     x = convert_to_tensor(logits, name="logits")
-    require(x, FLOATING, op, "logits")
     z = like(labels, x, op, ("logits", "labels"))
     a, b = dims_of(x), dims_of(z)
     try:
@@ -280,6 +279,7 @@ def _logits_and_labels(logits: Any, labels: Any, op: str, at: str) -> tuple[Tens
         raise ValueError(
             f"logits and labels must have the same shape ({shapes.text(a)} vs {shapes.text(b)})"
         ) from error
+    require(x, FLOATING, op, "logits")
     return x, z
 
 

@@ -12,7 +12,7 @@ from graphio.ops import array
 from graphio.ops import primitive as p
 from graphio.ops.control_flow import restoring
 from graphio.ops.emit import node
-from graphio.ops.loops import holds, scan_node
+from graphio.ops.loops import constant_to_gradients, holds, scan_node
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
 from graphio.tensor_shape import TensorShape
@@ -41,7 +41,8 @@ def scan(
         elems: tensor or structure of tensors (n, ...).
         initializer: the first a, a tensor or structure; None: the first element, which is then
             also the first result.
-        parallel_iterations, back_prop, swap_memory, infer_shape: accepted.
+        parallel_iterations, swap_memory, infer_shape: accepted.
+        back_prop: False: no gradient passes.
         reverse: True starts with the last element; results keep the places of their elements.
         name: name scope.
 
@@ -49,7 +50,7 @@ def scan(
         initializer's structure (elems' without one) of tensors (n, ...).
 
     Raises:
-        TypeError: fn is not callable.
+        TypeError: fn is not callable, or gives a list for a tuple.
         ValueError: elems are scalars or differ in length, or a result differs in structure or
             shape from a.
         InvalidArgumentError: fn returns another dtype; or, by the run, no initializer and n is 0.
@@ -70,7 +71,7 @@ def scan(
         results = found[len(first) :]
         if initializer is None:
             results = [_joined(x, rest, reverse) for x, rest in zip(first, results, strict=True)]
-        return _packed(structure, results, length)
+        return _packed(structure, results, length, back_prop)
 
 
 def map_fn(
@@ -90,7 +91,8 @@ def map_fn(
         fn: from one element, in elems' structure, to a result in dtype's structure.
         elems: tensor or structure of tensors (n, ...).
         dtype: dtype or structure of dtypes of fn's results; None: those of elems.
-        parallel_iterations, back_prop, swap_memory, infer_shape: accepted.
+        parallel_iterations, swap_memory, infer_shape: accepted.
+        back_prop: False: no gradient passes.
         name: name scope.
         fn_output_signature: a newer name of dtype.
 
@@ -98,7 +100,7 @@ def map_fn(
         dtype's structure (elems' without one) of tensors (n, ...).
 
     Raises:
-        TypeError: fn is not callable.
+        TypeError: fn is not callable, or gives a list for a tuple.
         ValueError: elems are scalars or differ in length, or the structure is not dtype's.
         InvalidArgumentError: fn returns another dtype than announced.
     """
@@ -114,7 +116,7 @@ def map_fn(
             result = fn(nest.pack_sequence_as(elems, xs))
             return [], _of_dtypes(result, structure, kinds, "map_fn")
 
-        return _packed(structure, scan_node(body, [], pieces, name="map"), length)
+        return _packed(structure, scan_node(body, [], pieces, name="map"), length, back_prop)
 
 
 def foldl(
@@ -127,7 +129,7 @@ def foldl(
     name: str | None = None,
 ) -> Any:
     """The last a of a = fn(a, x) for the elements x from first to last; arguments as scan's."""
-    return _fold(fn, elems, initializer, False, name, "foldl")
+    return _fold(fn, elems, initializer, False, back_prop, name, "foldl")
 
 
 def foldr(
@@ -140,11 +142,17 @@ def foldr(
     name: str | None = None,
 ) -> Any:
     """The last a of a = fn(a, x) for the elements x from last to first; arguments as scan's."""
-    return _fold(fn, elems, initializer, True, name, "foldr")
+    return _fold(fn, elems, initializer, True, back_prop, name, "foldr")
 
 
 def _fold(
-    fn: Callable[..., Any], elems: Any, initializer: Any, reverse: bool, name: Any, what: str
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any,
+    reverse: bool,
+    back_prop: bool,
+    name: Any,
+    what: str,
 ) -> Any:
     _check_callable(fn, what)
     with restoring(), scopes.operation_scope(name, what):
@@ -156,7 +164,7 @@ def _fold(
             return _like(result, structure, state, what), []
 
         found = scan_node(body, first, pieces, [(0, reverse)] * len(pieces), name=what)
-        return nest.pack_sequence_as(structure, found)
+        return nest.pack_sequence_as(structure, _leaving(found, back_prop))
 
 
 # ---- what goes in ----
@@ -211,8 +219,8 @@ def _element(x: Tensor, position: int) -> Tensor:
 def _flat_results(result: Any, structure: Any, what: str) -> list[Any]:
     try:
         nest.assert_same_structure(structure, result)
-    except ValueError as error:
-        raise ValueError(f"{what}: fn returned another structure than expected: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: fn returned another structure than expected: {error}") from None
     return nest.flatten(result)
 
 
@@ -249,8 +257,12 @@ def _joined(first: Tensor, rest: Tensor, reverse: bool) -> Tensor:
     return joined
 
 
-def _packed(structure: Any, results: Tensors, length: int | None) -> Any:
+def _leaving(results: Tensors, back_prop: bool) -> list[Any]:
+    return list(results) if back_prop else [constant_to_gradients(y) for y in results]
+
+
+def _packed(structure: Any, results: Tensors, length: int | None, back_prop: bool) -> Any:
     for y in results:
         if y.shape.ndims is not None:
             y.set_shape(TensorShape([length, *y.shape.as_list()[1:]]))
-    return nest.pack_sequence_as(structure, results)
+    return nest.pack_sequence_as(structure, _leaving(results, back_prop))

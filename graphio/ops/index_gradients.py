@@ -95,10 +95,14 @@ def _scatter_sum_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 @gradient("GatherND")
 def _gather_nd_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy added at the coordinates that were read."""
+    """dy added at the coordinates that were read; of a list of whole rows as IndexedSlices."""
     x, indices = op.inputs
     if int(op.attrs.get("batch_dims", 0)):
         return [primitive.moved_back(op, dy), None]
+    coordinates = dims_of(indices)
+    rows = coordinates is not None and len(coordinates) == 2 and coordinates[1] == 1
+    if op.type == "GatherNd" and rows:
+        return [IndexedSlices(dy, primitive.squeeze(indices, [1]), array.shape(x)), None]
     places = _Places("ScatterND", {})
     return [places.scatter(primitive.fill_like(x, 0), indices, dy, "add"), None]
 

@@ -14,6 +14,7 @@ from graphio.graph import Graph, Tensor
 from graphio.ops import primitive
 from graphio.ops.control_flow import read_what_they_assign, restoring
 from graphio.ops.copying import inlined
+from graphio.ops.reshaping import stop_gradient
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["while_loop"]
@@ -44,7 +45,8 @@ def while_loop(
         shape_invariants: structure of TensorShapes that hold in every iteration; default: the
             shapes of loop_vars.
         parallel_iterations: accepted; iterations run in order.
-        back_prop: accepted; what the backward pass needs is kept only when it is built.
+        back_prop: False: no gradient passes through the loop. What the backward pass needs is
+            kept only when it is built.
         swap_memory: accepted.
         name: name scope of the loop.
         maximum_iterations: int or int scalar tensor; None: no limit.
@@ -85,9 +87,17 @@ def while_loop(
             read_what_they_assign(test, loop)
             loop.outputs[:0] = inlined(test, loop.outputs)
         final = _loop_node(loop, test, limit, entering, carried)
+        if not back_prop:
+            final = [[constant_to_gradients(part) for part in parts] for parts in final]
         made = [carrying.assemble(*v) for v in zip(nest.flatten(given), final, strict=True)]
     packed = nest.pack_sequence_as(result if isinstance(result, (list, tuple)) else structure, made)
     return packed[0] if len(made) == 1 and not return_same_structure else packed
+
+
+def constant_to_gradients(part: Part) -> Part:
+    """What leaves a loop through which no gradient passes."""
+    flows = isinstance(part, Tensor) and part.dtype.is_floating
+    return stop_gradient(part) if flows else part
 
 
 def _packed(structure: Any, leaves: list[Any], tensors: Sequence[Sequence[Part]]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import array, comparison, index, math, order, reduction
+from graphio.ops import array, comparison, index, math, order, reduction, sparse
 from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.metrics import (
     Metric,
@@ -22,6 +22,7 @@ from graphio.ops.metrics import (
     weighted,
 )
 from graphio.ops.signatures import CounterAtThresholds
+from graphio.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from graphio.variable_scope import variable_scope
 
 __all__ = [
@@ -342,7 +343,7 @@ def recall_at_k(
     """The share of labels that are among the k classes of the highest predictions.
 
     Args:
-        labels: integer tensor (..., labels an example), or (...) for one.
+        labels: integer tensor or SparseTensor (..., labels an example), or (...) for one.
         predictions: floating tensor (..., classes).
         k: how many classes count.
         class_id: only this class; None: all.
@@ -381,7 +382,7 @@ def _among_best(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Bools (..., classes): which are labels, which of these are among the k best, which are."""
     scores = convert_to_tensor(predictions, name="predictions")
-    given = math.cast(convert_to_tensor(labels, name="labels"), dtypes.int64)
+    given = math.cast(_dense_labels(labels), dtypes.int64)
     if given.shape.ndims is not None and given.shape.ndims == (scores.shape.ndims or 0) - 1:
         given = array.expand_dims(given, -1)
     classes = array.shape(scores, out_type=dtypes.int64)[-1]
@@ -394,6 +395,15 @@ def _among_best(
         only = index.one_hot(class_id, classes, True, False, dtype=dtypes.bool)
         wanted, best = (comparison.logical_and(t, only) for t in (wanted, best))
     return wanted, comparison.logical_and(wanted, best), best
+
+
+def _dense_labels(labels: Any) -> Tensor:
+    """The labels as a tensor; where sparse ones have none is -1, which is no class."""
+    labels = convert_to_tensor_or_sparse_tensor(labels, name="labels")
+    if isinstance(labels, SparseTensor):
+        return sparse.sparse_tensor_to_dense(labels, -1)
+    tensor: Tensor = labels
+    return tensor
 
 
 def _hits_of(

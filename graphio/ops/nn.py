@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -462,6 +463,11 @@ def _kept(keep_prob: Any, rate: Any) -> Any:
     """The probability to keep an element, of which one is given."""
     if is_symbolic(rate):
         return math.subtract(scalar(1, rate.dtype), rate)
+    for label, given in (("rate", rate), ("keep_prob", keep_prob)):
+        if given is not None and not is_symbolic(given) and not isinstance(given, numbers.Real):
+            raise ValueError(
+                f"{label} must be a floating point number or a scalar tensor, got {given!r}"
+            )
     if rate is not None and not 0 <= rate < 1:
         raise ValueError(f"rate must be a scalar tensor or a float in the range [0, 1), got {rate}")
     keep = keep_prob if rate is None else 1.0 - rate

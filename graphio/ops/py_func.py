@@ -47,7 +47,7 @@ def py_func(
 
     Returns:
         A tensor of unknown shape, a list of them where Tout is a list, the operation where that is
-        empty.
+        empty (an empty list of a function that is not stateful: nothing is left to run it for).
 
     Raises:
         TypeError: func is not callable, inp is no list, or Tout is no dtype.
@@ -127,7 +127,7 @@ def _call(
         )
     if not isinstance(Tout, (list, tuple)):
         return made.outputs[0]
-    return list(made.outputs) if Tout else made
+    return made if stateful and not Tout else list(made.outputs)
 
 
 def _results(value: Any) -> list[Any]:

@@ -337,7 +337,10 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
 
     Raises:
         ValueError: the lists are empty or differ in length, or a rank is unknown.
+        InvalidArgumentError: of the run, an index is negative.
     """
+    from graphio.ops import run_checks
+
     if not indices or len(indices) != len(data):
         raise ValueError(
             f"dynamic_stitch: {len(indices)} indices and {len(data)} data, expected as many, and "
@@ -363,6 +366,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
             rows.append(primitive.reshape(x, shape, (shapes.num_elements(dims[:rank]), *rest)))
             places.append(primitive.reshape(cast(at_rows, dtypes.int64), [-1]))
         joined = places[0] if len(places) == 1 else primitive.concat(places, 0)
+        joined = run_checks.not_negative(joined, "dynamic_stitch: an index is negative")
         values = rows[0] if len(rows) == 1 else primitive.concat(rows, 0)
         tail = primitive.slice_axes(primitive.shape_of(values), [1], [primitive.last], [0])
         size = _count(joined)

@@ -284,7 +284,7 @@ class Optimizer(Subclassing):
         return of
 
     def _apply(self, gradient: Any, variable: Variable) -> list[Any]:
-        if isinstance(gradient, IndexedSlices) and gradient.dense_shape is None:
+        if isinstance(gradient, IndexedSlices):  # whatever shape the slices say they have
             shape = array.shape(variable)
             gradient = IndexedSlices(gradient.values, gradient.indices, shape)
         if type(self)._update is Optimizer._update:
