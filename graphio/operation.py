@@ -92,8 +92,11 @@ class Operation(Handle):
         return f" ({self.source})" if self.source.file else ""
 
     def colocation_groups(self) -> list[bytes]:
-        """TensorFlow's groups of operations on one device: this one alone."""
-        return [b"loc:@" + self.name.encode()]
+        """TensorFlow's groups of operations on one device: of an assignment its variable's, else
+        this operation alone."""
+        assigns = self.op == "Assign" and self.domain == "graphio"
+        name = self.attrs["variable"] if assigns else self.name
+        return [b"loc:@" + name.encode()]
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:

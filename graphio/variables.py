@@ -518,16 +518,17 @@ class Variable(Handle, Operators):
         at: Source | None = None,
     ) -> Tensor:
         graph = scopes.get_default_graph()
-        made = graph.create_op(
-            "Assign",
-            [tensor],
-            [(tensor.dtype, shape)],
-            {"variable": self._variable.op.name},
-            domain="graphio",
-            name=name,
-            tf_type=graph.root.applying or tf_type,
-            at=at,
-        )
+        with graph.colocate_with(self._variable.op):
+            made = graph.create_op(
+                "Assign",
+                [tensor],
+                [(tensor.dtype, shape)],
+                {"variable": self._variable.op.name},
+                domain="graphio",
+                name=name,
+                tf_type=graph.root.applying or tf_type,
+                at=at,
+            )
         return made.outputs[0]
 
     def _update(self, op: str, delta: Any, name: str | None, tf_type: str) -> Tensor:

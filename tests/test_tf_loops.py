@@ -212,3 +212,23 @@ def test_a_part_of_a_variable_has_a_spec() -> None:
 
 def test_an_operation_has_the_definition_of_its_type() -> None:
     assert tf.constant(1).op.op_def.name == "Const"
+
+
+def test_an_assignment_is_on_the_device_of_its_variable() -> None:
+    with tf.device("/job:ps"):
+        v = tf.Variable(1.0, name="v")
+    with tf.device("/job:worker/task:7"):
+        made = [v.assign(3.0), v.assign_add(1.0), tf.assign_sub(v, 2.0)]
+    assert {a.device for a in made} == {"/job:ps"}
+    assert {tuple(a.op.colocation_groups()) for a in made} == {(b"loc:@v",)}
+    assert v.op.colocation_groups() == [b"loc:@v"]
+
+
+@TARGETS
+def test_an_assignment_runs_where_its_variable_is(target: str) -> None:
+    v = tf.Variable(1.0)
+    with tf.device("/cpu:0"):
+        value = tf.constant(3.0)
+    with tf.device("/job:worker/task:7"):
+        assigned = v.assign(value)
+    assert run(target, assigned) == 3.0
