@@ -699,6 +699,10 @@ class Graph(Unpicklable):
         """Makes the graph read-only."""
         self.root._finalized = True
 
+    def _unsafe_unfinalize(self) -> None:
+        """Makes a finalized graph writable again; programs know the name."""
+        self.root._finalized = False
+
     @property
     def finalized(self) -> bool:
         """Whether the graph is read-only."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging as python_logging
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
+from graphio.schema import files
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 
@@ -131,7 +133,7 @@ def test_training_stops_and_goes_on_from_its_checkpoint(target: str, tmp_path: P
             ) as session:  # fmt: skip
                 while not session.should_stop():
                     session.run(step)
-                    raw = session.run_step_fn(lambda context: context.session)
+                    raw = session.run_step_fn(lambda step_context: step_context.session)
                     seen.append(float(raw.run(w)))
     assert seen == [4, 2, 1, 0.5, 0.25, 0.125]
     assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-6")
@@ -161,12 +163,262 @@ def test_a_session_that_is_not_ready_is_refused() -> None:
         tf.train.MonitoredTrainingSession(is_chief=False)
 
 
+def test_a_scaffold_reports_global_variables_before_local_ones_are_initialised() -> None:
+    a = tf.get_variable("a", initializer=1.0)
+    b = tf.get_variable(
+        "b", initializer=a * 2.0, collections=[tf.GraphKeys.LOCAL_VARIABLES], trainable=False
+    )
+    first, second = tf.train.Scaffold(), tf.train.Scaffold()
+    assert first.ready_for_local_init_op is None and first.finalize() is first
+    assert second.finalize().ready_for_local_init_op is first.ready_for_local_init_op
+    with tf.Session() as session:
+        assert list(session.run(first.ready_for_local_init_op)) == [b"a"]
+        assert sorted(session.run(first.ready_op)) == [b"a", b"b"]
+        session.run(first.init_op)
+        assert len(session.run(first.ready_for_local_init_op)) == 0
+        session.run(first.local_init_op)
+        assert session.run(b) == 2 and len(session.run(first.ready_op)) == 0
+
+
+def test_a_local_initialisation_waits_for_global_variables() -> None:
+    tf.get_variable("forgotten", initializer=1.0)
+    nothing = tf.no_op()
+    scaffold = tf.train.Scaffold(init_op=nothing, ready_op=nothing)
+    with pytest.raises(RuntimeError, match="ready for local_init.*a value: forgotten"):
+        tf.train.MonitoredSession(tf.train.ChiefSessionCreator(scaffold))
+    scaffold = tf.train.Scaffold(ready_for_local_init_op=nothing, copy_from_scaffold=scaffold)
+    with tf.train.SingularMonitoredSession(scaffold=scaffold) as session:
+        assert not session.should_stop()
+
+
+def test_a_scaffold_copies_what_another_was_given_and_its_pieces_cannot_be_set() -> None:
+    called: list[Any] = []
+    first = tf.train.Scaffold(
+        init_fn=lambda scaffold, session: called.append((scaffold, session)),
+        local_init_feed_dict={"a": 1}, ready_for_local_init_op=6,
+    )  # fmt: skip
+    second = tf.train.Scaffold(copy_from_scaffold=first, ready_for_local_init_op=7)
+    second.init_fn("session")
+    assert called == [(second, "session")] and second.local_init_feed_dict == {"a": 1}
+    assert (first.ready_for_local_init_op, second.ready_for_local_init_op) == (6, 7)
+    with pytest.raises(AttributeError):
+        second.saver = 1
+    with pytest.raises(TypeError, match="copy_from_scaffold is 1"):
+        tf.train.Scaffold(copy_from_scaffold=1)
+
+
+def test_a_collection_gives_a_scaffold_its_one_member() -> None:
+    get = tf.train.Scaffold.get_or_default
+    assert get("init_op", "mine", lambda: None) is None and tf.get_collection("mine") == []
+    assert get("init_op", "mine", lambda: "made") == "made"
+    assert get("init_op", "mine", lambda: "again") == "made"
+    tf.add_to_collection("mine", "another")
+    with pytest.raises(RuntimeError, match=r"More than one item.*'mine'.*Scaffold\(init_op=...\)"):
+        get("init_op", "mine", lambda: None)
+
+
+def test_a_session_creator_without_its_method_is_refused() -> None:
+    class Mine(tf.train.SessionCreator):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Mine has no create_session"):
+        tf.train.MonitoredSession(Mine())
+    assert issubclass(tf.train.ChiefSessionCreator, tf.train.SessionCreator)
+
+
+# ---- ends ----
+
+
 def test_a_step_function_may_request_a_stop() -> None:
     tf.constant(1.0)
+    session = tf.train.MonitoredSession()
+    with pytest.raises(StopIteration):
+        session.run_step_fn(lambda step_context: step_context.request_stop())
+    assert not session.should_stop()
+    with session:
+        session.run_step_fn(lambda step_context: step_context.request_stop())
+    assert session.should_stop()
+
+
+def test_a_step_function_takes_a_step_context_alone() -> None:
+    class Model:
+        def good(self, step_context: Any) -> int:
+            return 7
+
+        def bad(self, step_context: Any, other: Any) -> None:
+            pass
+
     with tf.train.MonitoredSession() as session:
-        with pytest.raises(StopIteration):
-            session.run_step_fn(lambda context: context.request_stop())
-        assert session.should_stop()
+        assert session.run_step_fn(Model().good) == 7
+        for wrong in (Model().bad, lambda context: 1, lambda: 1, lambda step_context, x: 1):
+            with pytest.raises(ValueError, match="`step_fn` may either have one `step_context`"):
+                session.run_step_fn(wrong)
+
+
+@pytest.mark.parametrize("finalized", [False, True])
+def test_a_graph_is_finalized_while_its_session_is_there(finalized: bool) -> None:
+    graph = tf.get_default_graph()
+    if finalized:
+        tf.train.Scaffold().finalize()
+    with pytest.raises(KeyError), tf.train.MonitoredSession() as session:
+        assert session.graph is graph and graph.finalized
+        raise KeyError
+    assert graph.finalized is finalized and session.graph is None
+
+
+def test_a_session_ends_once() -> None:
+    hook = Diary()
+    with pytest.raises(RuntimeError, match="Session is already closed"):
+        with tf.train.MonitoredSession(hooks=[hook]) as session:
+            session.close()
+    with pytest.raises(RuntimeError, match="Session is already closed"):
+        session.close()
+    with pytest.raises(RuntimeError, match="closed Session"):
+        session.run([])
+    assert hook.lines == ["begin", "created", "end"]
+
+
+# ---- sessions that are lost ----
+
+LOST = pytest.mark.parametrize("kind", [tf.errors.AbortedError, tf.errors.UnavailableError])
+
+
+class Loses(Diary):
+    """Raises an error once, or more often, in the run after so many."""
+
+    def __init__(self, error: Any, runs: int, method: str = "before_run", times: int = 1) -> None:
+        super().__init__()
+        self.error, self.runs, self.method, self.times = error, runs, method, times
+
+    def _count(self, method: str) -> None:
+        if method == self.method:
+            self.runs -= 1
+            if self.runs < 0 and self.times:
+                self.times -= 1
+                raise self.error
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        super().after_create_session(session, coord)
+        self._count("after_create_session")
+
+    def before_run(self, run_context: Any) -> Any:
+        self._count("before_run")
+        return super().before_run(run_context)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        super().after_run(run_context, run_values)
+        self._count("after_run")
+
+
+@TARGETS
+@LOST
+def test_a_lost_session_begins_anew(target: str, kind: Any, caplog: Any) -> None:
+    step = tf.train.get_or_create_global_step()
+    more = tf.assign_add(step, 1)
+    hook = Loses(kind(None, None, "gone"), 2, times=2)
+    with tf.train.MonitoredSession(tf.train.ChiefSessionCreator(master=target), [hook]) as session:
+        assert [session.run(more) for _ in range(4)] == [1, 2, 1, 2]
+        assert not session.should_stop()
+    assert hook.lines.count("created") == 3 and hook.lines.count("begin") == 1
+    assert (
+        caplog.messages == [f"the session is lost and made again, after {kind.__name__}: gone"] * 2
+    )
+
+
+@TARGETS
+@LOST
+def test_a_lost_session_goes_on_from_its_checkpoint(target: str, kind: Any, tmp_path: Path) -> None:
+    step = tf.train.get_or_create_global_step()
+    more = tf.assign_add(step, 1)
+    hook = Loses(kind(None, None, "gone"), 2)
+    with tf.train.MonitoredTrainingSession(
+        target, checkpoint_dir=str(tmp_path), hooks=[hook], save_checkpoint_steps=1,
+        save_summaries_steps=None, log_step_count_steps=None,
+    ) as session:  # fmt: skip
+        assert [session.run(more) for _ in range(4)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("method", ["after_create_session", "after_run"])
+def test_a_session_is_lost_wherever_a_hook_says_so(method: str) -> None:
+    hook = Loses(tf.errors.AbortedError(None, None, "gone"), 0, method)
+    seven = tf.constant(7)
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        assert session.run(seven) == 7
+    assert hook.lines.count("created") == 2 and hook.lines[-1] == "end"
+
+
+def test_a_session_that_is_lost_while_it_begins_is_made_again() -> None:
+    calls: list[Any] = []
+
+    def init_fn(scaffold: Any, session: Any) -> None:
+        calls.append(session)
+        if len(calls) == 1:
+            raise tf.errors.AbortedError(None, None, "gone")
+
+    one = tf.constant(1)
+    creator = tf.train.ChiefSessionCreator(tf.train.Scaffold(init_fn=init_fn))
+    with tf.train.MonitoredSession(creator) as session:
+        assert session.run(one) == 1
+    with pytest.raises(RuntimeError, match="closed Session"):
+        calls[0].run(one)
+
+
+def test_a_thread_of_a_hook_may_lose_a_session_or_end_it() -> None:
+    class Thread(tf.train.SessionRunHook):
+        def after_create_session(self, session: Any, coord: Any) -> None:
+            self.coordinator = coord
+
+    one, hook = tf.constant(1), Thread()
+    session = tf.train.MonitoredSession(hooks=[hook])
+    hook.coordinator.request_stop(tf.errors.AbortedError(None, None, "gone"))
+    lost = session.raw_session()
+    assert not session.should_stop() and session.raw_session() is not lost
+    hook.coordinator.request_stop(tf.errors.UnknownError(None, None, "broken"))
+    assert session.should_stop() and session.run(one) == 1
+    with pytest.raises(tf.errors.UnknownError, match="broken"):
+        session.close()
+
+
+def test_a_step_function_is_called_again_when_its_session_is_lost() -> None:
+    x = tf.placeholder(tf.float32, [])
+    calls: list[Any] = []
+
+    def step(step_context: Any) -> Any:
+        calls.append(step_context)
+        if len(calls) == 1:
+            raise tf.errors.AbortedError(None, None, "gone")
+        with pytest.raises(RuntimeError, match="closed Session"):
+            step_context.session.run(x, {x: 1.0})
+        return step_context.run_with_hooks(x, {x: 3.0})
+
+    with tf.train.MonitoredSession() as session:
+        assert session.run_step_fn(step) == 3 and len(calls) == 2
+        raw = session.run_step_fn(lambda step_context: step_context.session)
+        assert raw is session.raw_session()
+
+
+@LOST
+def test_a_singular_session_is_not_made_again(kind: Any) -> None:
+    one, hook = tf.constant(1), Loses(kind(None, None, "gone"), 0)
+    with pytest.raises(kind, match="gone"):
+        with tf.train.SingularMonitoredSession(hooks=[hook]) as session:
+            session.run(one)
+    assert hook.lines.count("created") == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        files.failed(OSError(errno.EIO, "broken"), "write", "a.index"),
+        files.taken_away("'a.index' was not committed. Save again"),
+    ],
+)
+def test_an_error_of_a_file_loses_no_session(error: Any) -> None:
+    one, hook = tf.constant(1), Loses(error, 0, "after_run")
+    with pytest.raises(tf.errors.UnavailableError, match="'a.index'"):
+        with tf.train.MonitoredSession(hooks=[hook]) as session:
+            session.run(one)
+    assert hook.lines.count("created") == 1
 
 
 # ---- hooks ----

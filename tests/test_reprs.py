@@ -92,7 +92,7 @@ def test_parts_of_a_program_say_what_they_are() -> None:
         count = len(graph.operations)
         assert repr(graph) == f"<tf.Graph: {count} operations, 3 of them variables>"
         with tf.train.SingularMonitoredSession(checkpoint_dir=None) as session:
-            inside = repr(session)
+            inside, finalized = repr(session), repr(graph)
         assert inside.startswith("<tf.train.SingularMonitoredSession of <tf.Session in ")
         assert repr(session) == "<tf.train.SingularMonitoredSession of closed, hooks: none>"
-        assert repr(graph).endswith("variables, finalized>")
+        assert finalized.endswith("variables, finalized>")

@@ -6,6 +6,7 @@ There are no folders to be made: one is there as long as a file is in it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import re
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
@@ -123,4 +124,6 @@ def _asking(url: str) -> Iterator[None]:
     except OSError:
         raise
     except Exception as error:  # each package has classes of its own
-        raise errors.UnavailableError(message=f"{url}: {type(error).__name__}: {error}") from error
+        made = errors.UnavailableError(message=f"{url}: {type(error).__name__}: {error}")
+        made.errno = getattr(error, "errno", None) or errno.EIO
+        raise made from error

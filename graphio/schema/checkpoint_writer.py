@@ -263,8 +263,8 @@ class _Writer:
             return
         gone = [self.store.path(name) for name in self.written if not self.store.exists(name)]
         if gone:
-            raise errors.UnavailableError(
-                message=f"{gone[0]!r} was removed before the save was committed, by another "
+            raise files.taken_away(
+                f"{gone[0]!r} was removed before the save was committed, by another "
                 "program or by a save to the same prefix that took this one for dead; the "
                 "checkpoint that was there stays. Save again"
             )
@@ -307,8 +307,8 @@ class _Writer:
             return
         lost = checkpoint_files.missing(self.store, self.base, self.index)
         if lost and self._is_present():
-            raise errors.UnavailableError(
-                message=f"another program has removed files of this save: {lost}. Save again"
+            raise files.taken_away(
+                f"another program has removed files of this save: {lost}. Save again"
             )
 
     def settle(self) -> None:

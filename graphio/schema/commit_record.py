@@ -13,7 +13,7 @@ import contextlib
 import os
 from collections.abc import Callable
 
-from graphio.schema import errors, files
+from graphio.schema import files
 from graphio.schema.files import FileLayer
 
 try:
@@ -75,8 +75,8 @@ class CommitRecord:
             try:
                 self._layer.rename(self._temporary, self._path)
             except FileNotFoundError:
-                raise errors.UnavailableError(
-                    message=f"{self._path!r} was not committed: another process has taken this "
+                raise files.taken_away(
+                    f"{self._path!r} was not committed: another process has taken this "
                     "save for one that was killed and has removed its files. Save again"
                 ) from None
         self._close()

@@ -189,7 +189,7 @@ class InternalError(OpError, RuntimeError):
 
 
 class UnavailableError(OpError, OSError):
-    """The operating system refused a read or a write."""
+    """The operating system or a store refused a read or a write; errno says why."""
 
     code = UNAVAILABLE
 

@@ -140,6 +140,13 @@ def failed(error: OSError, what: str, path: str) -> errors.OpError:
     return made
 
 
+def taken_away(message: str) -> errors.UnavailableError:
+    """The error for a file that another process has removed meanwhile."""
+    made = errors.UnavailableError(message=message)
+    made.errno = errno.ESTALE
+    return made
+
+
 class naming:
     """Turns an OSError inside into one of ours that names the file.
 

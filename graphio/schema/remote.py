@@ -332,7 +332,7 @@ def _failed(what: str, path: str, error: Exception) -> errors.OpError:
     made = errors.UnavailableError(
         message=f"cannot {what} {path!r}: {type(error).__name__}: {error}"
     )
-    made.errno, made.filename = getattr(error, "errno", None), path
+    made.errno, made.filename = getattr(error, "errno", None) or errno.EIO, path
     return made
 
 

@@ -90,7 +90,7 @@ from graphio.train.regularized import (
 )
 from graphio.train.retention import remove_checkpoint
 from graphio.train.saver import Saver
-from graphio.train.scaffold import ChiefSessionCreator, Scaffold
+from graphio.train.scaffold import ChiefSessionCreator, Scaffold, SessionCreator
 from graphio.train.session_run_hook import (
     SessionRunArgs,
     SessionRunContext,
@@ -151,6 +151,7 @@ __all__ = [
     "Scaffold",
     "SecondOrStepTimer",
     "SequenceExample",
+    "SessionCreator",
     "SessionRunArgs",
     "SessionRunContext",
     "SessionRunHook",

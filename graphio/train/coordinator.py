@@ -23,7 +23,11 @@ class Coordinator:
     """
 
     def __init__(self, clean_stop_exception_types: Any = None) -> None:
-        self._clean = tuple(clean_stop_exception_types or (errors.OutOfRangeError,))
+        self._clean = (
+            (errors.OutOfRangeError,)
+            if clean_stop_exception_types is None
+            else tuple(clean_stop_exception_types)
+        )
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._error: BaseException | None = None

@@ -3,45 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from graphio import scopes, tracebacks
+from graphio import logging, scopes, tracebacks
 from graphio.collections import GraphKeys
-from graphio.config import RunOptions
 from graphio.graph import Graph
-from graphio.run_metadata import RunMetadata
 from graphio.schema import errors, stores
 from graphio.session import Session
 from graphio.train.checkpoint_hook import CheckpointSaverHook
-from graphio.train.coordinator import Coordinator
+from graphio.train.hooked_session import HookedSession, is_lost
 from graphio.train.hooks import StepCounterHook, SummarySaverHook
 from graphio.train.saver import Saver
 from graphio.train.scaffold import ChiefSessionCreator, Scaffold
-from graphio.train.session_run_hook import (
-    SessionRunArgs,
-    SessionRunContext,
-    SessionRunHook,
-    SessionRunValues,
-)
+from graphio.train.session_run_hook import SessionRunHook
 from graphio.train.stop_signals import StopSignals
 
 __all__ = ["MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession"]
 
 _DEFAULT = object()
-
-
-def _merged(given: Sequence[Any]) -> Any:
-    """The most that any of several RunOptions asks for; None if there are none."""
-    asked = [options for options in given if options is not None]
-    if len(asked) < 2:
-        return asked[0] if asked else None
-    return RunOptions(
-        trace_level=max(o.trace_level for o in asked),
-        timeout_in_ms=max(o.timeout_in_ms for o in asked),
-        output_partition_graphs=any(o.output_partition_graphs for o in asked),
-    )
 
 
 class _StepContext:
@@ -51,24 +33,39 @@ class _StepContext:
         session: the session, for runs without hooks.
     """
 
-    def __init__(self, owner: MonitoredSession, session: Session) -> None:
-        self.session, self._owner = session, owner
+    def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
+        self.session, self._run = session, run_with_hooks_fn
 
     def run_with_hooks(self, *arguments: Any, **options: Any) -> Any:
         """As the monitored session's run."""
-        return self._owner.run(*arguments, **options)
+        return self._run(*arguments, **options)
 
     def request_stop(self) -> None:
-        """Ends the step, and should_stop() is true."""
-        self._owner._coordinator.request_stop()
+        """Ends the step by StopIteration, which ends the monitored session's context cleanly."""
         raise StopIteration("step_fn has requested the iterations to stop.")
+
+
+def _check_step_fn(step_fn: Callable[..., Any]) -> None:
+    """ValueError if a function takes anything else than step_context."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(step_fn).parameters
+    names = tuple(name for name, p in parameters.items() if p.kind in positional)
+    if names not in (("step_context",), ("self", "step_context")):
+        raise ValueError(
+            "`step_fn` may either have one `step_context` argument, or `self` and `step_context` "
+            f"arguments if it's an instance method. Got {names} instead."
+        )
 
 
 class MonitoredSession:
     """A session with hooks; use it as a context, and run while not should_stop().
 
     At the context's end the hooks' end is called, unless there was an error; OutOfRangeError and
-    StopIteration end it cleanly. The graph is finalized when the session is made.
+    StopIteration end it cleanly. The graph is finalized while the session is there.
+
+    AbortedError and UnavailableError, from a hook, a run or a thread of the coordinator's, say that
+    the session is lost: a new one is made, from the newest checkpoint if the creator has a folder,
+    and the run is done again. The errors of files are raised: they have an errno.
 
     Args:
         session_creator: None: ChiefSessionCreator().
@@ -79,6 +76,9 @@ class MonitoredSession:
             at once. None: none.
     """
 
+    StepContext = _StepContext
+    _recovers = True
+
     def __init__(
         self,
         session_creator: Any = None,
@@ -87,17 +87,18 @@ class MonitoredSession:
         *,
         stop_signals: StopSignals | None = None,
     ) -> None:
+        self._graph = scopes.get_default_graph()
+        self._was_finalized = self._graph.finalized
         self._signals = stop_signals or StopSignals(())
         self._hooks = list(hooks or [])
         self._grace = stop_grace_period_secs
-        self._coordinator = Coordinator()
+        self._ended = False
+        self._live: HookedSession | None = None  # None: ended, or lost and not yet made again
         for hook in self._hooks:
             hook.begin()
-        creator = session_creator or ChiefSessionCreator()
-        self._session: Session | None = creator.create_session()
+        self._creator = session_creator or ChiefSessionCreator()
+        self._open()
         try:
-            for hook in self._hooks:
-                hook.after_create_session(self._session, self._coordinator)
             self._signals.catch()
         except BaseException:
             with contextlib.suppress(Exception):  # what happened first is told
@@ -105,19 +106,67 @@ class MonitoredSession:
             raise
 
     def __repr__(self) -> str:
-        inside = "closed" if self._session is None else repr(self._session)
+        inside = "closed" if self._live is None else repr(self._live.session)
         hooks = ", ".join(type(hook).__name__ for hook in self._hooks) or "none"
         return f"<tf.train.{type(self).__name__} of {inside}, hooks: {hooks}>"
+
+    def _open(self) -> HookedSession:
+        """The session, made if it is not there."""
+        if self._ended:
+            raise RuntimeError("Attempted to use a closed Session.")
+        while self._live is None:
+            try:
+                with self._graph.as_default():
+                    self._live = HookedSession(self._creator, self._hooks, self._grace)
+            except Exception as error:
+                if not self._may_recover(error):
+                    raise
+        return self._live
+
+    def _may_recover(self, error: Exception) -> bool:
+        recovers = self._recovers and is_lost(error)
+        if recovers:
+            kind = type(error).__name__
+            logging.warning("the session is lost and made again, after %s: %s", kind, error)
+        return recovers
+
+    def _recovering(self, call: Callable[[HookedSession], Any]) -> Any:
+        """What a call gives, which is repeated with a new session where its own is lost."""
+        while True:
+            live = self._open()
+            try:
+                found = call(live)
+            except Exception as error:
+                if not self._may_recover(error):
+                    raise
+                self._close()
+            else:
+                if self._signals.caught is not None:
+                    live.stop()
+                return found
 
     @property
     def graph(self) -> Graph | None:
         """The graph; None after the end."""
-        return None if self._session is None else self._session.graph
+        return None if self._live is None else self._live.session.graph
 
     def should_stop(self) -> bool:
-        """Whether a hook or a signal has requested a stop, or the session has ended."""
-        stops = self._coordinator.should_stop() or self._signals.caught is not None
-        return stops or self._session is None
+        """Whether a hook or a signal has requested a stop, or the session has ended.
+
+        A session that is lost is made again, and goes on.
+        """
+        if self._live is None or self._signals.caught is not None:
+            return True
+        try:
+            return self._live.should_stop()
+        except Exception as error:
+            if not self._recovers:
+                raise
+            if not self._may_recover(error):
+                return True  # close raises it
+        self._close()
+        self._open()
+        return False
 
     @tracebacks.shortening
     def run(
@@ -128,49 +177,25 @@ class MonitoredSession:
         Raises:
             RuntimeError: the session has ended, should stop, or a tensor is fed twice.
         """
-        session = self._open()
-        if self._coordinator.should_stop():
-            raise RuntimeError("Run called even after should_stop requested.")
-        context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), session)
-        feeds = dict(feed_dict or {})
-        asked: list[tuple[SessionRunHook, SessionRunArgs | None]] = []
-        by_hooks: set[Any] = set()
-        for hook in self._hooks:
-            asked.append((hook, hook.before_run(context)))
-            own = asked[-1][1].feed_dict if asked[-1][1] is not None else None
-            self._add_feeds(feeds, own or {}, by_hooks)
-        extra = [a.fetches for _, a in asked if a is not None and a.fetches is not None]
-        options = _merged([options, *(a.options for _, a in asked if a is not None)])
-        if options is not None and run_metadata is None:
-            run_metadata = RunMetadata()
-        found, *values = session.run([fetches, *extra], feeds, options, run_metadata)
-        rest = iter(values)
-        for hook, args in asked:
-            has = args is not None and args.fetches is not None
-            results = next(rest) if has else None
-            hook.after_run(context, SessionRunValues(results, options, run_metadata))
-        if context.stop_requested or self._signals.caught is not None:
-            self._coordinator.request_stop()
-        return found
-
-    @staticmethod
-    def _add_feeds(feeds: dict[Any, Any], own: Mapping[Any, Any], by_hooks: set[Any]) -> None:
-        for key, value in own.items():
-            if key in by_hooks:
-                raise RuntimeError("Same tensor is fed by two hooks.")
-            if key in feeds:
-                raise RuntimeError("Same tensor is fed by a SessionRunHook and user.")
-            by_hooks.add(key)
-            feeds[key] = value
+        return self._recovering(lambda live: live.run(fetches, feed_dict, options, run_metadata))
 
     def run_step_fn(self, step_fn: Callable[..., Any]) -> Any:
-        """Calls a function with a context that has session, run_with_hooks and request_stop."""
-        return step_fn(_StepContext(self, self._open()))
+        """Calls a function with a context that has session, run_with_hooks and request_stop.
 
-    def _open(self) -> Session:
-        if self._session is None:
-            raise RuntimeError("Attempted to use a closed Session.")
-        return self._session
+        Where the session is lost the function is called again. Then run_with_hooks runs the new
+        session, while context.session stays the one that was lost, which refuses to run.
+
+        Args:
+            step_fn: its one argument is named step_context.
+
+        Raises:
+            ValueError: the function takes other arguments.
+            RuntimeError: the session has ended.
+            StopIteration: the function has called request_stop.
+        """
+        _check_step_fn(step_fn)
+        session = self._open().session
+        return self._recovering(lambda live: step_fn(_StepContext(session, live.run)))
 
     def __enter__(self) -> MonitoredSession:
         return self
@@ -185,34 +210,47 @@ class MonitoredSession:
         return clean
 
     def close(self) -> None:
-        """Calls the hooks' end and ends the session."""
+        """Calls the hooks' end and ends the session.
+
+        Raises:
+            RuntimeError: it has ended already; the end of the context ends it, too.
+        """
         self._end(call_hooks=True)
 
     def _end(self, call_hooks: bool) -> None:
-        if self._session is None:
-            return
+        if self._ended:
+            raise RuntimeError("Session is already closed.")
+        self._ended = True
         try:
-            if call_hooks:
-                for hook in self._hooks:
-                    hook.end(self._session)
+            if call_hooks and self._live is not None:
+                self._live.end()
         finally:
-            session, self._session = self._session, None
-            self._coordinator.request_stop()
             try:
-                self._coordinator.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
+                self._close()
             finally:
-                session.close()
                 self._signals.release()
+                if not self._was_finalized:
+                    self._graph._unsafe_unfinalize()
         if call_hooks:
             self._signals.send_again()
 
+    def _close(self) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            try:
+                live.close()
+            except Exception as error:
+                if not (self._recovers and is_lost(error)):
+                    raise
+
     def raw_session(self) -> Session | None:
         """The session, for runs without hooks; None after the end."""
-        return self._session
+        return None if self._live is None else self._live.session
 
 
 class SingularMonitoredSession(MonitoredSession):
-    """A MonitoredSession made with the arguments of a ChiefSessionCreator.
+    """A MonitoredSession made with the arguments of a ChiefSessionCreator. It makes no session
+    again: AbortedError and UnavailableError are raised.
 
     Args:
         hooks: SessionRunHooks.
@@ -220,6 +258,8 @@ class SingularMonitoredSession(MonitoredSession):
             ChiefSessionCreator's.
         stop_grace_period_secs: how long threads of the hooks may run after the end.
     """
+
+    _recovers = False
 
     def __init__(
         self,
@@ -291,7 +331,7 @@ def MonitoredTrainingSession(
     chosen = scaffold or Scaffold()
     if asynchronous and chosen.saver is None:
         if not scopes.get_default_graph().get_collection(GraphKeys.SAVERS):
-            chosen.saver = Saver(defer_build=True, allow_empty=True, asynchronous=True)
+            chosen._pieces["saver"] = Saver(defer_build=True, allow_empty=True, asynchronous=True)
     all_hooks: list[SessionRunHook] = list(chief_only_hooks or [])
     folder = summary_dir or _local(checkpoint_dir)
     if folder:

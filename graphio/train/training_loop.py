@@ -170,7 +170,7 @@ class TrainingLoop:
     def _opened(self) -> MonitoredSession:
         scaffold = self._scaffold
         if scaffold.saver is None:
-            scaffold.saver = self._make_saver()
+            scaffold._pieces["saver"] = self._make_saver()
         if self._step.op.name not in scaffold.saver.to_proto().variable:
             raise ValueError(
                 f"the Saver does not save the global step '{self._step.op.name}': make the global "
@@ -189,7 +189,7 @@ class TrainingLoop:
             metrics = {} if best_metric is None else self._fetches
             hooks.append(_Saving(self._folder, scaffold, self._make_timer(), creator, metrics))
         signals = StopSignals(self._signals)
-        return MonitoredSession(creator, [*hooks, *self._hooks], stop_signals=signals)
+        return _LoopSession(creator, [*hooks, *self._hooks], stop_signals=signals)
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
         if self._progress is not None:
@@ -316,6 +316,12 @@ class _EitherTimer(SecondOrStepTimer):
 
     def last_triggered_step(self) -> int | None:
         return self._timers[0].last_triggered_step()
+
+
+class _LoopSession(MonitoredSession):
+    """Its errors end the loop, which counts steps and goes on from a checkpoint by itself."""
+
+    _recovers = False
 
 
 class _Saving(CheckpointSaverHook):
