@@ -99,6 +99,122 @@ def test_a_function_may_give_a_sparse_value() -> None:
         assert [e.values.tolist() for e in elements(made)] == [[0], [1], [2]]
 
 
+def test_a_function_may_give_sparse_values_that_differ_in_their_sizes() -> None:
+    def ones(count: Any) -> Any:
+        places = tf.reshape(tf.range(count), [-1, 1])
+        return tf.SparseTensor(places, tf.ones_like(places[:, 0]), tf.reshape(count + 1, [1]))
+
+    with tf.Graph().as_default():
+        (batch,) = elements(tf.data.Dataset.range(3).map(ones).batch(3))
+        one = tf.data.Dataset.range(4).map(
+            lambda i: tf.SparseTensor([[0]], tf.reshape(i, [1]), [1])
+        )
+        pairs = elements(one.batch(2).batch(2))
+    assert batch.indices.tolist() == [[1, 0], [2, 0], [2, 1]]
+    assert batch.values.tolist() == [1, 1, 1] and batch.dense_shape.tolist() == [3, 3]
+    assert pairs[0].indices.tolist() == [[i, j, 0] for i in (0, 1) for j in (0, 1)]
+    assert pairs[0].values.tolist() == [0, 1, 2, 3] and pairs[0].dense_shape.tolist() == [2, 2, 1]
+
+
+def rows_of(value: Any) -> list[tuple[Any, ...]]:
+    return [(r.indices.tolist(), r.values.tolist(), r.dense_shape.tolist()) for r in value]
+
+
+ROWS = [([[1]], [5], [3]), ([], [], [3]), ([[0], [2]], [7, 6], [3])]
+WHOLE = tf.SparseTensorValue([[0, 1], [2, 0], [2, 2]], np.array([5, 7, 6]), [3, 3])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_sparse_value_has_rows(target: str) -> None:
+    data = tf.data.Dataset
+    with tf.Graph().as_default():
+        assert rows_of(elements(data.from_tensor_slices(WHOLE), target)) == ROWS
+        beside = elements(data.from_tensor_slices({"s": WHOLE, "d": [1, 2, 3]}), target)
+        assert rows_of(e["s"] for e in beside) == ROWS and [e["d"] for e in beside] == [1, 2, 3]
+        assert rows_of(elements(data.from_tensors(WHOLE).repeat(2).unbatch(), target)) == ROWS * 2
+        turned = tf.SparseTensorValue([[2, 0], [0, 1], [2, 2]], np.array([7, 5, 6]), [3, 3])
+        assert rows_of(elements(data.from_tensor_slices(turned), target)) == ROWS
+        tuples = elements(data.from_sparse_tensor_slices(tf.SparseTensor(*WHOLE)), target)
+        assert [tuple(part.tolist() for part in t) for t in tuples] == ROWS
+
+
+def test_rows_of_sparse_values_come_together_again() -> None:
+    with tf.Graph().as_default():
+        slices = tf.data.Dataset.from_tensor_slices(WHOLE)
+        (again,) = elements(slices.batch(3))
+        windows = slices.window(2).flat_map(lambda window: window.batch(2))
+        assert rows_of([again])[0] == ([*map(list, WHOLE[0])], [5, 7, 6], [3, 3])
+        assert [w.dense_shape.tolist() for w in elements(windows)] == [[2, 3], [1, 3]]
+
+
+@pytest.mark.parametrize(
+    ("parts", "kind", "words"),
+    [
+        (([[1, 0], [0, 0]], [1, 2], [2, 2]), tf.errors.UnimplementedError, "must be ordered"),
+        (([[0, 0]], [1, 2], [2, 2]), tf.errors.InvalidArgumentError, "do not fit each other"),
+        (([[0, 0]], [1], [2]), tf.errors.InvalidArgumentError, "do not fit each other"),
+        (([[2, 0]], [1], [2, 2]), tf.errors.InvalidArgumentError, "in another row"),
+        (([[-1, 0]], [1], [2, 2]), tf.errors.InvalidArgumentError, "in another row"),
+    ],
+)
+def test_what_has_no_sparse_rows_is_refused(parts: Any, kind: Any, words: str) -> None:
+    with tf.Graph().as_default():
+        shapes = [[None, None], [None], [None]]
+        fed = [tf.placeholder(tf.int64, shape) for shape in shapes]
+        made = tf.data.Dataset.from_sparse_tensor_slices(tf.SparseTensor(*fed))
+        iterator = tf.data.make_initializable_iterator(made)
+        with tf.Session() as session, pytest.raises(kind, match=words):
+            session.run(iterator.initializer, dict(zip(fed, parts, strict=True)))
+        with pytest.raises(TypeError, match="`sparse_tensor` must be"):
+            tf.data.Dataset.from_sparse_tensor_slices([1])
+        with pytest.raises(ValueError, match="component 0 is a scalar"):
+            scalar = tf.SparseTensorValue(np.zeros([1, 0]), [1], np.zeros([0]))
+            tf.data.Dataset.from_tensor_slices(scalar)
+
+
+# ---- iterators ----
+
+
+def test_an_iterator_of_sparse_values_is_declared_by_its_class() -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        made = tf.data.Dataset.from_tensors((WHOLE, 1))
+        types, shapes = made.output_types, made.output_shapes
+        assert (types, made.output_classes) == (
+            (tf.int64, tf.int32),
+            (tf.SparseTensor, tf.Tensor),
+        )
+        assert [s.ndims for s in shapes] == [2, 0]
+        iterator = tf.data.Iterator.from_structure(types, shapes, None, made.output_classes)
+        following = iterator.get_next()
+        session.run(iterator.make_initializer(made))
+        assert rows_of([session.run(following)[0]])[0][1] == [5, 7, 6]
+        text = iterator.string_handle()
+        assert iterator.string_handle() is text and text.graph is graph
+        assert iterator.string_handle("mine").op.name == "mine"
+        named = tf.data.Iterator.from_string_handle(text, types, shapes, made.output_classes)
+        session.run(iterator.make_initializer(made))
+        assert session.run(named.get_next())[1] == 1
+        dense = tf.data.Iterator.from_string_handle(text, types, shapes)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Data type mismatch"):
+            session.run(dense.get_next())
+
+
+@pytest.mark.parametrize(
+    ("types", "shapes", "classes"),
+    [
+        ((tf.int64, tf.float64), [[]], None),
+        ((tf.int64, tf.float64), [[], []], None),
+        ((tf.int64, tf.float64), ([], []), tf.Tensor),
+        ((tf.int64, (tf.int64, tf.int64)), ([], []), None),
+        (tf.int64, [], int),
+    ],
+)
+def test_types_shapes_and_classes_are_nested_alike(types: Any, shapes: Any, classes: Any) -> None:
+    with tf.Graph().as_default():
+        with pytest.raises(TypeError, match="from_structure: "):
+            tf.data.Iterator.from_structure(types, shapes, None, classes)
+
+
 # ---- records ----
 
 
@@ -112,3 +228,32 @@ def test_a_closed_writer_of_records_is_not_flushed(kind: str, tmp_path: Path) ->
     with pytest.raises(tf.errors.FailedPreconditionError, match="Writer is closed"):
         writer.flush()
     assert list(tf.python_io.tf_record_iterator(str(tmp_path / "records"), options)) == [b"one"]
+
+
+@pytest.mark.parametrize("kind", ["", "ZLIB", "GZIP"])
+def test_records_that_were_flushed_are_read_before_the_writer_ends(
+    kind: str, tmp_path: Path
+) -> None:
+    path, written = str(tmp_path / "records"), [b"one", b"", b"3" * 100_000]
+    with tf.python_io.TFRecordWriter(path, kind) as writer:
+        for i, record in enumerate(written):
+            writer.write(record)
+            writer.flush()
+            assert list(tf.python_io.tf_record_iterator(path, kind)) == written[: i + 1]
+        with tf.Graph().as_default():
+            assert elements(tf.data.TFRecordDataset(path, kind)) == written
+
+
+@pytest.mark.parametrize("kind", ["ZLIB", "GZIP"])
+def test_a_packed_record_that_is_cut_short_is_lost(kind: str, tmp_path: Path) -> None:
+    path, noise = tmp_path / "records", np.random.default_rng(1)
+    with tf.python_io.TFRecordWriter(str(path), kind) as writer:
+        writer.write(noise.bytes(1000))
+        writer.flush()
+        first = path.stat().st_size
+        writer.write(noise.bytes(1000))
+    whole = path.read_bytes()
+    for size in (first - 500, first + 30, first + 500):
+        path.write_bytes(whole[:size])
+        with pytest.raises(tf.errors.DataLossError, match="damaged compressed data"):
+            list(tf.python_io.tf_record_iterator(str(path), kind))

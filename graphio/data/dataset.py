@@ -15,9 +15,10 @@ from graphio.data.caching import FileCache
 from graphio.data.function import Function, Opening
 from graphio.data.generators import Generator
 from graphio.data.stages import Stage
-from graphio.data.structure import Spec
+from graphio.data.structure import SparseParts, Spec
 from graphio.graph import Tensor
 from graphio.schema.pickling import Unpicklable
+from graphio.sparse_tensor import SparseTensor
 from graphio.tensor_shape import TensorShape, as_shape
 
 __all__ = ["AUTOTUNE", "Dataset", "Options"]
@@ -156,30 +157,65 @@ class Dataset(Unpicklable):
         """A dataset of the slices along the first dimension.
 
         Args:
-            tensors: nested tuples and dicts of arrays, lists or tensors of one length.
+            tensors: nested tuples and dicts of arrays, lists, tensors or SparseTensors of one
+                length.
 
         Raises:
             ValueError: a scalar; components of different lengths.
         """
         specs, leaves = structure.of_values(tensors, "from_tensor_slices")
         lengths: dict[int, str] = {}
-        for i, spec in enumerate(structure.flatten(specs)):
-            if spec.shape.ndims == 0:
+        for i, node in enumerate(structure.nodes(specs)):
+            sparse = isinstance(node, SparseParts)
+            if (structure.sparse_rank(node) if sparse else node.shape.ndims) == 0:
                 raise ValueError(
                     f"from_tensor_slices: component {i} is a scalar, which has no slices; use "
                     "from_tensors, or put it into a list"
                 )
-            size = None if spec.shape.ndims is None else spec.shape.as_list()[0]
+            size = None if sparse or node.shape.ndims is None else node.shape.as_list()[0]
             if size is not None:
                 lengths.setdefault(size, f"component {i} has {size} slices")
         if len(lengths) > 1:
             raise ValueError(f"from_tensor_slices: {', '.join(lengths.values())}")
         if not leaves:
             raise ValueError("from_tensor_slices: there are no components")
-        inner = structure.mapped(lambda s: Spec(s.dtype, _rest(s.shape)), specs)
+        places = structure.sparse_places(specs)
+
+        def opened(o: Opening) -> Stage:
+            values = [np.asarray(o.value(v), order="C") for v in leaves]
+            if places:
+                return elements.Unbatch(stages.Tensors(values), places)
+            return stages.Slices(values)
+
+        return Dataset(structure.sliced(specs), opened, given=leaves)
+
+    @staticmethod
+    @door.guarded
+    def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset:
+        """A dataset of the slices of a SparseTensor along its first dimension.
+
+        Args:
+            sparse_tensor: its elements stand in ascending order of the first coordinate.
+
+        Returns:
+            Tuples of indices (n, rank - 1), values (n) and dense_shape (rank - 1).
+
+        Raises:
+            TypeError: it is no SparseTensor.
+
+        Raises, when run:
+            UnimplementedError: the elements stand in another order.
+            InvalidArgumentError: its parts do not fit each other.
+        """
+        if not isinstance(sparse_tensor, SparseTensor):
+            raise TypeError(
+                "`sparse_tensor` must be a `tf.sparse.SparseTensor` object, got "
+                f"{type(sparse_tensor).__name__}."
+            )
+        specs, leaves = structure.of_values(sparse_tensor, "from_sparse_tensor_slices")
         return Dataset(
-            inner,
-            lambda o: stages.Slices([np.asarray(o.value(v), order="C") for v in leaves]),
+            tuple(structure.sliced(specs)),
+            lambda o: elements.SparseSlices(stages.Tensors([o.value(v) for v in leaves])),
             given=leaves,
         )
 
@@ -401,7 +437,9 @@ class Dataset(Unpicklable):
         self._refuse_sparse(what)
         size = _number(batch_size, what)
         flat = structure.flatten(self.element_specs)
-        shapes = [_padded(s) for s in structure.up_to(self.element_specs, padded_shapes, what)]
+        shapes = [
+            _padded(s) for s in structure.up_to(self.element_specs, padded_shapes, what, False)
+        ]
         for spec, shape in zip(flat, shapes, strict=True):
             if spec.shape.ndims is not None and isinstance(shape, TensorShape):
                 _check_padded(spec.shape, shape)
@@ -564,10 +602,10 @@ class Dataset(Unpicklable):
         wanted = _number(size, "window")
         moved = wanted if shift is None else _number(shift, "window")
         step = _number(stride, "window")
-        self._refuse_sparse("window")
-        specs = structure.mapped(
+        specs = structure.mapped_nodes(
             lambda s: Spec(dtypes.string, TensorShape(None), inside=s), self.element_specs
         )
+        widths = [len(structure.flatten(node)) for node in structure.nodes(self.element_specs)]
         return self._derived(
             lambda o: elements.Window(
                 self.open(o),
@@ -575,6 +613,7 @@ class Dataset(Unpicklable):
                 o.number(moved),
                 o.number(step),
                 bool(o.value(drop_remainder)),
+                widths,
             ),
             specs,
             [wanted, moved, step, drop_remainder],
@@ -598,12 +637,12 @@ class Dataset(Unpicklable):
     @door.guarded
     def unbatch(self) -> Dataset:
         """The slices of every element along its first dimension."""
-        self._refuse_sparse("unbatch")
         for spec in structure.flatten(self.element_specs):
             if spec.shape.ndims == 0:
                 raise ValueError("Cannot unbatch an input with scalar components.")
-        specs = structure.mapped(lambda s: Spec(s.dtype, _rest(s.shape)), self.element_specs)
-        return self._derived(lambda o: elements.Unbatch(self.open(o)), specs)
+        places = structure.sparse_places(self.element_specs)
+        specs = structure.sliced(self.element_specs)
+        return self._derived(lambda o: elements.Unbatch(self.open(o), places), specs)
 
     @door.guarded
     def enumerate(self, start: Any = 0) -> Dataset:
@@ -661,10 +700,6 @@ def _number(value: Any, what: str) -> Any:
     if array.ndim or array.dtype.kind not in "iu":
         raise TypeError(f"{what}: expected an integer, got {value!r} of {type(value).__name__}")
     return int(array)
-
-
-def _rest(shape: TensorShape) -> TensorShape:
-    return TensorShape(None) if shape.ndims is None else TensorShape(shape.as_list()[1:])
 
 
 def _padded(shape: Any) -> Any:

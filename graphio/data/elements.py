@@ -345,13 +345,13 @@ class PaddedBatch(Batch):
 
 
 class Unbatch(Stage):
-    """The rows of every element."""
+    """The rows of every element, some components of which may be the parts of SparseTensors."""
 
     kind = "unbatch"
 
-    def __init__(self, source: Stage) -> None:
+    def __init__(self, source: Stage, sparse_places: Sequence[int] = ()) -> None:
         super().__init__(source)
-        self.source = source
+        self.source, self._places = source, sparse_places
         self.rest: list[Element] = []
 
     def pull(self, count: int) -> Sequence[Item]:
@@ -364,13 +364,44 @@ class Unbatch(Stage):
         return found
 
     def _rows(self, element: Element) -> list[Element]:
-        sizes = {len(a) if a.ndim else 0 for a in element}
-        if len(sizes) != 1 or not all(a.ndim for a in element):
+        columns: list[list[Element]] = []
+        place = 0
+        while place < len(element):
+            if place in self._places:
+                columns.append(self.sparse_rows(*element[place : place + 3]))
+                place += 3
+            else:
+                array = element[place]
+                columns.append([[array[i, ...]] for i in range(len(array) if array.ndim else 0)])
+                place += 1
+        if len({len(column) for column in columns}) != 1 or not all(a.ndim for a in element):
             raise self.refused(
                 "Input element must have the same batch size in each component; their shapes are "
                 f"{[list(a.shape) for a in element]}"
             )
-        return [[a[i, ...] for a in element] for i in range(sizes.pop())]
+        return [[part for parts in row for part in parts] for row in zip(*columns, strict=True)]
+
+    def sparse_rows(self, indices: Array, values: Array, shape: Array) -> list[Element]:
+        """The rows of a SparseTensor as the parts of each."""
+        self.check_parts(indices, values, shape)
+        rows, count = indices[:, 0], int(shape[0])
+        order = np.argsort(rows, kind="stable")
+        ends = np.cumsum(np.bincount(rows, minlength=count))[:-1] if count else []
+        parts = np.split(order, ends) if count else []
+        return [[indices[part, 1:], values[part], shape[1:]] for part in parts]
+
+    def check_parts(self, indices: Array, values: Array, shape: Array) -> None:
+        """Refuses what is no SparseTensor with rows."""
+        if indices.ndim != 2 or len(indices) != len(values) or indices.shape[1] != len(shape):
+            raise self.refused(
+                "The parts of a SparseTensor do not fit each other: indices have the shape "
+                f"{list(indices.shape)}, values {list(values.shape)}, dense_shape {shape.tolist()}"
+            )
+        if not len(shape):
+            raise self.refused("A SparseTensor of rank 0 has no rows")
+        rows, count = indices[:, 0], int(shape[0])
+        if len(rows) and not 0 <= rows.min() <= rows.max() < count:
+            raise self.refused(f"A SparseTensor of {count} rows has an element in another row")
 
     def restart(self) -> None:
         self.rest = []
@@ -382,18 +413,45 @@ class Unbatch(Stage):
         self.rest = list(place)
 
 
+class SparseSlices(Unbatch):
+    """The rows of a SparseTensor whose elements stand in their order."""
+
+    kind = "from_sparse_tensor_slices"
+
+    def __init__(self, source: Stage) -> None:
+        super().__init__(source, [0])
+        indices, values, shape = source.elements(1)[0]
+        source.rewind()
+        self.check_parts(indices, values, shape)
+        if np.any(np.diff(indices[:, 0]) < 0):
+            raise errors.UnimplementedError(
+                message="The SparseTensor must be ordered in the batch dimension; see "
+                f"tf.sparse.reorder [{self.what}]"
+            )
+
+
 class Window(Stage):
     """Datasets of size elements each: every component of an element is one."""
 
     kind = "window"
 
-    def __init__(self, source: Stage, size: int, shift: int, stride: int, drop: bool) -> None:
+    def __init__(
+        self,
+        source: Stage,
+        size: int,
+        shift: int,
+        stride: int,
+        drop: bool,
+        widths: Sequence[int],
+    ) -> None:
         super().__init__(source)
         for name, value in (("size", size), ("shift", shift), ("stride", stride)):
             if value < 1:
                 raise self.refused(f"Window {name} must be greater than zero.")
         self.source = source
         self.size, self.shift, self.stride, self.drop = size, shift, stride, drop
+        ends = np.cumsum(widths).tolist()  # where components end, which may have several parts
+        self.parts = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
         self.restart()
 
     def restart(self) -> None:
@@ -410,8 +468,7 @@ class Window(Stage):
                 break
             for _ in range(min(self.shift, len(self.buffer))):
                 self.buffer.popleft()
-            columns = zip(*picked, strict=True)
-            found.append([[[value] for value in column] for column in columns])
+            found.append([[element[part] for element in picked] for part in self.parts])
         return found
 
     def _fill(self, count: int) -> None:

@@ -41,6 +41,7 @@ class Iterator(Unpicklable):
         self._text = text
         self._initializer: Operation | None = initializer
         self._functions: dict[Graph, str] = {}
+        self._texts: dict[Graph, Tensor] = {}  # what string_handle gave, by the graph of the call
 
     def __repr__(self) -> str:
         return f"<Iterator shapes: {self.output_shapes}, types: {self.output_types}>"
@@ -59,9 +60,13 @@ class Iterator(Unpicklable):
             output_types: nested dtypes of an element.
             output_shapes: nested shapes alike; None: unknown.
             shared_name: its name.
-            output_classes: accepted.
+            output_classes: nested classes alike: tf.Tensor, or tf.SparseTensor, whose type is its
+                values' and whose shape the whole's; None: tf.Tensor.
+
+        Raises:
+            TypeError: types, shapes and classes are not nested alike.
         """
-        specs = structure.declared(output_types, output_shapes, "from_structure")
+        specs = structure.declared(output_types, output_shapes, "from_structure", output_classes)
         graph = scopes.get_default_graph()
         name = graph.unique_name(shared_name or "Iterator")
         return Iterator(specs, Handle(graph, name, specs, one_shot=False), None)
@@ -75,10 +80,13 @@ class Iterator(Unpicklable):
 
         Args:
             string_handle: scalar string tensor, often a placeholder.
-            output_types, output_shapes: see from_structure.
-            output_classes: accepted.
+            output_types, output_shapes, output_classes: see from_structure.
+
+        Raises:
+            TypeError: as from_structure.
         """
-        specs = structure.declared(output_types, output_shapes, "from_string_handle")
+        what = "from_string_handle"
+        specs = structure.declared(output_types, output_shapes, what, output_classes)
         text = convert_to_tensor(string_handle, dtypes.string)
         return Iterator(specs, None, text)
 
@@ -131,7 +139,17 @@ class Iterator(Unpicklable):
 
     @door.guarded
     def string_handle(self, name: str | None = None) -> Tensor:
-        """A scalar string that names this iterator: see from_string_handle."""
+        """A scalar string that names this iterator: see from_string_handle. Without a name it is
+        the same tensor at each call."""
+        graph = scopes.get_default_graph()
+        if name is None and graph in self._texts:
+            return self._texts[graph]
+        made = self._named(name)
+        if name is None:
+            self._texts[graph] = made
+        return made
+
+    def _named(self, name: str | None) -> Tensor:
         if self._text is not None:
             return self._text
         assert self._handle is not None

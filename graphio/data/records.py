@@ -31,6 +31,11 @@ class _Inflated(io.RawIOBase):
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._zlib = file, zlib.decompressobj()
+        self._read = 0
+
+    def tell(self) -> int:
+        """How many unpacked bytes were read."""
+        return self._read
 
     def readable(self) -> bool:
         return True
@@ -43,6 +48,7 @@ class _Inflated(io.RawIOBase):
             if not packed and not data and not self._zlib.eof:
                 raise EOFError("the compressed data is cut short")
         buffer[: len(data)] = data
+        self._read += len(data)
         return len(data)
 
     def close(self) -> None:
@@ -112,14 +118,30 @@ def framed(record: bytes) -> bytes:
     )
 
 
+def _head(file: IO[bytes], offset: int) -> bytes:
+    """The first 12 bytes of a record, fewer at the end."""
+    try:
+        return file.read(12)
+    except EOFError:  # of packed bytes: what was unpacked before it is lost, but counted
+        if file.tell() != offset:
+            raise
+        return b""
+
+
 def read_record(file: IO[bytes], path: str, offset: int) -> bytes | None:
     """The next record; None at the end.
+
+    A packed file without its end ends after its last whole record: its writer has flushed it, and
+    may write on.
+
+    Args:
+        offset: where it begins, of the unpacked bytes.
 
     Raises:
         DataLossError: it is cut short, or a checksum is not its own.
     """
     try:
-        head = file.read(12)
+        head = _head(file, offset)
         if not head:
             return None
         length = int.from_bytes(head[:8], "little")

@@ -247,7 +247,7 @@ def by_name(session: Any, text: Any, specs: Any) -> Resource:
 
 def check_types(wanted: Any, found: Any) -> None:
     """Refuses an iterator whose elements are of other types. Raises InvalidArgumentError."""
-    types = [structure.flatten(structure.types_of(s)) for s in (wanted, found)]
+    types = [[s.dtype for s in structure.flatten(specs)] for specs in (wanted, found)]
     if types[0] != types[1]:
         raise errors.InvalidArgumentError(
             message="Data type mismatch: the iterator gives "

@@ -86,8 +86,11 @@ def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
     return pack(structure, [function(leaf) for leaf in flatten(structure)])
 
 
-def up_to(structure: Any, value: Any, what: str) -> list[Any]:
+def up_to(structure: Any, value: Any, what: str, lists: bool = True) -> list[Any]:
     """The parts of value that stand where structure has its components.
+
+    Args:
+        lists: whether a list may stand for a tuple; where shapes are meant it is a shape.
 
     Raises:
         TypeError: value is not nested as structure is.
@@ -102,30 +105,53 @@ def up_to(structure: Any, value: Any, what: str) -> list[Any]:
             raise TypeError(f"{what}: expected a dict with the keys {sorted(structure)}: {value!r}")
         if set(value) != set(structure):
             raise ValueError(f"{what}: expected the keys {sorted(structure)}, got {sorted(value)}")
-    elif not isinstance(value, (tuple, list)):
+    elif not isinstance(value, (tuple, list) if lists else tuple):
         raise TypeError(f"{what}: expected a tuple of {len(structure)}, got {value!r}")
     if len(value) != len(structure):
         raise ValueError(f"{what}: expected {len(structure)} components, got {len(value)}")
     pairs = zip(_children(structure), _children(value), strict=True)
-    return [leaf for inner, part in pairs for leaf in up_to(inner, part, what)]
+    return [leaf for inner, part in pairs for leaf in up_to(inner, part, what, lists)]
 
 
-def declared(types: Any, shapes: Any, what: str) -> Any:
+def declared(types: Any, shapes: Any, what: str, classes: Any = None) -> Any:
     """Specs of types and shapes as programs write them.
 
     Args:
         types: nested dtypes.
         shapes: nested shapes alike; None: all unknown.
         what: how messages call them.
+        classes: nested classes alike; None: all tf.Tensor. Where one is tf.SparseTensor, type and
+            shape are those of the whole.
+
+    Raises:
+        TypeError: they are not nested alike, or a class is no tensor's.
     """
     if isinstance(types, list):
         types = tuple(types)
     flat = [dtypes.as_dtype(t) for t in flatten(types)]
-    if shapes is None:
-        known = [TensorShape(None)] * len(flat)
-    else:
-        known = [as_shape(s) for s in up_to(types, shapes, what)]
-    return pack(types, [Spec(t, s) for t, s in zip(flat, known, strict=True)])
+    known = [TensorShape(None)] * len(flat)
+    if shapes is not None:
+        known = [as_shape(s) for s in up_to(types, shapes, what, lists=False)]
+    kinds = [Tensor] * len(flat) if classes is None else up_to(types, classes, what, lists=False)
+    parts = zip(flat, known, kinds, strict=True)
+    return pack(types, [_declared_component(*part, what) for part in parts])
+
+
+def _declared_component(dtype: DType, shape: TensorShape, kind: Any, what: str) -> Any:
+    if kind is SparseTensor:
+        return sparse_parts(dtype, shape.ndims)
+    if kind is not Tensor:
+        raise TypeError(f"{what}: a class is {kind!r}, expected tf.Tensor or tf.SparseTensor")
+    return Spec(dtype, shape)
+
+
+def sparse_parts(dtype: DType, rank: int | None) -> SparseParts:
+    """Specs of the parts of a SparseTensor, of which the rank alone is known."""
+    return SparseParts(
+        Spec(dtypes.int64, TensorShape([None, rank])),
+        Spec(dtype, TensorShape([None])),
+        Spec(dtypes.int64, TensorShape([rank])),
+    )
 
 
 def of_values(value: Any, what: str) -> tuple[Any, list[Any]]:
@@ -135,9 +161,6 @@ def of_values(value: Any, what: str) -> tuple[Any, list[Any]]:
         TypeError: a component is no tensor's value; a sparse one.
     """
     value = with_sparse(value)
-    if what != "from_tensors":
-        for node in nodes(value):
-            refuse_sparse(node, what)
     leaves = [_component(leaf, what) for leaf in flatten(value)]
     specs = [Spec(dtypes.as_dtype(leaf.dtype), as_shape(leaf.shape)) for leaf in leaves]
     return pack(value, specs), leaves
@@ -185,17 +208,45 @@ def refuse_sparse(value: Any, what: str) -> None:
 
 def batched(specs: Any, size: int | None) -> Any:
     """The specs with one more dimension in front."""
-    front, flat = TensorShape([size]), []
-    for node in nodes(specs):
+    front = TensorShape([size])
+
+    def more(node: Any) -> Any:
         if isinstance(node, SparseParts):
-            rank = node.indices.shape.with_rank(2).as_list()[1]
-            more = None if rank is None else rank + 1
-            flat.append(Spec(dtypes.int64, TensorShape([None, more])))
-            flat.append(node.values)
-            flat.append(Spec(dtypes.int64, TensorShape([more])))
-        else:
-            flat.append(Spec(node.dtype, front.concatenate(node.shape)))
-    return pack(specs, flat)
+            rank = sparse_rank(node)
+            return sparse_parts(node.values.dtype, None if rank is None else rank + 1)
+        return Spec(node.dtype, front.concatenate(node.shape))
+
+    return mapped_nodes(more, specs)
+
+
+def sliced(specs: Any) -> Any:
+    """The specs without their first dimension."""
+
+    def less(node: Any) -> Any:
+        if isinstance(node, SparseParts):
+            rank = sparse_rank(node)
+            return sparse_parts(node.values.dtype, None if rank is None else rank - 1)
+        shape = node.shape
+        rest = TensorShape(None) if shape.ndims is None else TensorShape(shape.as_list()[1:])
+        return Spec(node.dtype, rest)
+
+    return mapped_nodes(less, specs)
+
+
+def sparse_rank(parts: SparseParts) -> int | None:
+    """The rank of a SparseTensor, if it is known."""
+    rank = parts.indices.shape.with_rank(2).as_list()[1]
+    return parts.dense_shape.shape.with_rank(1).as_list()[0] if rank is None else rank
+
+
+def mapped_nodes(function: Callable[[Any], Any], structure: Any) -> Any:
+    """As mapped, with a SparseTensor, or what stands for one, as one component."""
+    if isinstance(structure, (SparseTensor, SparseParts)) or not is_nested(structure):
+        return function(structure)
+    made = [mapped_nodes(function, child) for child in _children(structure)]
+    if isinstance(structure, Mapping):
+        return nest.mapping_like(structure, dict(zip(sorted(structure), made, strict=True)))
+    return type(structure)(*made) if hasattr(structure, "_fields") else tuple(made)
 
 
 def nodes(value: Any) -> list[Any]:
@@ -244,17 +295,35 @@ def common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def types_of(specs: Any) -> Any:
-    """The nested dtypes."""
-    return mapped(lambda s: s.dtype if s.inside is None else types_of(s.inside), specs)
+    """The nested dtypes; of a SparseTensor that of its values."""
+
+    def dtype(node: Any) -> Any:
+        if isinstance(node, SparseParts):
+            return node.values.dtype
+        return node.dtype if node.inside is None else types_of(node.inside)
+
+    return mapped_nodes(dtype, specs)
 
 
 def shapes_of(specs: Any) -> Any:
-    """The nested shapes."""
-    return mapped(lambda s: s.shape if s.inside is None else shapes_of(s.inside), specs)
+    """The nested shapes; of a SparseTensor that of the whole."""
+
+    def shape(node: Any) -> Any:
+        if isinstance(node, SparseParts):
+            rank = sparse_rank(node)
+            return TensorShape(None if rank is None else [None] * rank)
+        return node.shape if node.inside is None else shapes_of(node.inside)
+
+    return mapped_nodes(shape, specs)
 
 
 def classes_of(specs: Any) -> Any:
-    """The nested classes: tf.Tensor, or tf.data.Dataset for what a window holds."""
+    """The nested classes: tf.Tensor, tf.SparseTensor, tf.data.Dataset for what a window holds."""
     from graphio.data.dataset import Dataset
 
-    return mapped(lambda s: Tensor if s.inside is None else Dataset, specs)
+    def kind(node: Any) -> Any:
+        if isinstance(node, SparseParts):
+            return SparseTensor
+        return Tensor if node.inside is None else Dataset
+
+    return mapped_nodes(kind, specs)
