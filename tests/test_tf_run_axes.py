@@ -22,6 +22,12 @@ ALONG: dict[str, Any] = {
     "reverse": lambda x, axis: tf.reverse(x, [axis]),
     "expand_dims": tf.expand_dims,
     "moments": lambda x, axis: tf.nn.moments(x, [axis])[0],
+    "weighted_moments": lambda x, axis: tf.nn.weighted_moments(x, [axis], tf.abs(x))[1],
+    "sort": lambda x, axis: tf.sort(x, axis),
+    "argsort": lambda x, axis: tf.argsort(x, axis, "DESCENDING"),
+    "cross entropy": lambda x, axis: tf.nn.softmax_cross_entropy_with_logits_v2(
+        tf.constant(X), x, axis
+    ),
     "softmax": lambda x, axis: tf.nn.softmax(x, axis) * tf.range(4.0),
     "log_softmax": tf.nn.log_softmax,
     "concat": lambda x, axis: tf.concat([x, 2 * x], axis),
@@ -68,6 +74,19 @@ def test_no_more_is_known_of_shapes_than_their_ranks() -> None:
     assert tf.cumsum(x, axis).shape.as_list() == [2, 4]
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_unknown_rank_takes_a_known_axis_or_all(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.float32)
+        loss = tf.nn.softmax_cross_entropy_with_logits_v2(x, x, axis=0)
+        wanted = tf.nn.softmax_cross_entropy_with_logits_v2(X, X, axis=0)
+        pairs = [loss, tf.sort(x, 1), *tf.nn.moments(x, None)]
+        fixed = [wanted, tf.sort(X, 1), *tf.nn.moments(X, None)]
+        for one, other in zip(*session.run([pairs, fixed], {x: X}), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5)
+            assert np.shape(one) == np.shape(other)
+
+
 def test_an_axis_that_is_known_builds_no_more_nodes_than_a_number() -> None:
     counts = []
     for axis in (1, tf.constant(1)):
@@ -87,6 +106,11 @@ def test_what_cannot_be_joined_or_turned_is_refused_by_the_run(target: str) -> N
         both = tf.concat([tf.zeros([2, 3]), tf.zeros([3, 2])], axis)
         with pytest.raises(INVALID, match="sizes off the axis are not those of the first"):
             session.run(both, {axis: 0})
+        loss = tf.nn.softmax_cross_entropy_with_logits(
+            labels=tf.zeros([3, 2, 2]), logits=tf.zeros([2, 3, 2]), dim=axis - 1
+        )
+        with pytest.raises(INVALID, match="sizes off the axis are not those of the first"):
+            session.run(loss, {axis: 0})
         turned = tf.reverse(X, axes)
         np.testing.assert_array_equal(session.run(turned, {axes: [0, -1]}), X[::-1, :, ::-1])
         np.testing.assert_array_equal(session.run(turned, {axes: []}), X)

@@ -52,11 +52,6 @@ def test_values_and_gradients_are_those_of_known_shapes(target: str, case: str) 
         np.testing.assert_allclose(unknown, known, rtol=1e-5, atol=1e-6)
 
 
-def test_classes_along_another_axis_need_the_rank() -> None:
-    with tf.Graph().as_default(), pytest.raises(ValueError, match="rank of logits must be known"):
-        dense_loss(labels=LABELS, logits=tf.placeholder(tf.float32), dim=0)
-
-
 @TARGETS
 def test_logits_to_draw_from_are_rows(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:

@@ -9,7 +9,7 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, math, primitive, reshaping, shapes
+from graphio.ops import array, math, primitive, reshaping, run_axis, shapes
 from graphio.ops.emit import (
     FLOATING,
     INTEGER,
@@ -46,7 +46,7 @@ def softmax_cross_entropy_with_logits_v2(
         labels: distribution along axis, of logits' shape, of any numeric dtype, which is cast to
             logits'. One row of labels serves all rows of logits. A label of another rank is fine
             where the axis is the last one and both have as many rows.
-        logits: floating tensor of known rank.
+        logits: floating tensor.
         axis: the axis of the classes; None: the last.
         name: of the operation.
         dim: the old name of axis.
@@ -55,7 +55,8 @@ def softmax_cross_entropy_with_logits_v2(
         A tensor of logits' shape without axis.
 
     Raises:
-        ValueError: the shapes differ, or the rank is not known and axis is another than -1.
+        ValueError: the shapes differ.
+        InvalidArgumentError: of the run, they differ, or axis is out of range.
     """
     given = renamed("axis", axis, "dim", dim)
     place = -1 if given is None else given
@@ -65,6 +66,12 @@ def softmax_cross_entropy_with_logits_v2(
         target = _labels_like(labels, x)
         dims = dims_of(x)
         what = describe(at, "SoftmaxCrossEntropyWithLogits")
+        if run_axis.is_open(place) or (dims is None and place != -1):
+            cut, (flat, other) = run_axis.together(
+                [x, target], place, "SoftmaxCrossEntropyWithLogits"
+            )
+            loss = softmax_cross_entropy_with_logits_v2(other, flat, axis=run_axis.AXIS)
+            return cut.restored(loss, at)
         if place == -1 and _flatten_alike(dims, dims_of(target)):
             flat = _rows(x)
             return _unrolled(_dense_loss(flat, _spread_rows(flat, _rows(target)), None), x,
@@ -72,8 +79,6 @@ def softmax_cross_entropy_with_logits_v2(
         target = _spread_rows(x, target)
         merged = shapes.merge(dims, dims_of(target), what)
         if dims is None or merged is None:
-            if place != -1:
-                raise ValueError(f"the rank of logits must be known for {what}; use set_shape")
             return _unrolled(_dense_loss(_rows(x), _rows(target), None), x, None, at)
         number = shapes.normalize_axis(int_value(place, "softmax", "axis"), len(dims), what)
         if number != len(dims) - 1:

@@ -317,18 +317,7 @@ def moments(
         variance = reduction.reduce_mean(apart, axes, keepdims=keep, name="variance")
         if keep:
             return mean, variance
-        if any(run_axis.is_open(a) for a in (axes if isinstance(axes, (list, tuple)) else [axes])):
-            return reduction.reduce_sum(mean, axes), variance  # of axes of size 1
-        places = None if axes is None else axes
-        return array.squeeze(mean, _axis_list(places, tensor)), variance
-
-
-def _axis_list(axes: Any, x: Tensor) -> list[int]:
-    if axes is None:
-        if x.shape.ndims is None:
-            raise ValueError("moments: axes=None needs the rank of x; use set_shape")
-        return list(range(x.shape.ndims))
-    return [int(a) for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
+        return reduction.without_ones(mean, axes), variance
 
 
 def batch_normalization(

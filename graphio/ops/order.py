@@ -11,7 +11,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import lacks_gradient
 from graphio.graph import Tensor
-from graphio.ops import filling, index, math, primitive, reduction, reshaping, shapes
+from graphio.ops import filling, index, math, primitive, reduction, reshaping, run_axis, shapes
 from graphio.ops.emit import (
     FLOATING,
     INTEGER,
@@ -155,8 +155,13 @@ def _sorted(values: Any, axis: Any, direction: str, tf_type: str, at: str) -> tu
     x = convert_to_tensor(values, name="values")
     require(x, NUMERIC, tf_type, "values")
     rank = x.shape.ndims
-    if not rank:
-        raise ValueError(f"{tf_type}: values has shape {shapes.text_of(x)}, expected a known rank")
+    if rank == 0:
+        raise ValueError(f"{tf_type}: values is a scalar, expected rank 1 or more")
+    if rank is None or run_axis.is_open(axis):
+        cut = run_axis.Cut(x, axis, tf_type)
+        pair = _sorted(cut.flat, run_axis.AXIS, direction, tf_type, at)
+        ordered, places = (cut.restored(part) for part in pair)
+        return ordered, places
     place = shapes.normalize_axis(int_value(axis, tf_type, "axis"), rank, describe(at, tf_type))
     size = primitive.slice_axes(primitive.shape_of(x), [place], [place + 1], [0])
     return _ranked(x, size, place, direction == "DESCENDING")
@@ -168,7 +173,7 @@ def sort(
     """values in order along axis.
 
     Args:
-        values: numeric tensor of known rank 1 or more.
+        values: numeric tensor of rank 1 or more.
         axis: which axis.
         direction: ASCENDING or DESCENDING.
         name: of the operation.
@@ -190,7 +195,7 @@ def argsort(
     """The places that put values in order along axis: int32 of values' shape.
 
     Args:
-        values: numeric tensor of known rank 1 or more.
+        values: numeric tensor of rank 1 or more.
         axis: which axis.
         direction: ASCENDING or DESCENDING.
         stable: accepted; equal values always keep their order.

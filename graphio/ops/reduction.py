@@ -375,6 +375,13 @@ def argmin(
     return _place("ArgMin", "ArgMin", input, place, name, output_type)
 
 
+def without_ones(x: Tensor, axes: Any) -> Tensor:
+    """x without axes that have size 1; None: without all of them."""
+    if run_axis.is_open(axes) or (axes is None and x.shape.ndims is None):
+        return reduce_sum(x, axes)
+    return array.squeeze(x, list(range(x.shape.ndims or 0)) if axes is None else axes)
+
+
 # ---- running sums ----
 
 

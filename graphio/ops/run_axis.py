@@ -22,6 +22,7 @@ __all__ = [
     "is_open",
     "joined",
     "numbers_of_axes",
+    "together",
     "with_ones",
 ]
 
@@ -30,8 +31,12 @@ AXIS = 1
 
 
 def is_open(axis: Any) -> bool:
-    """Whether an axis is a tensor whose value is not known while the graph is built."""
-    return is_symbolic(axis) and None in (static_ints(axis) or [None])
+    """Whether an axis, or one in a list, is a tensor whose value is not known while the graph is
+    built."""
+    if isinstance(axis, (list, tuple)):
+        return any(is_open(a) for a in axis)
+    found = static_ints(axis) if is_symbolic(axis) else []
+    return found is None or None in found
 
 
 def checked_axes(x: Tensor, axes: Any, op: str, count: int | None = None) -> Tensor:
@@ -113,10 +118,19 @@ def joined(tensors: Sequence[Tensor], axis: Any, op: str, name: str) -> Tensor:
     Raises:
         InvalidArgumentError: of the run, they differ off the axis.
     """
+    first, flat = together(tensors, axis, op)
+    return first.restored(primitive.concat(flat, AXIS), name)
+
+
+def together(tensors: Sequence[Tensor], axis: Any, op: str) -> tuple[Cut, list[Tensor]]:
+    """Tensors cut along one axis, and how the first one was.
+
+    Raises:
+        InvalidArgumentError: of the run, they differ off the axis.
+    """
     first, *others = [Cut(x, axis, op) for x in tensors]
     sizes = _beside(first)
-    rest = [_alike(cut, sizes, op) for cut in others]
-    return first.restored(primitive.concat([first.flat, *rest], AXIS), name)
+    return first, [first.flat, *(_alike(cut, sizes, op) for cut in others)]
 
 
 def _beside(cut: Cut) -> Tensor:

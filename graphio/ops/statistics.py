@@ -201,11 +201,7 @@ def weighted_moments(
         variance = div_no_nan(spread, total)
         if keep:
             return mean, variance
-        rank = total.shape.ndims
-        if axes is None and rank is None:
-            raise ValueError("weighted_moments: axes=None needs the rank of x; use set_shape")
-        places = list(range(rank or 0)) if axes is None else axes
-        return array.squeeze(mean, places), array.squeeze(variance, places)
+        return reduction.without_ones(mean, axes), reduction.without_ones(variance, axes)
 
 
 def sufficient_statistics(
