@@ -126,3 +126,22 @@ def test_indices_of_fewer_axes_choose_slices_row_by_row(target: str) -> None:
         _alike(session.run([rows, planes]), [X[[1]], np.stack([X[0][[2, 0]], X[1][[1, 1]]])])
         open_rows = tf.placeholder(tf.int32, [None, None])
         assert tf.batch_gather(np.zeros([1, 3]), open_rows).shape.as_list() == [1, None]
+
+
+@BOTH
+def test_sequences_of_a_rank_that_is_fed_are_turned_round(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x, lengths = tf.placeholder(tf.float64), tf.placeholder(tf.int64, [None])
+        for time, batch in ((1, 0), (0, 1), (2, 0), (-1, 1), (0, -1)):
+            sizes = [1 + i for i in range(X.shape[batch])]
+            sizes = [min(n, X.shape[time]) for n in sizes]
+            found, known = (
+                tf.reverse_sequence(v, lengths, seq_axis=time, batch_axis=batch) for v in (x, X)
+            )
+            gradient = tf.gradients(found * found, x)[0]
+            one, other, slope = session.run([found, known, gradient], {x: X, lengths: sizes})
+            np.testing.assert_array_equal(one, other)
+            np.testing.assert_allclose(slope, 2 * X)
+        same = tf.reverse_sequence(x, lengths, seq_axis=2, batch_axis=-1)
+        with pytest.raises(INVALID):
+            session.run(same, {x: X, lengths: [1] * 4})

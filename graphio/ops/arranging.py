@@ -58,7 +58,7 @@ def reverse_sequence(
     """Each sequence turned round up to its length; what comes after stays.
 
     Args:
-        input: tensor of known rank 2 or more.
+        input: tensor of rank 2 or more.
         seq_lengths: integer vector, one length a sequence.
         seq_axis: the axis that is turned round.
         batch_axis: the axis of the sequences; None: 0.
@@ -68,6 +68,7 @@ def reverse_sequence(
 
     Raises:
         ValueError: an axis is out of range, or both are the same.
+        InvalidArgumentError: of the run, the same of an input of unknown rank.
     """
     time = renamed("seq_axis", seq_axis, "seq_dim", seq_dim)
     batch = renamed("batch_axis", batch_axis, "batch_dim", batch_dim)
@@ -78,21 +79,35 @@ def reverse_sequence(
         lengths = convert_to_tensor(seq_lengths, name="seq_lengths")
         require(lengths, INTEGER, "ReverseSequence", "seq_lengths")
         what, dims = describe(at, "ReverseSequence"), dims_of(x)
-        if dims is None:
-            raise ValueError(f"reverse_sequence: the rank of input must be known for {what}")
         given = [
             int_value(time, "reverse_sequence", "seq_axis"),
             int_value(0 if batch is None else batch, "reverse_sequence", "batch_axis"),
         ]
+        wide = cast(lengths, dtypes.int64)
+        if dims is None:
+            return _reversed_in_run(x, wide, given[0], given[1], at)
         turned, rows = shapes.normalize_axes(given, len(dims), what)
         shapes.merge(dims_of(lengths), (dims[rows],), what)
-        wide = cast(lengths, dtypes.int64)
         if {turned, rows} == {0, 1}:
             return _reverse(x, wide, turned, rows, at)
         # The operator wants both axes in front.
         order = [rows, turned, *(a for a in range(len(dims)) if a not in (rows, turned))]
         y = _reverse(primitive.transpose(x, order), wide, 1, 0, None)
         return primitive.transpose(y, [order.index(a) for a in range(len(dims))], at)
+
+
+def _reversed_in_run(x: Tensor, lengths: Tensor, time: int, batch: int, name: str) -> Tensor:
+    """reverse_sequence of an unknown rank: the run brings other axes than the first two there."""
+    if {time, batch} == {0, 1}:
+        return _reverse(x, lengths, time, batch, name)
+    from graphio.ops import order, permuting, run_checks
+
+    axes = run_axis.checked_axes(x, primitive.int_vector([batch, time]), "ReverseSequence", 2)
+    front = run_checks.distinct(axes, "reverse_sequence names an axis twice:")
+    others = order.setdiff1d(run_axis.numbers_of_axes(x), front).out
+    perm = primitive.concat([front, others], 0)
+    y = _reverse(permuting.transposed(x, perm, "in_front"), lengths, 1, 0, None)
+    return permuting.transposed(y, order.invert_permutation(perm), name)
 
 
 def _reverse(x: Tensor, lengths: Tensor, time: int, batch: int, name: str | None) -> Tensor:
