@@ -179,7 +179,7 @@ def _needed_by(spec: SignatureSpec, reads: Reads) -> tuple[SignatureSpec, set[Op
     fed = {tensor for _, tensor in spec.inputs}
     computed = [t.op for key, t in spec.outputs if key in spec.as_computed and t not in fed]
     shown = [t for key, t in spec.outputs if key not in spec.as_computed and t not in fed]
-    roots = reads.roots(shown, [*spec.targets, *computed])
+    roots = reads.roots(shown, [*spec.targets, *computed], fed)
     found, _ = reach(roots.operations, fed, reads.fed)
     assigned = reads.place(found, fed)
     ends, others, targets = {}, [], list(spec.targets)

@@ -13,7 +13,7 @@ only the run can tell, so that the model has reads of its own that the graph has
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -95,11 +95,15 @@ class _Shown(NamedTuple):
         return [t.op for view in self.views for t in view.inputs[1:] if t is not None]
 
 
-def _shown(variables: Mapping[str, Variable], tensor: Tensor) -> _Shown | None:
-    """What a tensor shows of a variable; None if it is no alias of one."""
+def _shown(
+    variables: Mapping[str, Variable], tensor: Tensor, fed: Container[Tensor]
+) -> _Shown | None:
+    """What a tensor shows of a variable; None if it is no alias of one, or shows what is fed."""
     views: list[Operation] = []
     operation = tensor.op
     while operation.type in _VIEWS and operation.inputs and operation.inputs[0] is not None:
+        if operation.inputs[0] in fed:
+            return None
         views.append(operation)
         operation = operation.inputs[0].op
     if operation.op != "Variable" and not is_plain(operation):
@@ -147,16 +151,19 @@ class Reads:
         self._last: list[Operation] = []
         self._ends: dict[Tensor | str, Tensor] = {}
 
-    def roots(self, outputs: Iterable[Tensor], targets: Iterable[Operation]) -> Roots:
+    def roots(
+        self, outputs: Iterable[Tensor], targets: Iterable[Operation], fed: Container[Tensor]
+    ) -> Roots:
         """The roots of a run.
 
         Args:
             outputs: the tensors that it gives and that are not fed.
             targets: the operations that it runs for their effect.
+            fed: the tensors that are fed.
         """
         found = Roots([], {})
         for tensor in outputs:
-            shown = _shown(self._variables, tensor)
+            shown = _shown(self._variables, tensor, fed)
             if shown is None:
                 found.operations.append(tensor.op)
             else:

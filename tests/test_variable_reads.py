@@ -141,6 +141,22 @@ def test_random_programs_read_by_the_rule() -> None:
     assert differences(2000) == []
 
 
+@TARGETS
+def test_what_is_fed_between_a_variable_and_its_alias_is_shown(target: str) -> None:
+    v = tf.Variable([1.0, 2.0])
+    value = tf.identity(v)
+    aliases = [value[0], tf.identity(value)]
+    with tf.control_dependencies([tf.no_op()]):
+        read = v.value()
+        behind = tf.identity(read)
+    assign = v.assign([5.0, 6.0])
+    with initialized(target) as session:
+        part, whole, _ = session.run([*aliases, assign], {value: [9.0, 8.0]})
+        assert part == 9 and whole.tolist() == [9, 8]
+        assert session.run([behind, assign], {read: [7.0, 7.0]})[0].tolist() == [7, 7]
+        assert session.run([behind, assign])[0].tolist() == [5, 6]
+
+
 # ---- graphs of TensorFlow's ----
 
 

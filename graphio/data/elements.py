@@ -386,8 +386,8 @@ class Unbatch(Stage):
         self.check_parts(indices, values, shape)
         rows, count = indices[:, 0], int(shape[0])
         order = np.argsort(rows, kind="stable")
-        ends = np.cumsum(np.bincount(rows, minlength=count))[:-1] if count else []
-        parts = np.split(order, ends) if count else []
+        ends = np.cumsum(np.bincount(rows, minlength=count))
+        parts = np.split(order, ends[:-1]) if count else []
         return [[indices[part, 1:], values[part], shape[1:]] for part in parts]
 
     def check_parts(self, indices: Array, values: Array, shape: Array) -> None:

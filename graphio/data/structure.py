@@ -235,8 +235,10 @@ def sliced(specs: Any) -> Any:
 
 def sparse_rank(parts: SparseParts) -> int | None:
     """The rank of a SparseTensor, if it is known."""
-    rank = parts.indices.shape.with_rank(2).as_list()[1]
-    return parts.dense_shape.shape.with_rank(1).as_list()[0] if rank is None else rank
+    rank: int | None = parts.indices.shape.with_rank(2).as_list()[1]
+    if rank is None:
+        rank = parts.dense_shape.shape.with_rank(1).as_list()[0]
+    return rank
 
 
 def mapped_nodes(function: Callable[[Any], Any], structure: Any) -> Any:
