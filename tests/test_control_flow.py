@@ -404,6 +404,117 @@ def test_the_gradient_of_random_numbers_in_a_body_of_a_body_sees_the_same_number
     np.testing.assert_allclose(dx, y / x, rtol=1e-12)
 
 
+def _of_either_branch(kind: str) -> Any:
+    """A function of i, h, rows and places whose branches give different numbers of rows."""
+    gathered = lambda rows, at: tf.sin(tf.gather(rows, at + 0))  # noqa: E731
+    number = lambda i: tf.py_func(lambda i: 1.0 + 0.5 * i, [i], tf.float64)  # noqa: E731
+    counted = lambda i: tf.reshape(number(i), [])  # noqa: E731
+    branches = {
+        "one gathers, one is zeros": lambda i, h, rows, at: (
+            lambda: tf.zeros_like(h),
+            lambda: gathered(rows, at),
+        ),
+        "one row or all": lambda i, h, rows, at: (
+            lambda: gathered(rows, at[:1]),
+            lambda: gathered(rows, at),
+        ),
+        "calls Python, which runs once": lambda i, h, rows, at: (
+            lambda: gathered(rows, at) * counted(i),
+            lambda: tf.exp(h[:1]),
+        ),
+        "branches in branches": lambda i, h, rows, at: (
+            lambda: tf.cond(i > 1, lambda: gathered(rows, at), lambda: gathered(rows, at[:1])),
+            lambda: tf.tanh(h),
+        ),
+    }
+    return lambda i, *given: tf.cond(tf.equal(i % 2, 0), *branches[kind](i, *given))
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "one gathers, one is zeros",
+        "one row or all",
+        "calls Python, which runs once",
+        "branches in branches",
+    ],
+)
+@pytest.mark.parametrize("joined", ["summed", "replaced", "longer"])
+def test_the_gradient_of_branches_of_different_sizes_is_that_of_the_loop_written_out(
+    target: str, kind: str, joined: str
+) -> None:
+    join = {
+        "summed": lambda h, c: h * (1.0 + tf.reduce_sum(c * c)),
+        "replaced": lambda h, c: tf.tanh(c) + tf.reduce_mean(h * h),
+        "longer": lambda h, c: tf.concat([h * 0.5, c], 0),
+    }[joined]
+    branch = _of_either_branch(kind)
+    with tf.Graph().as_default():
+        rows, at = tf.placeholder(tf.float64, [None, 2]), tf.placeholder(tf.int32, [None])
+        step = lambda i, h: join(h, branch(i, h, rows, at))  # noqa: E731
+        h = start = tf.gather(rows, at)
+        shapes = [tf.TensorShape([]), tf.TensorShape([None, 2])]
+        body = lambda i, h: (i + 1, step(i, h))  # noqa: E731
+        _, y = tf.while_loop(lambda i, h: i < 3, body, [tf.constant(0), start], shapes)
+        for i in range(3):
+            h = step(tf.constant(i), h)
+        slopes = [tf.convert_to_tensor(tf.gradients(tf.sin(t), rows)[0]) for t in (y, h)]
+        with tf.Session(target) as session:
+            found, expected = session.run(slopes, {rows: 0.3 * away(3, 2), at: [0, 1, 1, 2]})
+    assert np.abs(expected).max() > 0
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@TARGETS
+@pytest.mark.parametrize("invariant", [None, [None], [None, None]])
+def test_the_gradient_of_a_loop_variable_that_broadcasting_makes_larger(
+    target: str, invariant: Any
+) -> None:
+    axes = 1 if invariant is None else len(invariant)
+
+    def build() -> Any:
+        x = tf.placeholder(tf.float64, [None] * axes, name="x")
+        shapes = [tf.TensorShape([]), tf.TensorShape(invariant)]
+        start = [tf.constant(0), tf.constant([2.0] if axes == 1 else [[2.0]], tf.float64)]
+        _, y = tf.while_loop(lambda i, v: i < 5, lambda i, v: (i + 1, x * v), start, shapes)
+        return y, tf.gradients(y, x)[0]
+
+    x = np.array([3.0, 4.0]).reshape([-1] + [1] * (axes - 1))
+    y, dx = run(target, build, {"x": x})
+    np.testing.assert_allclose(y, 2 * x**5)
+    np.testing.assert_allclose(dx, 10 * x**4)
+
+
+@TARGETS
+def test_a_decoder_that_looks_up_what_it_chose_trains_in_an_open_batch(target: str) -> None:
+    """Its slope is that of differences: by the rows that were looked up and by no other."""
+    with tf.Graph().as_default():
+        table, first = tf.placeholder(tf.float64, [5, 3]), tf.placeholder(tf.int32, [None])
+        cell = tf.nn.rnn_cell.BasicRNNCell(3, dtype=tf.float64)
+        nothing = lambda: tf.zeros([tf.shape(first)[0], 3], tf.float64)  # noqa: E731
+
+        def loop_fn(time: Any, output: Any, state: Any, _: Any) -> Any:
+            done = time >= [3, 1]
+            if output is None:
+                return done, tf.nn.embedding_lookup(table, first), nothing(), None, None
+            look_up = lambda: tf.nn.embedding_lookup(table, tf.argmax(output, 1))  # noqa: E731
+            return done, tf.cond(tf.reduce_all(done), nothing, look_up), state, output, None
+
+        with tf.variable_scope("cell", initializer=tf.random_uniform_initializer(seed=2)):
+            outputs, _, _ = tf.nn.raw_rnn(cell, loop_fn)
+        y = tf.reduce_sum(tf.sin(outputs.stack()))
+        slope = tf.convert_to_tensor(tf.gradients(y, table)[0])
+        at, way = 0.2 * away(5, 3), 1e-6 * away(5, 3, seed=4)
+        with tf.Session(target) as session:
+            session.run(tf.global_variables_initializer())
+            feed = lambda v: {table: v, first: [0, 3]}  # noqa: E731
+            found = session.run(slope, feed(at))
+            ends = [session.run(y, feed(at + sign * way)) for sign in (1, -1)]
+    assert not found[4].any()
+    np.testing.assert_allclose(np.sum(found * way), (ends[0] - ends[1]) / 2, rtol=1e-5)
+
+
 # ---- structures and what is no tensor ----
 
 Pair = collections.namedtuple("Pair", "low high")

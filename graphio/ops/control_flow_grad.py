@@ -21,8 +21,10 @@ from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index, math
 from graphio.ops.copying import made_again
-from graphio.ops.growing import recalled, remember, varying
+from graphio.ops.growing import Memory
 from graphio.ops.loops import scan_attributes
+from graphio.ops.varying import Varying
+from graphio.schema import operators
 from graphio.tensor_shape import TensorShape
 
 Gradients = list[Tensor | None]
@@ -223,9 +225,8 @@ def _repeatable(op: Operation) -> bool:
 
 
 def _has_state(body: Graph) -> bool:
-    pure = gradient_registry.functions() | {("graphio", "StopGradient")}
     return any(
-        (o.domain == "graphio" and (o.domain, o.op) not in pure)
+        not operators.is_pure(o.domain, o.op, o.version)
         or gradient_registry.region_of(o) is not None  # a copy would not have its gradient
         or any(map(_has_state, o.bodies()))
         for o in body.operations
@@ -315,7 +316,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
         step = backward.add_input(dtypes.int64, TensorShape([]), "iteration")
         go_on = backward.add_input(dtypes.bool, TensorShape([]), "condition")
         position = math.subtract(math.subtract(trips, constant(1, dtypes.int64)), step)
-        intermediates.export = partial(_leave_loop, intermediates, op, varying(op), position)
+        intermediates.export = partial(_leave_loop, intermediates, op, Varying(op), position)
         state = [
             backward.add_input(t.dtype, t.shape, f"gradient_{k}") for k, t in enumerate(initial)
         ]
@@ -363,22 +364,16 @@ def _trip_count(op: Operation, body: Graph) -> Tensor:
 def _leave_loop(
     intermediates: _Intermediates,
     op: Operation,
-    changing: set[Tensor],
+    varying: Varying,
     position: Tensor,
     tensor: Tensor,
 ) -> Tensor:
     """The value of one iteration of a tensor of a Loop's body."""
-    if tensor not in changing or tensor.shape.ndims is None or tensor.dtype.inside is not None:
+    if tensor not in varying or tensor.dtype.inside is not None:
         return _row(_stacked(intermediates, op, tensor), position)
-    rank = tensor.shape.ndims
-    shapes = (TensorShape([None]), TensorShape([None]), TensorShape([None, rank]))
-    kinds = (tensor.dtype, dtypes.int64, dtypes.int64)
-    joined, begin, sizes = found = [
-        Tensor(op.graph, op, -1, f"{op.name}:later", kind, shape)
-        for kind, shape in zip(kinds, shapes, strict=True)
-    ]
-    intermediates.outputs_later(found, lambda: remember(op, tensor, joined, begin, sizes))
-    return recalled(joined, _row(begin, position), _row(sizes, position), tensor)
+    memory = Memory(op, tensor.dtype, tensor.shape.ndims)
+    intermediates.outputs_later(memory.outputs, lambda: memory.keep(tensor))
+    return memory.recall(lambda stacked: _row(stacked, position), tensor)
 
 
 def _stack_there(op: Operation, tensor: Tensor) -> Tensor | None:

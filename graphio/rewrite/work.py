@@ -15,14 +15,7 @@ __all__ = ["Array", "Shared", "Work", "attributes", "float_type", "set_attribute
 
 Array = np.ndarray[Any, Any]
 _INLINE_BELOW = 1024  # bytes; as in the writer of models
-#: draws that ONNX's operators make from a generator of their own: two of them are not one
 _LISTS = {"ints": "i", "floats": "f", "strings": "s"}
-_RANDOM = frozenset(
-    ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
-    + ("Multinomial", "Bernoulli")
-)
-#: operators of ours that depend on what is outside of the graph
-_OUTSIDE = frozenset(("Placeholder", "BelowLimit", "Recv", "Send"))
 
 
 class Shared:
@@ -218,7 +211,7 @@ class Work:
         key = (*self.operator[node.name], node.version)
         pure = self._pure.get(key)
         if pure is None:
-            pure = self._pure[key] = _is_pure(*key)
+            pure = self._pure[key] = operators.is_pure(*key)
         return pure and not functions.subgraphs(node)
 
     # ---- changing ----
@@ -316,13 +309,6 @@ class Work:
             made = Graph(node=self.ordered())
             del self.graph.node[:]
             self.graph.node.extend(made.node)
-
-
-def _is_pure(domain: str, op: str, version: int) -> bool:
-    row = operators.find(domain, op, version)
-    if row is None or row.stateful:
-        return False
-    return op not in (_RANDOM if not domain else _OUTSIDE if domain == "graphio" else ())
 
 
 def uses(model: Model) -> Counter[int]:

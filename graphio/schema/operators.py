@@ -18,6 +18,13 @@ from graphio.schema.model_pb2 import AttributeValue, Function, Node, Type
 UNLIMITED = 2**31 - 1
 _LISTED = 4  # inputs: of more, each type is looked up once
 _KEPT = 4096  # answers of version_for and of find
+#: draws that ONNX's operators make from a generator of their own: two of them are not one
+_RANDOM = frozenset(
+    ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+    + ("Multinomial", "Bernoulli")
+)
+#: operators of ours that depend on what is outside of the graph
+_OUTSIDE = frozenset(("Placeholder", "BelowLimit", "Recv", "Send"))
 
 
 @dataclass(frozen=True)
@@ -304,6 +311,15 @@ def lookup(domain: str, op: str, version: int) -> Operator:
             message=f"there is no operator {domain or 'ai.onnx'}.{op} version {version}"
         )
     return found
+
+
+def is_pure(domain: str, op: str, version: int) -> bool:
+    """Whether an operator gives the same whenever it runs on the same, and does nothing besides;
+    what it does in bodies is not looked at."""
+    row = find(domain, op, version)
+    if row is None or row.stateful:
+        return False
+    return op not in (_RANDOM if not domain else _OUTSIDE if domain == "graphio" else ())
 
 
 def version_for(

@@ -1,0 +1,203 @@
+"""Which values of a Loop's body may have another shape in every iteration.
+
+Only those of open shape can. A loop variable's shape may change if it is resized on the way, or
+if it enters the loop smaller than its shape invariant allows. Another value's may if numbers of
+the iteration say how large it is, or which branch it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from graphio.folding import constant_value
+from graphio.graph import Graph, Operation, Tensor
+from graphio.ops.shapes import dims_of
+from graphio.tensor_shape import TensorShape
+
+__all__ = ["Varying"]
+
+Readers = dict[Tensor, list[Operation]]
+
+#: operators that give a size which their inputs do not have, and from which input on it is said
+_SIZED = {"ConstantOfShape": 0, "Expand": 1, "Pad": 1, "Range": 0, "Slice": 1, "Tile": 1}
+_MEASURES = ("Shape", "Size")
+#: operators whose result is as large as something that they read
+_FOLLOWING = ("ConstantOfShape", "Expand", "Gather", "Range")
+
+
+class Varying:
+    """What may change its shape between the iterations of a Loop.
+
+    `tensor in varying` says it of a tensor of the body, and of a later output of an operation of
+    the body, which takes a value out of that operation's own bodies.
+    """
+
+    def __init__(self, op: Operation) -> None:
+        body: Graph = op.attrs["body"]
+        readers = _readers(body)
+        found = {t for t in body.inputs if _is_open(t) and _is_resized(t, readers)}
+        found.update(_growing(op))
+        numbers = _reached(body.inputs, readers)
+        self._operations: set[Operation] = set()
+        for operation in body.operations:
+            first = _SIZED.get(operation.op)
+            if first is not None and any(t in numbers for t in operation.inputs[first:]):
+                found.update(operation.outputs)
+            elif operation.op == "If" and (operation.inputs[0] in numbers or _resizes(operation)):
+                self._operations.add(operation)
+                found.update(_of_either_size(operation))
+            elif operation.op == "Loop" and _trips(operation) & numbers:
+                self._operations.add(operation)
+                found.update(operation.outputs[len(operation.inputs) - 2 :])
+        following: dict[Tensor, list[Tensor]] = {}
+        for given, formal in zip(body.outputs[1:], body.inputs[2:], strict=False):
+            following.setdefault(given, []).append(formal)
+        self._tensors = _reached(found, readers, following)
+
+    def __contains__(self, tensor: Tensor) -> bool:
+        later = tensor.value_index < 0 and tensor.op in self._operations
+        return _is_open(tensor) and (later or tensor in self._tensors)
+
+
+def _is_open(tensor: Tensor) -> bool:
+    return not tensor.shape.is_fully_defined()
+
+
+def _readers(body: Graph) -> Readers:
+    """The operations that depend on each tensor otherwise than by its shape."""
+    found: Readers = {}
+    for operation in body.operations:
+        if operation.op not in _MEASURES or operation.domain != "":
+            for tensor in {*operation.inputs, *operation.captures} - {None}:
+                found.setdefault(tensor, []).append(operation)
+    return found
+
+
+def _reached(
+    tensors: Iterable[Tensor],
+    readers: Readers,
+    following: Mapping[Tensor, list[Tensor]] | None = None,
+) -> set[Tensor]:
+    """The tensors and all that depend on them in an iteration; following: what is to be read in
+    the next one, by what gives it."""
+    found, pending = set(tensors), list(tensors)
+    while pending:
+        tensor = pending.pop()
+        given = [t for operation in readers.get(tensor, ()) for t in operation.outputs]
+        given += [] if following is None else following.get(tensor, [])
+        pending.extend(t for t in given if t not in found)
+        found.update(given)
+    return found
+
+
+def _is_resized(tensor: Tensor, readers: Readers) -> bool:
+    reached = _reached([tensor], readers)
+    return any(_resizes(operation) for t in reached for operation in readers.get(t, ()))
+
+
+def _resizes(operation: Operation) -> bool:
+    """Whether what an operation gives may be larger or smaller than what it reads, along an axis
+    of unknown size."""
+    if operation.bodies():
+        return any(_resizes(inner) for body in operation.bodies() for inner in body.operations)
+    dims = dims_of(operation.outputs[0]) if operation.outputs else ()
+    if dims is not None and None not in dims:
+        return False
+    if operation.op == "Concat":
+        return dims is None or dims[int(operation.attrs["axis"])] is None
+    if operation.op == "Slice" and dims is not None and len(operation.inputs) > 3:
+        axes = None if operation.inputs[3] is None else constant_value(operation.inputs[3])
+        return axes is None or any(dims[int(axis)] is None for axis in axes)
+    if operation.op == "Gather":
+        return not operation.inputs[1].shape.is_fully_defined()
+    return operation.op in _SIZED or operation.op in ("Compress", "NonZero", "Unique")
+
+
+# ---- loop variables ----
+
+
+def _growing(op: Operation) -> list[Tensor]:
+    """The loop variables in a Loop's body that broadcasting may make larger: they enter with an
+    axis of 1, or with fewer axes, and their shape invariant leaves that open."""
+    body: Graph = op.attrs["body"]
+    every = zip(body.inputs[2:], op.inputs[2:], body.outputs[1:], strict=False)
+    return [t for t, before, after in every if after is not t and _grows(t, before, after)]
+
+
+def _grows(formal: Tensor, before: Tensor | None, after: Tensor) -> bool:
+    assert before is not None
+    entering, invariant = dims_of(before), dims_of(formal)
+    if entering is None:
+        return False
+    if invariant is None:
+        return 1 in entering or after.shape.ndims != len(entering)
+    return any(a == 1 and b is None for a, b in zip(entering, invariant, strict=True))
+
+
+# ---- branches ----
+
+
+def _of_either_size(operation: Operation) -> list[Tensor]:
+    """The outputs of an If whose two branches may give them different sizes."""
+    one, two = operation.bodies()
+    pairs = zip(operation.outputs, one.outputs, two.outputs, strict=True)
+    return [t for t, a, b in pairs if _is_open(t) and not _alike(a, b)]
+
+
+def _alike(a: Tensor, b: Tensor) -> bool:
+    """Whether two results of branches get what is open in their shapes from the same tensor."""
+    return _dims(a.shape) == _dims(b.shape) and not _origins(a).isdisjoint(_origins(b))
+
+
+def _dims(shape: TensorShape) -> list[int | None] | None:
+    return None if shape.ndims is None else shape.as_list()
+
+
+def _origins(tensor: Tensor) -> set[Tensor]:
+    """The tensors that say how large one of a branch is: of outside, or resized in the branch."""
+    body, found, seen = tensor.graph, set(), {tensor}
+    pending = [tensor]
+    while pending:
+        at = pending.pop()
+        if at.graph is not body or (_resizes(at.op) and at.op.op not in _FOLLOWING):
+            found.add(at)
+            continue
+        sources = [t for t in _sizing(at.op) if t not in seen]
+        seen.update(sources)
+        pending.extend(sources)
+    return found
+
+
+def _sizing(operation: Operation) -> list[Tensor]:
+    """The inputs of which an operation's result has its open sizes."""
+    inputs = [t for t in (*operation.inputs, *operation.captures) if t is not None]
+    if operation.op == "Gather" and _is_open(inputs[1]):
+        return inputs[1:2]
+    return [t for t in inputs if _is_open(t)] or inputs
+
+
+# ---- loops inside ----
+
+
+def _trips(operation: Operation) -> set[Tensor]:
+    """What says how often an inner Loop runs, of the tensors around it."""
+    body: Graph = operation.attrs["body"]
+    around: set[Tensor] = {t for t in operation.inputs[:2] if t is not None}
+    seen, pending = {body.outputs[0]}, [body.outputs[0]]
+    while pending:
+        tensor = pending.pop()
+        if tensor.graph is not body:
+            around.add(tensor)
+            sources: list[Tensor | None] = []
+        elif tensor in body.inputs[2:]:
+            k = body.inputs.index(tensor)
+            initial = operation.inputs[k]
+            assert initial is not None
+            around.add(initial)
+            sources = [body.outputs[k - 1]]
+        else:
+            sources = [*tensor.op.inputs, *tensor.op.captures]
+        following = [t for t in sources if t is not None and t not in seen]
+        seen.update(following)
+        pending.extend(following)
+    return around
