@@ -140,9 +140,9 @@ class Operation(Handle):
             output.name = f"{self.name}:{index}"
         self.graph.root.changed()
 
-    def append_input(self, tensor: Tensor) -> None:
-        """One more initial value for a Loop whose gradient carries one more."""
-        self.inputs.append(tensor)
+    def insert_input(self, at: int, tensor: Tensor) -> None:
+        """One more initial value for a Loop or Scan whose gradient carries one more."""
+        self.inputs.insert(at, tensor)
         tensor.add_consumer(self)
 
     def _let_go(self, nowhere: Graph) -> None:

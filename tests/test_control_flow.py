@@ -466,6 +466,42 @@ def test_the_gradient_of_branches_of_different_sizes_is_that_of_the_loop_written
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+MAPPED: dict[str, Callable[[Any, Any], Any]] = {
+    "slices": lambda k, x: tf.reduce_sum(tf.sin(x[:k]) ** 2),
+    "branches": lambda k, x: tf.reduce_sum(
+        tf.sin(tf.cond(k > 1, lambda: x[:1], lambda: x + 0.0)) ** 2
+    ),
+    "ranges": lambda k, x: tf.reduce_prod(tf.sin(tf.gather(x, tf.range(k)))),
+    "loops": lambda k, x: tf.reduce_sum(
+        tf.sin(tf.map_fn(lambda j: x[j] * x[0], tf.range(k), dtype=tf.float64)) ** 2
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MAPPED)
+@pytest.mark.parametrize("way", ["map_fn", "scan", "while_loop"])
+def test_the_gradient_of_elements_of_different_sizes_is_that_of_each(kind: str, way: str) -> None:
+    function, counts = MAPPED[kind], [1, 3, 2, 0]
+    slope = lambda y, x: tf.convert_to_tensor(tf.gradients(y, x)[0])  # noqa: E731
+    with tf.Graph().as_default():
+        x, n = tf.placeholder(tf.float64, [None]), tf.placeholder(tf.int32, [None])
+        if way == "map_fn":
+            y = tf.reduce_sum(tf.map_fn(lambda k: function(k, x), n, dtype=tf.float64))
+        elif way == "scan":
+            y = tf.scan(lambda a, k: a + function(k, x), n, tf.zeros([], tf.float64))[-1]
+        else:
+            body = lambda i, a: (i + 1, a + function(n[i], x))  # noqa: E731
+            y = tf.while_loop(lambda i, a: i < 4, body, [0, tf.zeros([], tf.float64)])[1]
+        by_itself = tf.add_n([function(tf.constant(k), x) for k in counts])
+        first = [slope(t, x) for t in (y, by_itself)]
+        second = [slope(t[0], x) for t in first]
+        for target in ("", "cinfer"):
+            with tf.Session(target) as session:
+                found = session.run([first, second], {x: away(3), n: counts})
+            for of_loop, expected in found:
+                np.testing.assert_allclose(of_loop, expected, rtol=1e-9, atol=1e-12)
+
+
 @TARGETS
 @pytest.mark.parametrize("invariant", [None, [None], [None, None]])
 def test_the_gradient_of_a_loop_variable_that_broadcasting_makes_larger(

@@ -21,7 +21,7 @@ from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index, math
 from graphio.ops.copying import made_again
-from graphio.ops.growing import Memory
+from graphio.ops.growing import Memory, stack
 from graphio.ops.loops import scan_attributes
 from graphio.ops.varying import Varying
 from graphio.schema import operators
@@ -417,34 +417,45 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     the forward body leaves are cut, and the gradients of what was cut are joined."""
     body: Graph = op.attrs["body"]
     cuts, joins = _ways(op, "scan_input"), _ways(op, "scan_output")
-    count = len(op.inputs) - len(cuts)
+    given_inputs = list(op.inputs)  # before the Scan carries more for this gradient
+    count = len(given_inputs) - len(cuts)
     captures = op.captures
     carried = [i for i in range(count) if _flows(body.inputs[i])]
     scans = [k for k in range(count, len(dy)) if dy[k] is not None]
     pieces = [i for i in range(len(cuts)) if wanted[count + i] and _flows(body.inputs[count + i])]
-    inner = wanted[len(op.inputs) :]
+    inner = wanted[len(given_inputs) :]
     sums = [t for t, want in zip(captures, inner, strict=True) if want and _flows(t)]
     if not carried and not scans:
-        return [None] * (len(op.inputs) + len(captures))
+        return [None] * (len(given_inputs) + len(captures))
     outer = scopes.get_default_graph()
     initial = [_or_zeros(dy[i], op.outputs[i]) for i in carried]
     initial += [_zeros_like(t) for t in sums]
     given: list[tuple[Tensor, tuple[int, bool]]] = []
 
+    first_piece = body.inputs[count]
     intermediates = _Intermediates(body, repeats=True)
     backward = _backward_body(outer, intermediates)
+    varying = Varying(op)
+    backward.measurer = lambda t, *how: intermediates.measure(t, *how) if t in varying else None
 
-    def cut(whole: Tensor, way: tuple[int, bool], like: Tensor) -> Tensor:
+    def cut(whole: Tensor, way: tuple[int, bool], shape: TensorShape) -> Tensor:
         given.append((whole, (way[0], not way[1])))
-        return backward.add_input(like.dtype, like.shape, f"piece_{len(given)}")
+        return backward.add_input(whole.dtype, shape, f"piece_{len(given)}")
+
+    def row(stacked: Tensor) -> Tensor:
+        return cut(stacked, (0, False), TensorShape(stacked.shape.as_list()[1:]))
 
     def leave(tensor: Tensor) -> Tensor:
         for i, way in enumerate(cuts):
             if body.inputs[count + i] is tensor:
-                whole = op.inputs[count + i]
+                whole = given_inputs[count + i]
                 assert whole is not None
-                return cut(whole, way, tensor)
-        return cut(_joined(intermediates, op, tensor), (0, False), tensor)
+                return cut(whole, way, tensor.shape)
+        if tensor in varying and tensor.dtype.inside is None:
+            memory = Memory(op, tensor.dtype, tensor.shape.ndims)
+            intermediates.outputs_later(memory.outputs, lambda: memory.keep(tensor))
+            return memory.recall(row, tensor)
+        return cut(_joined(intermediates, op, tensor), (0, False), tensor.shape)
 
     with backward.as_body(), scopes.name_scope("body"):
         state = [
@@ -454,7 +465,7 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
         for k in scans:
             whole = dy[k]
             assert whole is not None
-            arriving.append(cut(whole, joins[k - count], body.outputs[k]))
+            arriving.append(cut(whole, joins[k - count], body.outputs[k].shape))
         intermediates.export = leave
         ys = [body.outputs[k] for k in (*carried, *scans)]
         xs = [body.inputs[i] for i in carried] + [body.inputs[count + i] for i in pieces] + sums
@@ -476,10 +487,12 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
         backward.inputs.extend(formal for formal, _ in kept)
         given = [piece for _, piece in kept]
         if not given:  # the steps have to be counted by something
-            cut(*_first_cut(op, cuts, count))
+            whole = given_inputs[count]
+            assert whole is not None
+            cut(whole, cuts[0], first_piece.shape)
     ways = [(cuts[i][0], not cuts[i][1]) for i, _ in left]
     specs = [(t.dtype, t.shape) for t in initial]
-    specs += [(dx.dtype, _shape(op.inputs[count + i])) for i, dx in left]
+    specs += [(dx.dtype, _shape(given_inputs[count + i])) for i, dx in left]
     operation = outer.create_op(
         "Scan",
         [*initial, *(whole for whole, _ in given)],
@@ -493,7 +506,7 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     by_input.update(zip((count + i for i, _ in left), results[states:], strict=True))
     by_capture = dict(zip(sums, results[first:states], strict=True))
     return [
-        *(by_input.get(i) for i in range(len(op.inputs))),
+        *(by_input.get(i) for i in range(len(given_inputs))),
         *(by_capture.get(t) for t in captures),
     ]
 
@@ -516,21 +529,9 @@ def _joined(intermediates: _Intermediates, op: Operation, tensor: Tensor) -> Ten
         if body.outputs[first + k] is tensor and way == (0, False):
             return op.outputs[first + k]
 
-    def make() -> None:
-        count = len(_ways(op, "scan_output"))
-        for key in ("scan_output_axes", "scan_output_directions"):
-            op.attrs[key] = [*(op.attrs.get(key) or [0] * count), 0]
-        body.outputs.append(tensor)
-
-    return intermediates.output_later(op, tensor, _one_more(tensor.shape), make)
-
-
-def _first_cut(
-    op: Operation, cuts: list[tuple[int, bool]], count: int
-) -> tuple[Tensor, tuple[int, bool], Tensor]:
-    whole = op.inputs[count]
-    assert whole is not None
-    return whole, cuts[0], op.attrs["body"].inputs[count]
+    return intermediates.output_later(
+        op, tensor, _one_more(tensor.shape), lambda: stack(op, tensor)
+    )
 
 
 def _shape(tensor: Tensor | None) -> TensorShape:

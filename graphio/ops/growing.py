@@ -1,6 +1,6 @@
-"""What a Loop remembers for its gradient of values whose shape changes between iterations.
+"""What a Loop or Scan remembers for its gradient of values whose shape changes between iterations.
 
-They cannot be stacked. Their elements go to one vector that the Loop carries and that grows in
+They cannot be stacked. Their elements go to one vector that it carries and that grows in
 every iteration; the shapes, and where each iteration begins, are stacked. Shapes of unknown rank
 have no common length, so they are remembered in the same way.
 """
@@ -19,19 +19,19 @@ from graphio.ops.emit import node
 from graphio.ops.shapes import dims_of
 from graphio.tensor_shape import TensorShape
 
-__all__ = ["Memory"]
+__all__ = ["Memory", "carried", "stack"]
 
 
 class Memory:
-    """New outputs of a Loop from which a tensor of any of its iterations can be made again.
+    """New outputs of a Loop or Scan from which a tensor of any of its iterations can be made again.
 
     Args:
-        op: the Loop, which gets the outputs by `keep`.
+        op: the Loop or Scan, which gets the outputs by `keep`.
         dtype: of the tensor of its body.
         rank: of that tensor, None if it is unknown.
 
     Attributes:
-        joined: becomes the vector that the Loop ends with.
+        joined: becomes the vector that it ends with.
         begin: becomes, stacked, where each iteration's elements begin.
         sizes: becomes, stacked, each iteration's shape; or a memory of the shapes.
     """
@@ -50,29 +50,29 @@ class Memory:
 
     @property
     def outputs(self) -> list[Tensor]:
-        """All tensors that stand for new outputs of the Loop."""
+        """All tensors that stand for new outputs of the Loop or Scan."""
         sizes = self.sizes.outputs if isinstance(self.sizes, Memory) else [self.sizes]
         return [self.joined, self.begin, *sizes]
 
     def keep(self, tensor: Tensor) -> None:
-        """Gives the Loop a carried vector of the elements of a tensor of its body."""
+        """Has the Loop or Scan carry a vector of the elements of a tensor of its body."""
         op, body = self._op, self._op.attrs["body"]
-        count = len(op.inputs) - 2
+        count, before_in, before_out = carried(op)
         with body.as_body(), scopes.control_dependencies(None), scopes.name_scope("remembered"):
             before = body.add_input(tensor.dtype, TensorShape([None]), "elements")
-            body.inputs.insert(2 + count, body.inputs.pop())
+            body.inputs.insert(before_in + count, body.inputs.pop())
             length = _made_in(body, p.count(before, dtypes.int64))
             shape = _made_in(body, p.shape_of(tensor))
             after = p.concat([before, p.reshape(tensor, [-1], (None,))], 0)
-        body.outputs.insert(1 + count, after)
-        op.append_input(_nothing(op, tensor))
+        body.outputs.insert(before_out + count, after)
+        op.insert_input(before_in + count, _nothing(op, tensor))
         op.adopt_output(self.joined, count)
-        body.outputs.append(length)
+        stack(op, length)
         op.adopt_output(self.begin)
         if isinstance(self.sizes, Memory):
             self.sizes.keep(shape)
         else:
-            body.outputs.append(shape)
+            stack(op, shape)
             op.adopt_output(self.sizes)
 
     def recall(self, row: Callable[[Tensor], Tensor], like: Tensor) -> Tensor:
@@ -91,6 +91,23 @@ class Memory:
         end = p.binary("Add", start, size)
         flat = node("Slice", [self.joined, start, end, p.int_vector([0])], like.dtype, (None,))
         return p.reshape(flat, shape, dims_of(like))
+
+
+def carried(op: Operation) -> tuple[int, int, int]:
+    """How many values a Loop or Scan carries, and how many inputs and outputs of its body come
+    before them."""
+    if op.op == "Loop":
+        return len(op.inputs) - 2, 2, 1
+    return len(op.inputs) - int(op.attrs["num_scan_inputs"]), 0, 0
+
+
+def stack(op: Operation, tensor: Tensor) -> None:
+    """Has the body of a Loop or Scan give one more tensor, stacked along axis 0."""
+    if op.op == "Scan":
+        count = len(op.attrs["body"].outputs) - carried(op)[0]
+        for key in ("scan_output_axes", "scan_output_directions"):
+            op.attrs[key] = [*(op.attrs.get(key) or [0] * count), 0]
+    op.attrs["body"].outputs.append(tensor)
 
 
 def _made_in(body: Graph, tensor: Tensor) -> Tensor:

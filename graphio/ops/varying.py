@@ -1,4 +1,4 @@
-"""Which values of a Loop's body may have another shape in every iteration.
+"""Which values of the body of a Loop or Scan may have another shape in every iteration.
 
 Only those of open shape can. A loop variable's shape may change if it is resized on the way, or
 if it enters the loop smaller than its shape invariant allows. Another value's may if numbers of
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from graphio.folding import constant_value
 from graphio.graph import Graph, Operation, Tensor
+from graphio.ops.growing import carried
 from graphio.ops.shapes import dims_of
 from graphio.tensor_shape import TensorShape
 
@@ -26,7 +27,7 @@ _FOLLOWING = ("ConstantOfShape", "Expand", "Gather", "Range")
 
 
 class Varying:
-    """What may change its shape between the iterations of a Loop.
+    """What may change its shape between the iterations of a Loop or Scan.
 
     `tensor in varying` says it of a tensor of the body, and of a later output of an operation of
     the body, which takes a value out of that operation's own bodies.
@@ -35,8 +36,11 @@ class Varying:
     def __init__(self, op: Operation) -> None:
         body: Graph = op.attrs["body"]
         readers = _readers(body)
-        found = {t for t in body.inputs if _is_open(t) and _is_resized(t, readers)}
-        found.update(_growing(op))
+        variables = _loop_variables(op)
+        found = {t for t, _, _ in variables if _is_open(t) and _is_resized(t, readers)}
+        found.update(
+            t for t, before, after in variables if after is not t and _grows(t, before, after)
+        )
         numbers = _reached(body.inputs, readers)
         self._operations: set[Operation] = set()
         for operation in body.operations:
@@ -50,13 +54,19 @@ class Varying:
                 self._operations.add(operation)
                 found.update(operation.outputs[len(operation.inputs) - 2 :])
         following: dict[Tensor, list[Tensor]] = {}
-        for given, formal in zip(body.outputs[1:], body.inputs[2:], strict=False):
-            following.setdefault(given, []).append(formal)
+        for formal, _, after in variables:
+            following.setdefault(after, []).append(formal)
         self._tensors = _reached(found, readers, following)
 
     def __contains__(self, tensor: Tensor) -> bool:
-        later = tensor.value_index < 0 and tensor.op in self._operations
-        return _is_open(tensor) and (later or tensor in self._tensors)
+        if not _is_open(tensor) or tensor.op is None:
+            return False
+        inputs: list[Tensor | None] = tensor.op.inputs
+        if tensor.op.op == "Shape":  # of unknown length, if its tensor is of unknown rank
+            return inputs[0] in self._tensors
+        if tensor.value_index >= 0:
+            return tensor in self._tensors
+        return tensor.op in self._operations or not self._tensors.isdisjoint(inputs)
 
 
 def _is_open(tensor: Tensor) -> bool:
@@ -116,15 +126,19 @@ def _resizes(operation: Operation) -> bool:
 # ---- loop variables ----
 
 
-def _growing(op: Operation) -> list[Tensor]:
-    """The loop variables in a Loop's body that broadcasting may make larger: they enter with an
-    axis of 1, or with fewer axes, and their shape invariant leaves that open."""
+def _loop_variables(op: Operation) -> list[tuple[Tensor, Tensor | None, Tensor]]:
+    """Each in the body, as it enters the Loop or Scan, and as it leaves an iteration."""
     body: Graph = op.attrs["body"]
-    every = zip(body.inputs[2:], op.inputs[2:], body.outputs[1:], strict=False)
-    return [t for t, before, after in every if after is not t and _grows(t, before, after)]
+    count, before_in, before_out = carried(op)
+    return [
+        (body.inputs[before_in + k], op.inputs[before_in + k], body.outputs[before_out + k])
+        for k in range(count)
+    ]
 
 
 def _grows(formal: Tensor, before: Tensor | None, after: Tensor) -> bool:
+    """Whether broadcasting may make a loop variable larger: it enters with an axis of 1, or with
+    fewer axes, and its shape invariant leaves that open."""
     assert before is not None
     entering, invariant = dims_of(before), dims_of(formal)
     if entering is None:
