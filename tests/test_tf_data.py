@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,129 @@ def test_what_has_no_sparse_rows_is_refused(parts: Any, kind: Any, words: str) -
         with pytest.raises(ValueError, match="component 0 is a scalar"):
             scalar = tf.SparseTensorValue(np.zeros([1, 0]), [1], np.zeros([0]))
             tf.data.Dataset.from_tensor_slices(scalar)
+
+
+# ---- variables in functions ----
+
+
+@pytest.fixture
+def counter() -> Iterator[Any]:
+    """A variable that begins at 0, in a graph of its own."""
+    with tf.Graph().as_default():
+        yield tf.get_variable("v", [], tf.int64, tf.zeros_initializer(), use_resource=True)
+
+
+def begun(target: str, *iterators: Any) -> Any:
+    session = tf.Session(target)
+    session.run([tf.global_variables_initializer(), *(i.initializer for i in iterators)])
+    return session
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_function_assigns_a_variable_at_each_element(target: str, counter: Any) -> None:
+    data = tf.data.Dataset.from_tensors(0).repeat(3).map(lambda _: counter.assign_add(1), 4)
+    iterator = tf.data.make_initializable_iterator(data.prefetch(2))
+    following = iterator.get_next()
+    with begun(target, iterator) as session:
+        for i in range(3):
+            assert session.run(counter) == i
+            assert session.run(following) == i + 1
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(following)
+        assert session.run(counter) == 3
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_function_reads_a_variable_at_each_element(target: str, counter: Any) -> None:
+    data = tf.data.Dataset.range(3).map(lambda i: (i, counter.read_value()))
+    kept = data.filter(lambda i, _: counter.read_value() < 20)
+    iterator = tf.data.make_initializable_iterator(kept)
+    following, more = iterator.get_next(), counter.assign_add(10)
+    with begun(target, iterator) as session:
+        assert session.run([following, more]) == [(0, 0), 10]
+        assert session.run([following, more]) == [(1, 10), 20]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(following)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_two_elements_of_a_run_count_one_after_the_other(target: str, counter: Any) -> None:
+    data = tf.data.Dataset.range(4).map(lambda _: counter.assign_add(1))
+    iterator = tf.data.make_initializable_iterator(data)
+    one, two = iterator.get_next(), iterator.get_next()
+    with begun(target, iterator) as session:
+        assert session.run([one, two]) == [1, 2] and session.run([two, one]) == [4, 3]
+        assert session.run(counter) == 4
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_branches_and_inner_datasets_assign_variables(target: str, counter: Any) -> None:
+    def step(i: Any) -> Any:
+        return tf.cond(i < 1, lambda: counter.assign_add(1), lambda: counter.assign_add(10))
+
+    def inner(i: Any) -> Any:
+        return tf.data.Dataset.range(2).map(lambda j: counter.assign_add(i * 100))
+
+    data = tf.data.Dataset.range(2)
+    iterator = tf.data.make_initializable_iterator(data.map(step).concatenate(data.flat_map(inner)))
+    following = iterator.get_next()
+    with begun(target, iterator) as session:
+        assert [int(session.run(following)) for _ in range(6)] == [1, 11, 11, 11, 111, 211]
+        assert session.run(counter) == 211
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_whole_dataset_assigns_a_variable_in_one_run(
+    target: str, counter: Any, tmp_path: Path
+) -> None:
+    data, path = tf.data.Dataset.range(3), str(tmp_path / "records")
+    total = data.reduce(np.int64(0), lambda state, _: state + counter.assign_add(1))
+    one = tf.data.experimental.get_single_element(data.take(1).map(lambda _: counter.assign_add(5)))
+    texts = data.map(lambda _: tf.as_string(counter.assign_add(1)))
+    write = tf.data.experimental.TFRecordWriter(path).write(texts)
+    with begun(target) as session:
+        assert (session.run(total), session.run(counter)) == (6, 3)
+        assert (session.run(one), session.run(counter)) == (8, 8)
+        session.run(write)
+        assert session.run(counter) == 11
+    assert list(tf.python_io.tf_record_iterator(path)) == [b"9", b"10", b"11"]
+
+
+def test_variables_and_iterators_come_back_from_a_checkpoint(counter: Any, tmp_path: Path) -> None:
+    data = tf.data.Dataset.range(4).map(lambda i: (i, counter.assign_add(1)))
+    iterator, saver = tf.data.make_initializable_iterator(data), tf.train.Saver()
+    following = iterator.get_next()
+    with begun("", iterator) as session:
+        session.run(following)
+        path = saver.save(session, str(tmp_path / "c"))
+        assert [session.run(following) for _ in range(2)] == [(1, 2), (2, 3)]
+        saver.restore(session, path)
+        assert session.run(following) == (1, 2)
+
+
+def test_where_functions_cannot_have_variables_is_said(counter: Any) -> None:
+    touching = tf.data.Dataset.range(2).map(lambda _: counter.assign_add(1))
+    with pytest.raises(ValueError, match="Cannot capture the variable 'v'"):
+        tf.data.make_one_shot_iterator(touching)
+    with pytest.raises(ValueError, match="makes the variable 'inside'; make it outside"):
+        tf.data.Dataset.range(2).map(lambda i: tf.Variable(1, name="inside"))
+    late = tf.data.Iterator.from_structure(tf.int64, [])
+    late.get_next()
+    with pytest.raises(ValueError, match="variable 'v'; call make_initializer before get_next"):
+        late.make_initializer(touching)
+    early = tf.data.Iterator.from_structure(tf.int64, [])
+    begin, text = early.make_initializer(touching), early.string_handle()
+    named = tf.data.Iterator.from_string_handle(text, tf.int64, []).get_next()
+    following = early.get_next()
+    with begun("") as session:
+        session.run(begin)
+        assert session.run(following) == 1
+        with pytest.raises(tf.errors.UnimplementedError, match="by its own get_next"):
+            session.run(named)
+    with tf.Session() as session:
+        session.run(begin)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="v"):
+            session.run(following)
 
 
 # ---- iterators ----

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphio import door, dtypes, scopes, source
 from graphio.constants import as_array
-from graphio.data import elements, records, stages, structure, threads
+from graphio.data import elements, records, stages, structure, threads, variables
 from graphio.data.caching import FileCache
 from graphio.data.function import Function, Opening
 from graphio.data.generators import Generator
@@ -77,6 +77,10 @@ class Dataset(Unpicklable):
         for dataset in inputs:
             self.captures.update(dataset.captures)
         self.captures.update(dict.fromkeys(t for t in given if isinstance(t, Tensor)))
+        #: variables that functions read or assign
+        self.touched: variables.Touched = variables.merged(
+            [*(d.touched for d in inputs), *(f.touched for f in functions)]
+        )
         for function in functions:
             self.captures.update(dict.fromkeys(function.captures))
         self._line = source.user_line()
@@ -325,7 +329,7 @@ class Dataset(Unpicklable):
                 wanted = min(os.cpu_count() or 1, _MOST_THREADS)
             if wanted < 1:
                 raise inner.refused("num_parallel_calls must be greater than zero.")
-            if wanted == 1 or not loaded.pure:
+            if wanted == 1 or not loaded.pure or self.touched:
                 return elements.Map(inner, loaded)
             return threads.ParallelMap(inner, loaded, wanted)
 
@@ -559,8 +563,9 @@ class Dataset(Unpicklable):
             wanted, inner = o.number(size), self.open(o)
             if wanted < AUTOTUNE:
                 raise inner.refused("buffer_size must be >= 0 or AUTOTUNE.")
-            # Rows of a table need no work before they are gathered.
-            if wanted == 0 or inner.table is not None:
+            # Rows of a table need no work before they are gathered; variables have no values
+            # but in a run.
+            if wanted == 0 or inner.table is not None or self.touched:
                 return inner
             return threads.Prefetch(inner, 2 if wanted == AUTOTUNE else wanted)
 

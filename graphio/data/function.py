@@ -11,10 +11,10 @@ import numpy as np
 
 from graphio import scopes, source
 from graphio.constants import convert_to_tensor, placeholder
-from graphio.data import structure
+from graphio.data import structure, variables
 from graphio.data.structure import Spec
 from graphio.export import SignatureSpec, build_model, reach
-from graphio.graph import Graph, Tensor, mix_seeds
+from graphio.graph import Graph, Operation, Tensor, mix_seeds
 from graphio.schema import container, errors
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Function:
         specs: of its result; None if that is a dataset.
         dataset: its result, if that is a dataset.
         number: tells the functions of a graph apart, in order of creation.
+        touched: the variables that it reads or assigns, and those of its dataset.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Function:
         # Random operations in here and around draw from streams of their own.
         self.graph.seed, self.graph._seeds_given = outer.seed, outer._seeds_given
         self.graph.resolver = self._capture
+        variables.set_around(self.graph, outer)
         self.arguments: list[Any] = []  # a placeholder or, for an inner dataset, a Variant
         with self.graph.as_default():
             given = [
@@ -64,7 +66,12 @@ class Function:
             result = function(*given[0]) if unpack else function(*given)
             self._keep(result, what)
         outer._seeds_given = self.graph._seeds_given
-        self._refuse_variables(what)
+        self.touched: variables.Touched = variables.merged(
+            [
+                variables.touched_by(self.graph, what),
+                {} if self.dataset is None else self.dataset.touched,
+            ]
+        )
 
     def _stand_ins(self, specs: Any) -> list[Any]:
         from graphio.data.dataset import Variant
@@ -112,30 +119,14 @@ class Function:
             raise TypeError(f"{what}: the function returned {found}, expected tensors")
         return self.graph._resolve(convert_to_tensor(leaf))
 
-    def _refuse_variables(self, what: str) -> None:
-        """A function has no state of a session's: what it reads is read where it is built."""
-        from graphio.variables import variables_of
-
-        used = sorted(variables_of(self.graph)) + [
-            op.attrs["variable"] for op in _operations(self.graph) if "variable" in op.attrs
-        ]
-        if used:
-            raise ValueError(
-                f"{what}: the function makes, reads or assigns the variable '{used[0]}' itself; "
-                "use the variable's value from outside, which is read when the iterator is "
-                "initialized"
-            )
-
     def result_specs(self) -> Any:
         """Specs of the elements that the function gives; of its dataset's elements."""
         return self.specs if self.dataset is None else self.dataset.element_specs
 
 
-def _operations(graph: Graph) -> Any:
-    for operation in graph.operations:
-        yield operation
-        for body in operation.bodies():
-            yield from _operations(body)
+def _has_effect(operation: Operation) -> bool:
+    called = operation.op == "HostCall" and bool(operation.attrs["stateful"])
+    return called or variables.assigns(operation)
 
 
 class Runner:
@@ -165,6 +156,7 @@ class Opening:
         loaded: functions that are ready, by their definition.
         places: where functions that are not loaded yet will stand, by their numbers.
         new_key: a key for what has no seed.
+        shared: values of the variables that functions read and assign, while they run.
     """
 
     def __init__(
@@ -179,6 +171,7 @@ class Opening:
         self.variants: dict[Any, list[Any]] = {}
         self.loaded: dict[Function, Loaded] = {}
         self.places: dict[str, Any] = {}
+        self.shared: dict[str, Array] = {}
 
     def value(self, given: Any) -> Any:
         """The array of a tensor; anything else as it is."""
@@ -217,12 +210,14 @@ class Loaded:
     """A function in an engine. Calls are thread-safe.
 
     Attributes:
-        pure: it draws no random numbers, so calls may be in any order.
+        pure: it draws no random numbers and has no variables, so calls may be in any order.
     """
 
     def __init__(self, function: Function, opening: Opening) -> None:
         self.function = function
-        self.pure = not function.graph.generators
+        self.pure: bool = not function.graph.generators and not function.touched
+        self._shared = opening.shared
+        self._touched = variables.touched_here(function.graph)
         self._runner = opening.runner
         self._key, self._keys_given = opening.new_key(), 0
         self._inner: dict[Function, Loaded] = {}
@@ -230,7 +225,7 @@ class Loaded:
         graph = function.graph
         self._formal = [*function.captures.values()]
         self._formal += [t for t in function.arguments if isinstance(t, Tensor)]
-        effects = [op for op in graph.operations if op.op == "HostCall" and op.attrs["stateful"]]
+        effects = [op for op in graph.operations if _has_effect(op)]
         outputs = list(dict.fromkeys(t for t in function.outputs if t not in self._formal))
         _, read = reach([t.op for t in outputs] + effects, set(self._formal))
         used = [t for t in self._formal if t in read]
@@ -276,12 +271,20 @@ class Loaded:
         """
         given = [v for element in elements for v in element if not isinstance(v, list)]
         formal = [*captured, *given]
+        inputs = [np.asarray(formal[i], order="C") for i in self._used]
         try:
-            found = (run or self.run)([np.asarray(formal[i], order="C") for i in self._used])
+            found = self._with_variables(inputs) if self._touched else (run or self.run)(inputs)
         except errors.OpError as error:
             made = type(error)(None, None, f"{error.message} [{self.function.what}]")
             raise made from (error.__cause__ or error)
         return [formal[i] if fed else found[i] for fed, i in self._sources]
+
+    def _with_variables(self, inputs: Sequence[Array]) -> list[Array]:
+        for name in self._touched:
+            self._state.set(name, self._shared[name])
+        found = self.run(inputs)
+        self._shared.update({n: self._state.get(n) for n, t in self._touched.items() if t.assigned})
+        return found
 
     def open(self, element: Sequence[Any], results: Sequence[Array]) -> Any:
         """The stage of the dataset that the function gives.
@@ -295,6 +298,7 @@ class Loaded:
         values = dict(zip(dataset.captures, results, strict=True))
         opening = Opening(self._runner, values, self._new_key)
         opening.loaded, opening.places = self._inner, self._places
+        opening.shared = self._shared
         pairs = zip(self.function.arguments, element, strict=True)
         opening.variants = {a: v for a, v in pairs if not isinstance(a, Tensor)}
         return dataset.open(opening)

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphio import door, dtypes, scopes
 from graphio.constants import convert_to_tensor
-from graphio.data import structure
+from graphio.data import structure, variables
 from graphio.data.dataset import Dataset
 from graphio.data.resource import Handle, by_name, resource_of
 from graphio.export import reach
@@ -111,7 +111,8 @@ class Iterator(Unpicklable):
 
         Raises:
             TypeError: the dataset's types, shapes or structure do not fit.
-            ValueError: the iterator is no re-initializable one.
+            ValueError: the iterator is no re-initializable one; a function of the dataset reads or
+                assigns a variable, and get_next was called before.
         """
         if self._handle is None or self._handle.one_shot:
             raise ValueError(_ONE_SHOT)
@@ -127,15 +128,18 @@ class Iterator(Unpicklable):
         flat = structure.flatten(self._specs)
         if any(s.inside is not None for s in flat):
             raise TypeError("get_next: a component is a dataset; use flat_map to take it apart")
-        outputs = [(s.dtype, s.shape) for s in flat]
-        made = host_call_to(
-            self._function(),
-            [] if self._text is None else [self._text],
-            outputs,
-            name=name or "IteratorGetNext",
-            tf_type="IteratorGetNext",
+        texts = [] if self._text is None else [self._text]
+        found = variables.called(
+            {} if self._handle is None else self._handle.step(),
+            lambda reads, news: host_call_to(
+                self._function(),
+                [*texts, *reads],
+                [*((s.dtype, s.shape) for s in flat), *news],
+                name=name or "IteratorGetNext",
+                tf_type="IteratorGetNext",
+            ),
         )
-        return structure.pack(self._specs, made.outputs)
+        return structure.pack(self._specs, found.outputs)
 
     @door.guarded
     def string_handle(self, name: str | None = None) -> Tensor:
@@ -175,7 +179,7 @@ class Iterator(Unpicklable):
             def bind(session: Any) -> Any:
                 if handle is not None:
                     found = resource_of(session, handle)
-                    return lambda inputs: found.get_next()
+                    return lambda inputs: found.get_next(inputs)
                 alive = weakref.ref(session)
                 return lambda inputs: by_name(alive(), inputs[0], specs).get_next()
 
@@ -202,7 +206,7 @@ class Iterator(Unpicklable):
 
 def _maker(handle: Handle, dataset: Dataset, name: str | None) -> Operation:
     number = len(handle.makers)
-    handle.makers.append(dataset)
+    handle.add_maker(dataset)
 
     def bind(session: Any) -> Any:
         found = resource_of(session, handle)
@@ -239,7 +243,7 @@ def one_shot(dataset: Dataset) -> Iterator:
     _refuse_captured(dataset)
     graph = scopes.get_default_graph()
     handle = Handle(graph, graph.unique_name("OneShotIterator"), dataset.element_specs, True)
-    handle.makers.append(dataset)
+    handle.add_maker(dataset)
     return Iterator(dataset.element_specs, handle, None)
 
 
@@ -254,6 +258,11 @@ def initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
 
 def _refuse_captured(dataset: Dataset) -> None:
     """A one-shot iterator has no moment at which it could read placeholders and variables."""
+    if dataset.touched:
+        raise ValueError(
+            f"Cannot capture the variable '{min(dataset.touched)}', which a function reads or "
+            "assigns. Use make_initializable_iterator."
+        )
     graph = scopes.get_default_graph()
     operations, _ = reach([graph._resolve(t).op for t in dataset.captures], set())
     for operation in sorted(operations, key=lambda op: op.order):

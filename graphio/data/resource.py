@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from graphio.data import saving, structure
+from graphio.data import saving, structure, variables
 from graphio.data.function import Opening, Runner
 from graphio.data.stages import Element, Repeat, Shuffle, Stage
 from graphio.export import SignatureSpec, build_model
@@ -34,13 +34,36 @@ class Handle:
         makers: datasets that it may run through, with the tensors that they capture.
         one_shot: whether it needs no initializer.
         functions: names of the host functions that step it.
+        touched: variables that functions of its datasets read or assign.
     """
 
     def __init__(self, graph: Graph, name: str, specs: Any, one_shot: bool) -> None:
         self.name, self.specs, self.one_shot = name, specs, one_shot
         self.makers: list[Dataset] = []
         self.functions: list[str] = []
+        self.touched: variables.Touched = {}
+        self._stepped = False
         handles_of(graph)[name] = self
+
+    def add_maker(self, dataset: Dataset) -> None:
+        """One more dataset that it may run through.
+
+        Raises:
+            ValueError: it touches variables that no get_next was told of.
+        """
+        touched = variables.merged([self.touched, dataset.touched])
+        if self._stepped and touched != self.touched:
+            raise ValueError(
+                f"iterator '{self.name}': a function of the dataset reads or assigns the variable "
+                f"'{min(dataset.touched)}'; call make_initializer before get_next"
+            )
+        self.touched = touched
+        self.makers.append(dataset)
+
+    def step(self) -> variables.Touched:
+        """The variables that a get_next that is made now reads and assigns."""
+        self._stepped = True
+        return self.touched
 
 
 def handles_of(graph: Graph) -> dict[str, Handle]:
@@ -58,6 +81,7 @@ class Resource:
         self._lock = threading.RLock()
         self._stage: Stage | None = None
         self._maker = 0
+        self._shared: dict[str, Array] = {}  # values of variables, while elements are made
         self._values: Sequence[Array] = ()
         self._given = 0
         #: after a load: the element that comes next, and the state that was loaded
@@ -71,27 +95,48 @@ class Resource:
 
     def _opened(self, maker: int, values: Sequence[Array]) -> Stage:
         dataset = self.handle.makers[maker]
-        return dataset.open(Opening(self._runner, dict(zip(dataset.captures, values, strict=True))))
+        opening = Opening(self._runner, dict(zip(dataset.captures, values, strict=True)))
+        opening.shared = self._shared
+        return dataset.open(opening)
 
     def _become(self, stage: Stage, maker: int, values: Sequence[Array]) -> None:
         self._stage, self._maker, self._values = stage, maker, values
         self._given, self._ahead = 0, None
 
-    def get_next(self) -> Element:
+    def get_next(self, given: Sequence[Array] = ()) -> Element:
         """The next element.
+
+        Args:
+            given: values of the variables that functions touch.
+
+        Returns:
+            Its components, and the new values of the variables that functions assign.
 
         Raises:
             OutOfRangeError: there is none.
             FailedPreconditionError: the initializer has not run.
+            UnimplementedError: the values of variables are not given.
         """
+        touched = self.handle.touched
+        if len(given) != len(touched):
+            raise errors.UnimplementedError(
+                message=f"iterator '{self.handle.name}' has functions that read or assign the "
+                f"variable '{min(touched)}': take its elements by its own get_next"
+            )
         with self._lock:
-            stage = self._running()
-            elements = stage.elements(1) if self._ahead is None else [self._ahead[0]]
-            self._ahead = None
-            if not elements:
-                raise errors.OutOfRangeError(message="End of sequence")
-            self._given += 1
-            return elements[0]
+            if not touched:
+                return self._next()
+            element: Element = variables.exchange(touched, self._shared, given, self._next)
+            return element
+
+    def _next(self) -> Element:
+        stage = self._running()
+        elements = stage.elements(1) if self._ahead is None else [self._ahead[0]]
+        self._ahead = None
+        if not elements:
+            raise errors.OutOfRangeError(message="End of sequence")
+        self._given += 1
+        return elements[0]
 
     def _running(self) -> Stage:
         if self._stage is None and self.handle.one_shot:
@@ -170,6 +215,8 @@ class Resource:
 
     def _look_ahead(self, stage: Stage, state: IteratorState, place: Any) -> None:
         """A program that restores what was saved at the end of the data begins it anew."""
+        if self.handle.touched:
+            return  # functions have variables in a run alone
         try:
             elements = stage.elements(1)
         except errors.OpError:

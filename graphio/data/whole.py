@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
-from graphio.data import structure
+from graphio.data import structure, variables
 from graphio.data.dataset import Dataset
 from graphio.data.function import Function, Opening, Runner
 from graphio.data.structure import Spec
 from graphio.data.writing import TFRecordOptions
 from graphio.data.writing import TFRecordWriter as _Writer
-from graphio.graph import Operation
+from graphio.graph import Operation, Tensor
 from graphio.ops.host import host_call
 from graphio.schema import errors
 
@@ -25,32 +26,57 @@ def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any) -> Any:
     function = state_function(reduce_func, specs, dataset, "reduce")
     result = structure.flatten(function.specs)
     tensors = list(dict.fromkeys([*dataset.captures, *function.captures]))
+    touched = variables.merged([dataset.touched, function.touched])
+
+    def run(opening: Opening, state: Any) -> Any:
+        stage, step = dataset.open(opening), opening.load(function)
+        try:
+            while elements := stage.elements(1):
+                state = step(state, elements[0])
+        finally:
+            stage.close()
+        return state
+
+    shapes = [structure.common_shape(s.shape, t.shape) for s, t in zip(result, states, strict=True)]
+    outputs = [(t.dtype, s) for t, s in zip(states, shapes, strict=True)]
+    made = _opened(touched, tensors, run, states, outputs, "ReduceDataset")
+    return structure.pack(initial, made.outputs)
+
+
+def _opened(
+    touched: variables.Touched,
+    tensors: Sequence[Tensor],
+    work: Callable[[Opening, Any], Any],
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Any],
+    name: str,
+) -> variables.Call:
+    """An operation that works on a pipeline in one run.
+
+    Args:
+        touched: variables that functions of the pipeline read or assign.
+        tensors: what the pipeline captures.
+        work: from what a pipeline is opened with, and the values of inputs, to those of outputs.
+        name: of the operation, and its type in TensorFlow.
+    """
 
     def bind(session: Any) -> Any:
         runner = Runner(session)
 
         def run(values: Any) -> Any:
-            state = values[len(tensors) :]
-            opening = Opening(runner, dict(zip(tensors, values[: len(tensors)], strict=True)))
-            stage, step = dataset.open(opening), opening.load(function)
-            try:
-                while elements := stage.elements(1):
-                    state = step(state, elements[0])
-            finally:
-                stage.close()
-            return state
+            captured, own = values[: len(tensors)], values[len(tensors) :]
+            opening = Opening(runner, dict(zip(tensors, captured, strict=True)))
+            own, given = own[: len(inputs)], own[len(inputs) :]
+            return variables.exchange(touched, opening.shared, given, lambda: work(opening, own))
 
         return run
 
-    shapes = [structure.common_shape(s.shape, t.shape) for s, t in zip(result, states, strict=True)]
-    made = host_call(
-        bind,
-        [*tensors, *states],
-        [(t.dtype, s) for t, s in zip(states, shapes, strict=True)],
-        function="ReduceDataset",
-        tf_type="ReduceDataset",
+    return variables.called(
+        touched,
+        lambda reads, news: host_call(
+            bind, [*tensors, *inputs, *reads], [*outputs, *news], function=name, tf_type=name
+        ),
     )
-    return structure.pack(initial, made.outputs)
 
 
 def state_function(reduce_func: Any, specs: Any, dataset: Dataset, what: str) -> Function:
@@ -80,32 +106,21 @@ def get_single_element(dataset: Dataset) -> Any:
     Raises, when run:
         InvalidArgumentError: there is none, or there are several.
     """
+
+    def run(opening: Opening, _: Any) -> Any:
+        stage = dataset.open(opening)
+        try:
+            found = stage.elements(2)
+        finally:
+            stage.close()
+        if len(found) != 1:
+            some = "more than one element" if found else "an empty dataset"
+            raise errors.InvalidArgumentError(message=f"get_single_element: Dataset was {some}")
+        return found[0]
+
+    outputs = [(s.dtype, s.shape) for s in structure.flatten(dataset.element_specs)]
     tensors = list(dataset.captures)
-
-    def bind(session: Any) -> Any:
-        runner = Runner(session)
-
-        def run(values: Any) -> Any:
-            stage = dataset.open(Opening(runner, dict(zip(tensors, values, strict=True))))
-            try:
-                found = stage.elements(2)
-            finally:
-                stage.close()
-            if len(found) != 1:
-                some = "more than one element" if found else "an empty dataset"
-                raise errors.InvalidArgumentError(message=f"get_single_element: Dataset was {some}")
-            return found[0]
-
-        return run
-
-    specs = structure.flatten(dataset.element_specs)
-    made = host_call(
-        bind,
-        tensors,
-        [(s.dtype, s.shape) for s in specs],
-        function="DatasetToSingleElement",
-        tf_type="DatasetToSingleElement",
-    )
+    made = _opened(dataset.touched, tensors, run, [], outputs, "DatasetToSingleElement")
     return structure.pack(dataset.element_specs, made.outputs)
 
 
@@ -132,29 +147,18 @@ class TFRecordWriter:
             raise TypeError(
                 f"TFRecordWriter: elements must be scalar strings, they are {dataset.output_types}"
             )
-        tensors, kind = list(dataset.captures), self._kind
+        kind = self._kind
 
-        def bind(session: Any) -> Any:
-            runner = Runner(session)
+        def run(opening: Opening, values: Any) -> Any:
+            stage = dataset.open(opening)
+            try:
+                with _Writer(bytes(values[0][()]).decode(), kind) as writer:
+                    while elements := stage.elements(1):
+                        writer.write(elements[0][0][()])
+            finally:
+                stage.close()
+            return []
 
-            def run(values: Any) -> Any:
-                path, *captured = values
-                opening = Opening(runner, dict(zip(tensors, captured, strict=True)))
-                stage = dataset.open(opening)
-                try:
-                    with _Writer(bytes(path[()]).decode(), kind) as writer:
-                        while elements := stage.elements(1):
-                            writer.write(elements[0][0][()])
-                finally:
-                    stage.close()
-                return []
-
-            return run
-
-        return host_call(
-            bind,
-            [self._filename, *tensors],
-            [],
-            function="DatasetToTFRecord",
-            tf_type="DatasetToTFRecord",
-        )
+        tensors, inputs = list(dataset.captures), [self._filename]
+        made = _opened(dataset.touched, tensors, run, inputs, [], "DatasetToTFRecord")
+        return made.operation
