@@ -11,6 +11,7 @@ import pytest
 from value_cases import TARGETS
 
 import graphio as tf
+from graphio.data.elements import NestedMap
 
 
 def elements(dataset: Any, target: str = "runtime") -> list[Any]:
@@ -294,6 +295,58 @@ def test_where_functions_cannot_have_variables_is_said(counter: Any) -> None:
         session.run(begin)
         with pytest.raises(tf.errors.FailedPreconditionError, match="v"):
             session.run(following)
+
+
+# ---- datasets in elements ----
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_function_may_give_datasets(target: str) -> None:
+    with tf.Graph().as_default():
+        data = tf.data.Dataset.range(4)
+        single = data.map(lambda i: tf.data.Dataset.from_tensors(i)).flat_map(lambda x: x)
+        assert elements(single, target) == [0, 1, 2, 3]
+        counted = data.map(lambda i: {"n": i, "d": tf.data.Dataset.range(i).map(lambda j: j + i)})
+        batches = counted.flat_map(lambda e: e["d"].batch(3).map(lambda b: (e["n"], b)))
+        found = [(n, b.tolist()) for n, b in elements(batches, target)]
+        assert found == [(1, [1]), (2, [2, 3]), (3, [3, 4, 5])]
+        assert counted.output_classes == {"n": tf.Tensor, "d": tf.data.Dataset}
+        windows = data.window(2).map(lambda w: (w, w.batch(2)), 2)
+        pairs = windows.interleave(lambda w, b: tf.data.Dataset.zip((w, b.repeat())), 2)
+        again = [(i, b.tolist()) for i, b in elements(pairs, target)]
+        assert again == [(0, [0, 1]), (2, [2, 3]), (1, [0, 1]), (3, [2, 3])]
+
+
+def test_a_dataset_in_an_element_has_a_place_in_a_checkpoint(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        inner = tf.data.Dataset.range(3).map(lambda i: tf.data.Dataset.range(10 * i, 10 * i + 3))
+        data = inner.shuffle(3, seed=1).flat_map(lambda d: d)
+        iterator = tf.data.make_initializable_iterator(data)
+        following = iterator.get_next()
+        session.run(iterator.initializer)
+        session.run(tf.Variable(1).initializer)
+        saver = tf.train.Saver()
+        session.run(following)
+        path = saver.save(session, str(tmp_path / "c"))
+        first = [int(session.run(following)) for _ in range(8)]
+        session.run(iterator.initializer)
+        saver.restore(session, path)
+        assert [int(session.run(following)) for _ in range(8)] == first
+
+
+def test_datasets_that_cannot_be_in_elements_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NestedMap, "most_inside", 100)
+    with tf.Graph().as_default():
+        data = tf.data.Dataset.range(2)
+        endless = data.map(lambda i: tf.data.Dataset.range(3).repeat())
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="more than 100 elements"):
+            elements(endless.flat_map(lambda d: d.take(1)))
+        with pytest.raises(TypeError, match="get_next: a component is a dataset"):
+            tf.data.make_initializable_iterator(endless).get_next()
+        with pytest.raises(ValueError, match="must return a scalar boolean"):
+            data.filter(lambda i: data)
+        with pytest.raises(TypeError, match="batch: a component is a dataset"):
+            endless.batch(2)
 
 
 # ---- iterators ----

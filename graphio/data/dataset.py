@@ -313,13 +313,14 @@ class Dataset(Unpicklable):
 
         Args:
             map_func: called once, to build its graph: with a tuple's components, or the element.
-                A list that it returns becomes a tuple.
+                A list that it returns becomes a tuple. A dataset among what it returns is a
+                component that functions of later transformations take as a dataset; its elements,
+                at most 262,144, are made with the element.
             num_parallel_calls: threads that work side by side; the order stays. None: none;
                 AUTOTUNE: as many as there are processors.
         """
         function = Function(map_func, self.element_specs, "map")
-        if function.dataset is not None:
-            raise TypeError("map: the function returned a dataset; use flat_map or interleave")
+        nested = any(dataset is not None for dataset in function.datasets)
         count = None if num_parallel_calls is None else _number(num_parallel_calls, "map")
 
         def opened(o: Opening) -> Stage:
@@ -329,6 +330,8 @@ class Dataset(Unpicklable):
                 wanted = min(os.cpu_count() or 1, _MOST_THREADS)
             if wanted < 1:
                 raise inner.refused("num_parallel_calls must be greater than zero.")
+            if nested:
+                return elements.NestedMap(inner, loaded)
             if wanted == 1 or not loaded.pure or self.touched:
                 return elements.Map(inner, loaded)
             return threads.ParallelMap(inner, loaded, wanted)

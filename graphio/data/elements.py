@@ -47,6 +47,34 @@ class Map(_Calling):
         return found
 
 
+class NestedMap(_Calling):
+    """As Map, for a function that gives datasets: their elements are made with the element."""
+
+    kind = "map"
+    never_more = True
+    most_inside = 1 << 18
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        while len(found) < count and (elements := self.source.elements(1)):
+            parts = self.function.components(elements[0], self.function(elements[0]))
+            found.append([self._held(p) if isinstance(p, Stage) else p for p in parts])
+        return found
+
+    def _held(self, stage: Stage) -> list[Element]:
+        """The elements of a dataset; what a window holds looks the same."""
+        try:
+            found = stage.elements(self.most_inside + 1)
+        finally:
+            stage.close()
+        if len(found) > self.most_inside:
+            raise errors.ResourceExhaustedError(
+                message=f"a dataset that the function returned has more than {self.most_inside} "
+                f"elements; use take inside, or flat_map or interleave [{self.what}]"
+            )
+        return found
+
+
 class Filter(_Calling):
     """The elements of which a function is true."""
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio import scopes, source
+from graphio import dtypes, scopes, source
 from graphio.constants import convert_to_tensor, placeholder
 from graphio.data import structure, variables
 from graphio.data.structure import Spec
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.graph import Graph, Operation, Tensor, mix_seeds
 from graphio.schema import container, errors
+from graphio.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     from graphio.data.dataset import Dataset
@@ -35,8 +36,9 @@ class Function:
 
     Attributes:
         captures: tensors from outside that it reads, with what stands for them inside.
-        specs: of its result; None if that is a dataset.
+        specs: of its result.
         dataset: its result, if that is a dataset.
+        datasets: those among the components of its result; None for a tensor.
         number: tells the functions of a graph apart, in order of creation.
         touched: the variables that it reads or assigns, and those of its dataset.
     """
@@ -69,7 +71,7 @@ class Function:
         self.touched: variables.Touched = variables.merged(
             [
                 variables.touched_by(self.graph, what),
-                {} if self.dataset is None else self.dataset.touched,
+                *(dataset.touched for dataset in self.datasets if dataset is not None),
             ]
         )
 
@@ -97,27 +99,30 @@ class Function:
     def _keep(self, result: Any, what: str) -> None:
         from graphio.data.dataset import Dataset
 
-        self.dataset: Dataset | None = None
-        self.specs: Any = None
-        if isinstance(result, Dataset):
-            self.dataset = result
-            self.outputs = [self.graph._resolve(t) for t in result.captures]
-            return
+        self.dataset: Dataset | None = result if isinstance(result, Dataset) else None
+        self.outputs: list[Tensor] = []
+        self.datasets: list[Dataset | None] = []
         if isinstance(result, list):
             result = tuple(result)
         result = structure.with_sparse(result)
-        self.outputs = [self._output(leaf, what) for leaf in structure.flatten(result)]
-        specs = [Spec(t.dtype, t.shape) for t in self.outputs]
-        self.specs = structure.pack(result, specs)
+        specs = [self._keep_component(leaf, what) for leaf in structure.flatten(result)]
+        self.specs: Any = structure.pack(result, specs)
 
-    def _output(self, leaf: Any, what: str) -> Tensor:
+    def _keep_component(self, leaf: Any, what: str) -> Spec:
         from graphio.data.dataset import Dataset
 
         structure.refuse_sparse(leaf, what)
+        if isinstance(leaf, Dataset) and (leaf is self.dataset or what == "map"):
+            self.datasets.append(leaf)
+            self.outputs += [self.graph._resolve(t) for t in leaf.captures]
+            return Spec(dtypes.string, TensorShape(None), inside=leaf.element_specs)
         if leaf is None or isinstance(leaf, Dataset):
             found = "None" if leaf is None else "a dataset inside a structure"
             raise TypeError(f"{what}: the function returned {found}, expected tensors")
-        return self.graph._resolve(convert_to_tensor(leaf))
+        tensor = self.graph._resolve(convert_to_tensor(leaf))
+        self.datasets.append(None)
+        self.outputs.append(tensor)
+        return Spec(tensor.dtype, tensor.shape)
 
     def result_specs(self) -> Any:
         """Specs of the elements that the function gives; of its dataset's elements."""
@@ -199,6 +204,7 @@ class Bound:
         self._loaded, self._captured = loaded, captured
         self.function, self.pure = loaded.function, loaded.pure
         self.another, self.open = loaded.another, loaded.open
+        self.components = loaded.components
         self.place, self.set_place = loaded.place, loaded.set_place
 
     def __call__(self, *elements: Sequence[Any], run: Any = None) -> list[Array]:
@@ -293,8 +299,23 @@ class Loaded:
             element: what it was called with.
             results: what the call gave.
         """
-        dataset = self.function.dataset
-        assert dataset is not None
+        assert self.function.dataset is not None
+        return self._open(self.function.dataset, element, results)
+
+    def components(self, element: Sequence[Any], results: Sequence[Array]) -> list[Any]:
+        """The components of the result: arrays, and the stages of datasets; see open."""
+        found: list[Any] = []
+        at = 0
+        for dataset in self.function.datasets:
+            end = at + (1 if dataset is None else len(dataset.captures))
+            if dataset is None:
+                found.append(results[at])
+            else:
+                found.append(self._open(dataset, element, results[at:end]))
+            at = end
+        return found
+
+    def _open(self, dataset: Dataset, element: Sequence[Any], results: Sequence[Array]) -> Any:
         values = dict(zip(dataset.captures, results, strict=True))
         opening = Opening(self._runner, values, self._new_key)
         opening.loaded, opening.places = self._inner, self._places
