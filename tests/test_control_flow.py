@@ -466,6 +466,38 @@ def test_the_gradient_of_branches_of_different_sizes_is_that_of_the_loop_written
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+STEADY: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "branches": lambda i, a, x: tf.sin(
+        tf.cond(tf.equal(i % 2, 0), lambda: a * 0.9, lambda: tf.cos(x[:3]))
+    ),
+    "windows": lambda i, a, x: a * tf.sin(x[i : i + 3]),
+    "shifted": lambda i, a, x: tf.sin(tf.concat([a[1:], x[:1] * a[:1]], 0)),
+    "unknown ranks": lambda i, a, x: tf.placeholder_with_default(
+        tf.cond(tf.equal(i % 2, 0), lambda: a * a, lambda: tf.sin(x[:3] * a)), None
+    ),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("kind", STEADY)
+def test_the_gradient_of_values_that_keep_their_size_costs_the_same_in_each_iteration(
+    target: str, kind: str
+) -> None:
+    """What a loop carries may be copied in each iteration, so it must not grow with them."""
+    with tf.Graph().as_default():
+        x, times = tf.placeholder(tf.float64, [None]), tf.placeholder(tf.int32, [])
+        step = lambda i, a: (i + 1, STEADY[kind](i, a, x))  # noqa: E731
+        shapes = [tf.TensorShape([]), tf.TensorShape(None if kind == "unknown ranks" else [None])]
+        y = tf.while_loop(lambda i, a: i < times, step, [0, x[:3]], shapes)[1]
+        dx = tf.gradients(tf.sin(y), x)[0]
+        carried = y.op.outputs[: len(y.op.inputs) - 2]
+        assert len(carried) > 2
+        with tf.Session(target) as session:
+            few, many = (session.run([dx, *carried], {times: n, x: away(9)}) for n in (2, 6))
+    assert np.abs(many[0]).max() > 0
+    assert sum(v.nbytes for v in few[1:]) == sum(v.nbytes for v in many[1:])
+
+
 MAPPED: dict[str, Callable[[Any, Any], Any]] = {
     "slices": lambda k, x: tf.reduce_sum(tf.sin(x[:k]) ** 2),
     "branches": lambda k, x: tf.reduce_sum(

@@ -294,6 +294,13 @@ def test_gather_gives_indexed_slices_with_repeats_kept() -> None:
         np.testing.assert_array_equal(dense, [[1, 1], [0, 0], [3, 3]])
 
 
+def test_gather_of_rows_without_elements_has_a_gradient() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, at = tf.placeholder(tf.float64, [None, None]), tf.placeholder(tf.int32, [None])
+        rows = tf.gradients(tf.gather(x, at), x)[0]
+        assert session.run(rows.values, {x: np.zeros((4, 0)), at: [1, 1, 3]}).shape == (3, 0)
+
+
 def test_gather_along_another_axis_gives_a_dense_gradient() -> None:
     table = tf.constant(np.ones((2, 3)))
     (found,) = tf.gradients(tf.gather(table, [1, 1], axis=1), [table])

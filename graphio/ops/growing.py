@@ -1,8 +1,10 @@
 """What a Loop or Scan remembers for its gradient of values whose shape changes between iterations.
 
-They cannot be stacked. Their elements go to one vector that it carries and that grows in
-every iteration; the shapes, and where each iteration begins, are stacked. Shapes of unknown rank
-have no common length, so they are remembered in the same way.
+They cannot be stacked as they are. As many elements as the first iteration has are stacked, filled
+up with zeros in an iteration that has fewer. Elements beyond go to one vector that the Loop or
+Scan carries. So the cost of values that keep their size is linear in the number of iterations;
+what is carried may be copied in each. The shapes, and where each iteration begins in the vector,
+are stacked. Shapes of unknown rank have no common length, so they are remembered in the same way.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ from graphio.tensor_shape import TensorShape
 
 __all__ = ["Memory", "carried", "stack"]
 
+#: how many elements are stacked, as long as no iteration has said it
+_UNSET = -1
+
 
 class Memory:
     """New outputs of a Loop or Scan from which a tensor of any of its iterations can be made again.
@@ -31,15 +36,19 @@ class Memory:
         rank: of that tensor, None if it is unknown.
 
     Attributes:
-        joined: becomes the vector that it ends with.
-        begin: becomes, stacked, where each iteration's elements begin.
+        rows: becomes, stacked, each iteration's first elements.
+        room: becomes how many these are.
+        joined: becomes the vector of the elements beyond them.
+        begin: becomes, stacked, where each iteration begins in that vector.
         sizes: becomes, stacked, each iteration's shape; or a memory of the shapes.
     """
 
     def __init__(self, op: Operation, dtype: DType, rank: int | None) -> None:
         self._op = op
+        self.rows = self._later(dtype, [None, None])
+        self.room = self._later(dtypes.int64, [1])
         self.joined = self._later(dtype, [None])
-        self.begin = self._later(dtypes.int64, [None])
+        self.begin = self._later(dtypes.int64, [None, 1])
         self.sizes: Tensor | Memory = (
             Memory(op, dtypes.int64, 1) if rank is None else self._later(dtypes.int64, [None, rank])
         )
@@ -52,28 +61,36 @@ class Memory:
     def outputs(self) -> list[Tensor]:
         """All tensors that stand for new outputs of the Loop or Scan."""
         sizes = self.sizes.outputs if isinstance(self.sizes, Memory) else [self.sizes]
-        return [self.joined, self.begin, *sizes]
+        return [self.rows, self.room, self.joined, self.begin, *sizes]
 
     def keep(self, tensor: Tensor) -> None:
-        """Has the Loop or Scan carry a vector of the elements of a tensor of its body."""
+        """Has the Loop or Scan give what the tensor of its body is in every iteration."""
         op, body = self._op, self._op.attrs["body"]
-        count, before_in, before_out = carried(op)
+        no_elements = np.zeros(0, tensor.dtype.as_numpy_dtype)
         with body.as_body(), scopes.control_dependencies(None), scopes.name_scope("remembered"):
-            before = body.add_input(tensor.dtype, TensorShape([None]), "elements")
-            body.inputs.insert(before_in + count, body.inputs.pop())
-            length = _made_in(body, p.count(before, dtypes.int64))
+            before = _carry(op, tensor.dtype, no_elements, self.joined, "elements")
+            room = _carry(op, dtypes.int64, np.array([_UNSET]), self.room, "room")
+            elements = p.reshape(tensor, [-1], (None,))
+            size = p.shape_of(elements)
+            known = p.compare("Less", p.int_vector([_UNSET]), room)
+            width = p.select(known, room, size)
+            fill = p.concat([p.int_vector([0]), p.binary("Sub", width, size)], 0)
+            row = node("Pad", [elements, fill], tensor.dtype, (None,))
+            ends = [p.int_vector([p.last]), p.int_vector([0])]
+            beyond = node("Slice", [elements, width, *ends], tensor.dtype, (None,))
+            after = p.concat([before, beyond], 0)
+            begin = p.shape_of(before)
             shape = _made_in(body, p.shape_of(tensor))
-            after = p.concat([before, p.reshape(tensor, [-1], (None,))], 0)
-        body.outputs.insert(before_out + count, after)
-        op.insert_input(before_in + count, _nothing(op, tensor))
-        op.adopt_output(self.joined, count)
-        stack(op, length)
-        op.adopt_output(self.begin)
+        first = carried(op)[2]
+        body.outputs[first + self.joined.value_index] = after
+        body.outputs[first + self.room.value_index] = width
+        given = [(self.rows, row), (self.begin, begin)]
+        given += [] if isinstance(self.sizes, Memory) else [(self.sizes, shape)]
+        for output, stacked in given:
+            stack(op, stacked)
+            op.adopt_output(output)
         if isinstance(self.sizes, Memory):
             self.sizes.keep(shape)
-        else:
-            stack(op, shape)
-            op.adopt_output(self.sizes)
 
     def recall(self, row: Callable[[Tensor], Tensor], like: Tensor) -> Tensor:
         """The tensor of one iteration.
@@ -86,11 +103,13 @@ class Memory:
             shape = self.sizes.recall(row, p.int_vector([0]))
         else:
             shape = row(self.sizes)
+        first, start, axis = row(self.rows), row(self.begin), p.int_vector([0])
         size = node("ReduceProd", [shape], dtypes.int64, (1,), keepdims=1)
-        start = p.unsqueeze(row(self.begin), [0])
-        end = p.binary("Add", start, size)
-        flat = node("Slice", [self.joined, start, end, p.int_vector([0])], like.dtype, (None,))
-        return p.reshape(flat, shape, dims_of(like))
+        more = p.binary("Max", p.binary("Sub", size, p.shape_of(first)), axis)
+        end = p.binary("Add", start, more)
+        head = node("Slice", [first, axis, size, axis], like.dtype, (None,))
+        beyond = node("Slice", [self.joined, start, end, axis], like.dtype, (None,))
+        return p.reshape(p.concat([head, beyond], 0), shape, dims_of(like))
 
 
 def carried(op: Operation) -> tuple[int, int, int]:
@@ -110,20 +129,40 @@ def stack(op: Operation, tensor: Tensor) -> None:
     op.attrs["body"].outputs.append(tensor)
 
 
+def _carry(op: Operation, dtype: DType, start: np.ndarray, end: Tensor, name: str) -> Tensor:
+    """Has a Loop or Scan carry one more value, for now unchanged; that value in its body.
+
+    Args:
+        op: the Loop or Scan.
+        dtype: of the value, a vector.
+        start: what it is before the first iteration.
+        end: becomes the output with what it is after the last.
+        name: of the input of the body.
+    """
+    body: Graph = op.attrs["body"]
+    count, before_in, before_out = carried(op)
+    formal = body.add_input(dtype, TensorShape([None] if not len(start) else [len(start)]), name)
+    body.inputs.insert(before_in + count, body.inputs.pop())
+    body.outputs.insert(before_out + count, formal)
+    op.insert_input(before_in + count, _constant_before(op, dtype, start))
+    op.adopt_output(end, count)
+    return formal
+
+
 def _made_in(body: Graph, tensor: Tensor) -> Tensor:
     return tensor if tensor.graph is body else p.unary("Identity", tensor)
 
 
-def _nothing(op: Operation, like: Tensor) -> Tensor:
-    """An empty vector, made right before an operation."""
+def _constant_before(op: Operation, dtype: DType, value: np.ndarray) -> Tensor:
+    """A constant that is made right before an operation."""
     graph = op.graph
     with graph.as_default(), scopes.control_dependencies(None):
         made = graph.create_op(
             "Constant",
             [],
-            [(like.dtype, TensorShape([0]))],
-            {"value": np.zeros(0, like.dtype.as_numpy_dtype)},
-            name="nothing",
+            [(dtype, TensorShape(value.shape))],
+            {"value": value},
+            name="start",
             tf_type="Const",
         )
     graph.operations.remove(made)

@@ -78,12 +78,19 @@ def _gather_gradient(op: Operation, dy: Tensor) -> Gradients:
         axis += x.shape.ndims
     if op.type == "GatherV2" and axis == 0:
         flat = array.reshape(indices, [-1])
-        rest = primitive.slice_axes(primitive.shape_of(x), [1], [last], [0])
-        sizes = primitive.concat([primitive.int_vector([-1]), rest], 0)
-        values = array.reshape(dy, sizes)
+        values = array.reshape(dy, _row_sizes(x, flat))
         return [IndexedSlices(values, flat, array.shape(x)), None]
     places = _counted_from_the_front(indices, _size_of(x, axis))
     return [_along_axis(x, places, dy, axis), None]
+
+
+def _row_sizes(x: Tensor, flat: Tensor) -> Tensor:
+    """The shape of as many rows of x as flat has numbers; a reshape cannot infer how many from
+    rows that have no elements."""
+    rest = primitive.slice_axes(primitive.shape_of(x), [1], [last], [0])
+    filled = all((dims_of(x) or (0,))[1:])
+    many = primitive.int_vector([-1]) if filled else primitive.shape_of(flat)
+    return primitive.concat([many, rest], 0)
 
 
 @gradient("ScatterSum", domain="graphio")
