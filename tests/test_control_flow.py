@@ -466,6 +466,54 @@ def test_the_gradient_of_branches_of_different_sizes_is_that_of_the_loop_written
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+_IMAGE = lambda a: tf.reshape(a * a, [1, 2, 2, 1])  # noqa: E731
+OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    "reshaped": lambda i, a: tf.reshape(a * a, [2 * i + 2, -1])[0],
+    "largest": lambda i, a: tf.nn.top_k(a * a, i + 1)[0],
+    "one of several": lambda i, a: a[0] * tf.one_hot([0, 1], i + 2, 2.0, 0.5, dtype=tf.float64),
+    "images": lambda i, a: tf.image.resize_nearest_neighbor(_IMAGE(a), [i + 1, i + 2]),
+    "split": lambda i, a: tf.split(a * a, tf.stack([i + 1, 3 - i]), 0)[0],
+    "segments": lambda i, a: tf.cos(tf.unsorted_segment_sum(a * a, [0, 1, 0, 1], i + 2)),
+    "chosen": lambda i, a: tf.boolean_mask(a * a, tf.range(4) > i),
+    "where": lambda i, a: tf.gather_nd(a * a, tf.where(tf.range(4) > i)),
+}
+
+
+@TARGETS
+def test_the_gradient_of_values_whose_size_the_iteration_says_is_that_of_the_loop_written_out(
+    target: str,
+) -> None:
+    with tf.Graph().as_default():
+        x, slopes = tf.placeholder(tf.float64, [None]), {}
+        for kind, sized in OF_NUMBERS.items():
+            step = lambda i, a, f=sized: a * (1.0 + tf.reduce_sum(tf.sin(f(i, a))))  # noqa: E731
+            body = lambda i, a, step=step: (i + 1, step(i, a))  # noqa: E731
+            a = x
+            for i in range(2):
+                a = step(tf.constant(i), a)
+            y = tf.while_loop(lambda i, a: i < 2, body, [0, x])[1]
+            slopes[kind] = [tf.convert_to_tensor(tf.gradients(t, x)[0]) for t in (y, a)]
+        with tf.Session(target) as session:
+            for kind, (found, expected) in session.run(slopes, {x: 0.5 * away(4)}).items():
+                assert np.abs(expected).max() > 0
+                np.testing.assert_allclose(found, expected, rtol=1e-9, err_msg=kind)
+
+
+@TARGETS
+def test_the_gradient_of_a_rank_that_each_iteration_makes_larger(target: str) -> None:
+    def build() -> Any:
+        x = tf.placeholder(tf.float64, [None], name="x")
+        shapes = [tf.TensorShape([]), tf.TensorShape(None)]
+        deeper = lambda i, a: (i + 1, tf.expand_dims(a * a, 0))  # noqa: E731
+        y = tf.while_loop(lambda i, _: i < 3, deeper, [0, x], shapes)[1]
+        return y, tf.gradients(y, x)[0]
+
+    x = np.array([0.9, 1.1])
+    y, dx = run(target, build, {"x": x})
+    np.testing.assert_allclose(y, (x**8)[None, None, None])
+    np.testing.assert_allclose(dx, 8 * x**7)
+
+
 STEADY: dict[str, Callable[[Any, Any, Any], Any]] = {
     "branches": lambda i, a, x: tf.sin(
         tf.cond(tf.equal(i % 2, 0), lambda: a * 0.9, lambda: tf.cos(x[:3]))

@@ -21,6 +21,29 @@ Readers = dict[Tensor, list[Operation]]
 
 #: operators that give a size which their inputs do not have, and from which input on it is said
 _SIZED = {"ConstantOfShape": 0, "Expand": 1, "Pad": 1, "Range": 0, "Slice": 1, "Tile": 1}
+#: others, of which the size may be that of another input as well: the inputs that say a size
+_CHOOSING = {
+    "AffineGrid": (1,),
+    "CenterCropPad": (1,),
+    "Col2Im": (1, 2),
+    "Conv2DGradInput": (0,),
+    "ConvGradInput": (0,),
+    "MaxUnpool": (2,),
+    "OneHot": (1,),
+    "RandomInteger": (0,),
+    "RandomNormal": (0,),
+    "RandomTruncatedNormal": (0,),
+    "RandomUniform": (0,),
+    "Resize": (1, 2, 3),
+    "ScatterSum": (2,),
+    "Split": (1,),
+    "TopK": (1,),
+}
+#: operators that keep the elements, in a shape that an input says
+_SHAPED = {"Reshape": (1,), "Squeeze": (1,), "Unsqueeze": (1,)}
+#: operators whose result has as many elements as an input has with a certain value
+_COUNTING = {"Compress": (1,), "NonZero": (0,), "Unique": (0,)}
+_NUMBERED = {**_CHOOSING, **_SHAPED, **_COUNTING}
 _MEASURES = ("Shape", "Size")
 #: operators whose result is as large as something that they read
 _FOLLOWING = ("ConstantOfShape", "Expand", "Gather", "Range")
@@ -44,8 +67,7 @@ class Varying:
         numbers = _reached(body.inputs, readers)
         self._operations: set[Operation] = set()
         for operation in body.operations:
-            first = _SIZED.get(operation.op)
-            if first is not None and any(t in numbers for t in operation.inputs[first:]):
+            if not numbers.isdisjoint(_sizes(operation, _NUMBERED)):
                 found.update(operation.outputs)
             elif operation.op == "If" and (operation.inputs[0] in numbers or _resizes(operation)):
                 self._operations.add(operation)
@@ -100,6 +122,14 @@ def _reached(
     return found
 
 
+def _sizes(operation: Operation, table: Mapping[str, tuple[int, ...]]) -> list[Tensor | None]:
+    """The inputs that say how large what an operation gives is; the table has those of operators
+    that are not sized in every case."""
+    if operation.op in _SIZED:
+        return operation.inputs[_SIZED[operation.op] :]
+    return [operation.inputs[i] for i in table.get(operation.op, ()) if i < len(operation.inputs)]
+
+
 def _is_resized(tensor: Tensor, readers: Readers) -> bool:
     reached = _reached([tensor], readers)
     return any(_resizes(operation) for t in reached for operation in readers.get(t, ()))
@@ -120,7 +150,10 @@ def _resizes(operation: Operation) -> bool:
         return axes is None or any(dims[int(axis)] is None for axis in axes)
     if operation.op == "Gather":
         return not operation.inputs[1].shape.is_fully_defined()
-    return operation.op in _SIZED or operation.op in ("Compress", "NonZero", "Unique")
+    if operation.op in _SIZED or operation.op in _COUNTING:
+        return True
+    chosen = _sizes(operation, _CHOOSING)
+    return any(t is not None and constant_value(t) is None for t in chosen)
 
 
 # ---- loop variables ----
