@@ -518,6 +518,7 @@ STEADY: dict[str, Callable[[Any, Any, Any], Any]] = {
     "branches": lambda i, a, x: tf.sin(
         tf.cond(tf.equal(i % 2, 0), lambda: a * 0.9, lambda: tf.cos(x[:3]))
     ),
+    "broadcasting": lambda i, a, x: tf.sin(a * x),
     "windows": lambda i, a, x: a * tf.sin(x[i : i + 3]),
     "shifted": lambda i, a, x: tf.sin(tf.concat([a[1:], x[:1] * a[:1]], 0)),
     "unknown ranks": lambda i, a, x: tf.placeholder_with_default(
@@ -536,7 +537,8 @@ def test_the_gradient_of_values_that_keep_their_size_costs_the_same_in_each_iter
         x, times = tf.placeholder(tf.float64, [None]), tf.placeholder(tf.int32, [])
         step = lambda i, a: (i + 1, STEADY[kind](i, a, x))  # noqa: E731
         shapes = [tf.TensorShape([]), tf.TensorShape(None if kind == "unknown ranks" else [None])]
-        y = tf.while_loop(lambda i, a: i < times, step, [0, x[:3]], shapes)[1]
+        start = tf.constant([2.0], tf.float64) if kind == "broadcasting" else x[:3]
+        y = tf.while_loop(lambda i, a: i < times, step, [0, start], shapes)[1]
         dx = tf.gradients(tf.sin(y), x)[0]
         carried = y.op.outputs[: len(y.op.inputs) - 2]
         assert len(carried) > 2

@@ -372,7 +372,7 @@ def _leave_loop(
     if tensor not in varying or tensor.dtype.inside is not None:
         return _row(_stacked(intermediates, op, tensor), position)
     memory = Memory(op, tensor.dtype, tensor.shape.ndims)
-    intermediates.outputs_later(memory.outputs, lambda: memory.keep(tensor))
+    intermediates.outputs_later(memory.outputs, lambda: memory.keep(tensor, varying.larger(tensor)))
     return memory.recall(lambda stacked: _row(stacked, position), tensor)
 
 
@@ -453,7 +453,9 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
                 return cut(whole, way, tensor.shape)
         if tensor in varying and tensor.dtype.inside is None:
             memory = Memory(op, tensor.dtype, tensor.shape.ndims)
-            intermediates.outputs_later(memory.outputs, lambda: memory.keep(tensor))
+            intermediates.outputs_later(
+                memory.outputs, lambda: memory.keep(tensor, varying.larger(tensor))
+            )
             return memory.recall(row, tensor)
         return cut(_joined(intermediates, op, tensor), (0, False), tensor.shape)
 

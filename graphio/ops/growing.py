@@ -1,7 +1,8 @@
 """What a Loop or Scan remembers for its gradient of values whose shape changes between iterations.
 
 They cannot be stacked as they are. As many elements as the first iteration has are stacked, filled
-up with zeros in an iteration that has fewer. Elements beyond go to one vector that the Loop or
+up with zeros in an iteration that has fewer; of what broadcasting may make larger, as many as the
+loop variable has after the first iteration. Elements beyond go to one vector that the Loop or
 Scan carries. So the cost of values that keep their size is linear in the number of iterations;
 what is carried may be copied in each. The shapes, and where each iteration begins in the vector,
 are stacked. Shapes of unknown rank have no common length, so they are remembered in the same way.
@@ -9,7 +10,7 @@ are stacked. Shapes of unknown rank have no common length, so they are remembere
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -63,24 +64,25 @@ class Memory:
         sizes = self.sizes.outputs if isinstance(self.sizes, Memory) else [self.sizes]
         return [self.rows, self.room, self.joined, self.begin, *sizes]
 
-    def keep(self, tensor: Tensor) -> None:
-        """Has the Loop or Scan give what the tensor of its body is in every iteration."""
+    def keep(self, tensor: Tensor, least: Sequence[Tensor] = ()) -> None:
+        """Has the Loop or Scan give what the tensor of its body is in every iteration.
+
+        Args:
+            tensor: of the body.
+            least: as many elements as the largest of these has in the first iteration are stacked,
+                if the tensor has fewer.
+        """
         op, body = self._op, self._op.attrs["body"]
         no_elements = np.zeros(0, tensor.dtype.as_numpy_dtype)
         with body.as_body(), scopes.control_dependencies(None), scopes.name_scope("remembered"):
             before = _carry(op, tensor.dtype, no_elements, self.joined, "elements")
             room = _carry(op, dtypes.int64, np.array([_UNSET]), self.room, "room")
             elements = p.reshape(tensor, [-1], (None,))
-            size = p.shape_of(elements)
-            known = p.compare("Less", p.int_vector([_UNSET]), room)
-            width = p.select(known, room, size)
-            fill = p.concat([p.int_vector([0]), p.binary("Sub", width, size)], 0)
-            row = node("Pad", [elements, fill], tensor.dtype, (None,))
-            ends = [p.int_vector([p.last]), p.int_vector([0])]
-            beyond = node("Slice", [elements, width, *ends], tensor.dtype, (None,))
+            row, beyond, width = _parted(elements, room, least)
             after = p.concat([before, beyond], 0)
             begin = p.shape_of(before)
             shape = _made_in(body, p.shape_of(tensor))
+            shapes = [p.shape_of(other) for other in least]
         first = carried(op)[2]
         body.outputs[first + self.joined.value_index] = after
         body.outputs[first + self.room.value_index] = width
@@ -90,7 +92,7 @@ class Memory:
             stack(op, stacked)
             op.adopt_output(output)
         if isinstance(self.sizes, Memory):
-            self.sizes.keep(shape)
+            self.sizes.keep(shape, shapes)
 
     def recall(self, row: Callable[[Tensor], Tensor], like: Tensor) -> Tensor:
         """The tensor of one iteration.
@@ -127,6 +129,23 @@ def stack(op: Operation, tensor: Tensor) -> None:
         for key in ("scan_output_axes", "scan_output_directions"):
             op.attrs[key] = [*(op.attrs.get(key) or [0] * count), 0]
     op.attrs["body"].outputs.append(tensor)
+
+
+def _parted(
+    elements: Tensor, room: Tensor, least: Sequence[Tensor]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The first elements, filled up with zeros, the others, and how many the first are: as many
+    as there is room for, which the first iteration says."""
+    here = size = p.shape_of(elements)
+    for other in least:
+        size = p.binary("Max", size, p.unsqueeze(p.count(other, dtypes.int64), [0]))
+    known = p.compare("Less", p.int_vector([_UNSET]), room)
+    width = p.select(known, room, size)
+    fill = p.concat([p.int_vector([0]), p.binary("Sub", width, here)], 0)
+    row = node("Pad", [elements, fill], elements.dtype, (None,))
+    ends = [p.int_vector([p.last]), p.int_vector([0])]
+    beyond = node("Slice", [elements, width, *ends], elements.dtype, (None,))
+    return row, beyond, width
 
 
 def _carry(op: Operation, dtype: DType, start: np.ndarray, end: Tensor, name: str) -> Tensor:

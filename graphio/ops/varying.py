@@ -61,9 +61,8 @@ class Varying:
         readers = _readers(body)
         variables = _loop_variables(op)
         found = {t for t, _, _ in variables if _is_open(t) and _is_resized(t, readers)}
-        found.update(
-            t for t, before, after in variables if after is not t and _grows(t, before, after)
-        )
+        growing = {t: a for t, before, a in variables if a is not t and _grows(t, before, a)}
+        found.update(growing)
         numbers = _reached(body.inputs, readers)
         self._operations: set[Operation] = set()
         for operation in body.operations:
@@ -79,6 +78,18 @@ class Varying:
         for formal, _, after in variables:
             following.setdefault(after, []).append(formal)
         self._tensors = _reached(found, readers, following)
+        self._grown = [(a, _reached([t], readers, following)) for t, a in growing.items()]
+
+    def larger(self, tensor: Tensor) -> list[Tensor]:
+        """Loop variables, as they leave an iteration, that broadcasting may make larger, if the
+        tensor of the body depends on them: its size in the first iteration tells little then."""
+        around = [tensor] if tensor.value_index >= 0 else tensor.op.inputs
+        rank = tensor.shape.ndims
+        return [
+            variable
+            for variable, reached in self._grown
+            if variable.shape.ndims in (rank, None) and not reached.isdisjoint(around)
+        ]
 
     def __contains__(self, tensor: Tensor) -> bool:
         if not _is_open(tensor) or tensor.op is None:
