@@ -35,9 +35,19 @@ _TENSOR_NAMES = 'Tensor names must be of the form "<op_name>:<output_index>".'
 
 
 class _Place(threading.local):
-    """Where a thread builds: the name scope, with a "/" at its end."""
+    """Where a thread builds.
+
+    Attributes:
+        scope: the name scope, with a "/" at its end.
+        control: what new operations wait for, a tuple for each open context.
+        waits: whether a control dependency is open, also on what is outside.
+        applying: TensorFlow's type of assignments while an optimizer makes them.
+    """
 
     scope = ""
+    control: tuple[tuple[Operation, ...], ...] = ()
+    waits = False
+    applying: str | None = None
 
 
 class Graph(Unpicklable):
@@ -74,9 +84,7 @@ class Graph(Unpicklable):
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
         self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
         self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
-        self._at = _Place()  # each thread is in a name scope of its own
-        self._control: list[list[Operation]] = []
-        self.waits = False  # whether a control dependency is open, also on what is outside
+        self._at = _Place()  # each thread has name scopes and control dependencies of its own
         self.assigned: set[str] = set()  # in here: variables that a body and those in it assign
         self.front_reads: dict[str, Tensor] = {}  # reads of variables outside, made for uses here
         self._devices: list[Any] = []
@@ -101,8 +109,6 @@ class Graph(Unpicklable):
             self.sessions: weakref.WeakSet[Any] = weakref.WeakSet()  # those that run it
             self.has_devices = False  # whether some operation wishes for one
             self._gradient_overrides: dict[str, str] = {}
-            #: TensorFlow's type of assignments while an optimizer makes them
-            self.applying: str | None = None
 
     def __repr__(self) -> str:
         kind = "tf.Graph" if self.outer is None else "body of a tf.Graph"
@@ -173,7 +179,7 @@ class Graph(Unpicklable):
         held = dict(sorted(attrs.items())) if attrs else {}
         line = source.user_line() if at is None else at
         made = Operation(self, full, op, domain, version, held, resolved, tf_type, line)
-        if self._control:
+        if self._at.control:
             made.control_inputs = self._current_control(resolved)
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
@@ -466,8 +472,13 @@ class Graph(Unpicklable):
             self._scope, self._devices = before
 
     def control_dependencies(self, control_inputs: Any) -> contextlib.AbstractContextManager[None]:
-        """See graphio.control_dependencies."""
+        """See graphio.control_dependencies. It holds in the thread that enters it."""
         return _Controlled(self, control_inputs)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a control dependency is open in this thread, also on what is outside."""
+        return self._at.waits
 
     def _control_operation(self, value: Any) -> Operation | None:
         """The operation to wait for; None if it is outside this body or no work at all."""
@@ -502,7 +513,7 @@ class Graph(Unpicklable):
     def _current_control(self, inputs: Sequence[Tensor | None]) -> list[Operation]:
         data = {t.op for t in inputs if t is not None}
         wanted: dict[Operation, None] = {}
-        for group in self._control:
+        for group in self._at.control:
             wanted.update(dict.fromkeys(op for op in group if op not in data))
         return list(wanted)
 
@@ -558,13 +569,18 @@ class Graph(Unpicklable):
     @contextlib.contextmanager
     def applied_as(self, tf_type: str) -> Iterator[None]:
         """A context whose new assignments are an optimizer's, of a type of TensorFlow's."""
-        root = self.root
-        before = root.applying
-        root.applying = tf_type
+        at = self.root._at
+        before = at.applying
+        at.applying = tf_type
         try:
             yield
         finally:
-            root.applying = before
+            at.applying = before
+
+    @property
+    def applying(self) -> str | None:
+        """The type that applied_as gives in this thread."""
+        return self.root._at.applying
 
     # ---- look-up ----
 
@@ -836,7 +852,7 @@ class Graph(Unpicklable):
         yield container_name
 
     def switch_to_thread_local(self) -> None:
-        """Accepted: name scopes, control dependencies and devices hold where they are entered."""
+        """Accepted: name scopes and control dependencies hold in the thread that enters them."""
 
     def __str__(self) -> str:
         from graphio.printing import graph_text
@@ -925,17 +941,18 @@ class _Controlled(contextlib.ContextDecorator, contextlib.AbstractContextManager
         return _Controlled(self._graph, self._inputs)  # as _NameScope's
 
     def __enter__(self) -> None:
-        graph = self._graph
-        self._before = graph._control, graph.waits
+        at = self._graph._at
+        self._before = at.control, at.waits
         if self._inputs is None:
-            graph._control, graph.waits = [], False
+            at.control, at.waits = (), False
         else:
-            found = [graph._control_operation(c) for c in self._inputs]
-            graph._control = [*graph._control, [op for op in found if op is not None]]
-            graph.waits = graph.waits or bool(found)
+            found = [self._graph._control_operation(c) for c in self._inputs]
+            at.control = (*at.control, tuple(op for op in found if op is not None))
+            at.waits = at.waits or bool(found)
 
     def __exit__(self, *details: object) -> None:
-        self._graph._control, self._graph.waits = self._before
+        at = self._graph._at
+        at.control, at.waits = self._before
 
 
 def free_name(name: str, taken: Mapping[str, object]) -> str:

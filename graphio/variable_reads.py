@@ -3,7 +3,7 @@
 Outside of control dependencies, and of bodies that assign the variable, all plain uses share
 `v/read`, the value at the start of a run. Under a control dependency a use makes a read of its own,
 `v/read_1` and so on, which waits as the use does. In the bodies of an If, Loop or Scan that assigns
-the variable the reads are inside.
+the variable the reads are inside, and so they are in the functions of datasets.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from graphio.tensor import Tensor
     from graphio.variables import Variable
 
-__all__ = ["SNAPSHOT", "at_start", "into_bodies", "is_plain", "read_here"]
+__all__ = ["PLAIN", "SNAPSHOT", "at_start", "into_bodies", "is_plain", "read_here"]
 
 #: the type of identities that show the start of a run, whoever reads them
 SNAPSHOT = "Snapshot"
+#: the type of reads that plain uses made, by which files tell them from v.read_value()
+PLAIN = "PlainRead"
 
 
 def is_plain(operation: Operation) -> bool:
     """Whether an operation is the read of a plain use that does not share `v/read`."""
-    return operation.op == "ReadVariable" and operation.name.startswith(
-        f"{operation.attrs['variable']}/read"
-    )
+    return operation.op == "ReadVariable" and operation.type == PLAIN
 
 
 def read_here(variable: Variable) -> Tensor:

@@ -376,14 +376,14 @@ class Variable(Handle, Operators):
 
     def new_read(self, graph: Graph) -> Tensor:
         """A read for a plain use that does not share `v/read`, at the end of a graph or body."""
-        return self._placed(f"{self.op.name}/read/", graph)
+        return self._placed(f"{self.op.name}/read/", graph, variable_reads.PLAIN)
 
-    def _placed(self, name: str, graph: Graph) -> Tensor:
+    def _placed(self, name: str, graph: Graph, tf_type: str = "Identity") -> Tensor:
         if graph.encloses(self._snapshot):
             graph.capture(self._snapshot)  # by which a branch or loop has a gradient
-        return self._read(name, graph)
+        return self._read(name, graph, tf_type)
 
-    def _read(self, name: str, graph: Graph) -> Tensor:
+    def _read(self, name: str, graph: Graph, tf_type: str = "Identity") -> Tensor:
         made = graph.create_op(
             "ReadVariable",
             [],
@@ -391,7 +391,7 @@ class Variable(Handle, Operators):
             self._attributes(),
             domain="graphio",
             name=name,
-            tf_type="Identity",
+            tf_type=tf_type,
         )
         return made.outputs[0]
 
@@ -526,7 +526,7 @@ class Variable(Handle, Operators):
                 {"variable": self._variable.op.name},
                 domain="graphio",
                 name=name,
-                tf_type=graph.root.applying or tf_type,
+                tf_type=graph.applying or tf_type,
                 at=at,
             )
         return made.outputs[0]

@@ -116,3 +116,41 @@ def test_what_does_not_fit_is_refused(name: str) -> None:
     build, words = REFUSED[name]
     with tf.Graph().as_default(), pytest.raises(ValueError, match=words):
         build()
+
+
+@BOTH
+def test_an_error_names_the_operation_and_the_numbers_that_do_not_fit(target: str) -> None:
+    ones = np.ones
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        k, x = tf.placeholder(tf.int32, []), tf.placeholder(tf.float64)
+        made = [
+            (
+                lambda: tf.matrix_diag_part(ones([2, 3]), k=7, name="one"),
+                "one.*k 7, rows 2, columns 3",
+            ),
+            (
+                lambda: tf.matrix_diag_part(ones([2, 3]), k=(-3, 1), name="two"),
+                "two.*lowest k -3, uppermost k 1, rows 2, columns 3",
+            ),
+            (
+                lambda: tf.matrix_diag(ones([3]), k=1, num_rows=2, name="wide"),
+                "wide.*k 1, length of the longest diagonal 3, rows 2, columns 4",
+            ),
+            (
+                lambda: tf.matrix_diag(ones([3, 2]), k=(0, 1), name="band"),
+                "band.*lowest k 0, uppermost k 1, rows of diagonal 3",
+            ),
+            (
+                lambda: tf.matrix_set_diag(ones([3, 4]), [1.0], k=1, name="set"),
+                "set.*k 1, length 1, expected length 3, rows 3, columns 4",
+            ),
+        ]
+        for build, words in made:
+            with pytest.raises(INVALID, match=words):
+                build()
+        for fetch, words in (
+            (tf.matrix_diag_part(x, k=k, name="fed"), r"fed.*\[k:\] \[5\] \[rows:\] \[2\]"),
+            (tf.matrix_set_diag(x, [1.0], k=1, name="put"), r"put.*\[length:\] \[1\].*\[2\]"),
+        ):
+            with pytest.raises(INVALID, match=words):
+                session.run(fetch, {x: ones([2, 3]), k: 5})

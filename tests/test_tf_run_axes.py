@@ -143,3 +143,28 @@ def test_sparse_values_are_reduced_along_fed_axes(build: Any, target: str) -> No
             np.testing.assert_array_equal(*sums)
         with pytest.raises(INVALID):
             session.run(open_, {x: value, axes: [2]})
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_part_takes_what_is_left_of_an_axis_that_only_the_run_knows(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x, axis = tf.placeholder(tf.float32), tf.placeholder(tf.int32, [])
+        long, sizes = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.int32, [2])
+        fed = tf.split(long, sizes)
+        by_axis, by_size = tf.split(x, [1, -1], axis), tf.split(long, [-1, 2])
+        mixed = tf.split(X, [sizes[0], 2], axis=2)
+        for number in (-3, 1, 2):
+            found, wanted = session.run(by_axis, {x: X, axis: number}), np.split(X, [1], number)
+            assert all(map(np.array_equal, found, wanted))
+        rows = X.reshape(6, 4)
+        assert all(map(np.array_equal, session.run(by_size, {long: rows}), np.split(rows, [4])))
+        assert [part.shape for part in session.run(mixed, {sizes: [-1, 0]})] == [(2, 3, 2)] * 2
+        for given, first in (([-1, 1], 5), ([2, -1], 2), ([0, 6], 0), ([-1, 6], 0)):
+            found = session.run(fed, {long: rows, sizes: given})
+            assert all(map(np.array_equal, found, np.split(rows, [first])))
+        for wrong in ([-1, -1], [7, -1], [-1, 7]):
+            with pytest.raises(INVALID, match=r"7|\[-1, -1\]|0 or more and sum to 6"):
+                session.run(fed, {long: rows, sizes: wrong})
+        assert by_size[1].shape.as_list() == [2, 4] and by_size[0].shape.as_list() == [None, 4]
+        with pytest.raises(ValueError, match="more than one -1"):
+            tf.split(long, [-1, -1])

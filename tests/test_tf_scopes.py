@@ -131,6 +131,40 @@ def test_each_thread_is_in_a_variable_scope_of_its_own() -> None:
     assert names == {"first": "net/first:0", "second": "net/second:0"}
 
 
+def test_each_thread_has_control_dependencies_of_its_own() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        first, second = tf.Variable(1.0, name="first"), tf.Variable(2.0, name="second")
+        done = {"one": first.initializer, "two": second.initializer}
+    turn = threading.Barrier(2, timeout=30)
+    waits: dict[str, list[str]] = {}
+
+    def build(name: str, late: bool) -> None:
+        with graph.as_default():
+            if late:
+                turn.wait()
+            with tf.control_dependencies([done[name]]):
+                if not late:
+                    turn.wait()
+                turn.wait()  # both are inside
+                inside = tf.no_op(), (first + 0.0).op.inputs[0].op
+                if late:
+                    turn.wait()
+            if not late:
+                turn.wait()
+            turn.wait()  # both are outside, the one that entered first has left first
+            outside = tf.no_op(), (first + 0.0).op.inputs[0].op
+        waits[name] = [c.name for op in (*inside, *outside) for c in op.control_inputs]
+        assert outside[1] is first.value().op
+
+    threads = [threading.Thread(target=build, args=a) for a in (("one", False), ("two", True))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert waits == {"one": ["first/Assign"] * 2, "two": ["second/Assign"] * 2}
+
+
 def test_a_custom_getter_is_given_what_copies_would_do() -> None:
     seen: dict[str, Any] = {}
 

@@ -121,6 +121,27 @@ def test_reads_are_named_below_their_variable_and_shift_no_other_name() -> None:
     assert set(waiting) - set(plain) == {f"v/read_{i}" for i in range(1, 10)}
 
 
+@TARGETS
+@pytest.mark.parametrize("again", [False, True], ids=["built", "imported"])
+def test_a_read_that_a_program_names_like_a_plain_one_is_none(again: bool, target: str) -> None:
+    v = tf.Variable(1.0, name="v")
+    added = v.assign_add(1.0)
+    with tf.name_scope("v/"):
+        late = v.read_value()
+    with tf.control_dependencies([added]):
+        plain = v + 0.0
+    by_late, by_plain = tf.gradients([3.0 * late + plain], [late, plain.op.inputs[0]])
+    names = [tensor.name for tensor in (added, late, plain, by_late, by_plain)]
+    meta_graph = tf.train.export_meta_graph()
+    with tf.Graph().as_default() if again else tf.get_default_graph().as_default() as graph:
+        if again:
+            tf.train.import_meta_graph(meta_graph)
+        with initialized(target) as session:
+            assert session.run(names, {graph.get_tensor_by_name("v:0"): 7.0}) == [2, 2, 7, 3, 4]
+            types = [graph.get_operation_by_name(f"v/read_{i}").type for i in (1, 2)]
+    assert late.op.name == "v/read_1" and types == ["Identity", "PlainRead"]
+
+
 def test_a_run_that_assigns_nothing_has_no_reads_of_its_own() -> None:
     v = tf.Variable([1.0], name="v")
     model, _ = build_model(v.graph, [SignatureSpec("", [], [("0", v.op.outputs[0])])])

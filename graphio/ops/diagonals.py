@@ -6,6 +6,7 @@ is one. Shorter ones are filled up at the side that `align` says.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import comparison, filling, joining, math, primitive, reduction, shapes
 from graphio.ops.any_rank import of_any_rank
-from graphio.ops.emit import is_symbolic, like, scalar, scope, static_ints, whole
+from graphio.ops.emit import describe, is_symbolic, like, scalar, scope, static_ints, whole
 from graphio.ops.primitive import select
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
@@ -118,24 +119,44 @@ class Band:
         down = along - math.minimum(number, 0)
         return down * columns + along + math.maximum(number, 0), inside
 
-    def check(self, rows: Tensor, columns: Tensor) -> list[Any]:
+    def check(self, rows: Tensor, columns: Tensor, at: str) -> list[Any]:
         """What must run first, so that a run fails in which the matrices lack a diagonal."""
         found = comparison.logical_and(self.first + rows > 0, self.last < columns)
         main = comparison.logical_and(
             comparison.equal(self.first, 0), comparison.equal(self.last, 0)
         )
-        words = f"{self.op}: k names a diagonal that the matrices have not"
-        return _required(comparison.logical_or(found, main), words)
+        words = f"k names a diagonal that the matrices have not, for {describe(at, self.op)}"
+        facts = {**self.facts, "rows": rows, "columns": columns}
+        return _required(comparison.logical_or(found, main), words, facts)
+
+    @property
+    def facts(self) -> dict[str, Tensor]:
+        """What errors say of k."""
+        if self.count == 1:
+            return {"k": self.first}
+        return {"lowest k": self.first, "uppermost k": self.last}
 
 
-def _required(holds: Tensor, words: str) -> list[Any]:
+def _required(holds: Tensor, words: str, facts: Mapping[str, Tensor]) -> list[Any]:
+    """What must run first so that a run fails in which a condition does not hold.
+
+    Args:
+        words: what an error says.
+        facts: numbers that it shows, by what they are.
+
+    Raises:
+        InvalidArgumentError: it is known not to hold.
+    """
     known = constant_value(holds)
     if known is None:
         from graphio.ops.check import Assert
 
-        return [Assert(holds, [words])]
+        shown = [part for label, number in facts.items() for part in (f"{label}:", number)]
+        return [Assert(holds, [words, *shown])]
     if not np.all(known):
-        raise errors.InvalidArgumentError(message=words)
+        values = {label: constant_value(number) for label, number in facts.items()}
+        said = ", ".join(f"{label} {v}" for label, v in values.items() if v is not None)
+        raise errors.InvalidArgumentError(message=f"{words}: {said}")
     return []
 
 
@@ -181,11 +202,13 @@ def spread(
             longest = _size(diagonal, -1)
             least = longest - math.minimum(band.last, 0), longest + math.maximum(band.first, 0)
             rows, columns = _matrix_sizes(num_rows, num_cols, *least, band.op)
-            checks = _of_band(diagonal, band)
+            checks = _of_band(diagonal, band, at)
             fits = [rows >= least[0], columns >= least[1], _either(rows, columns, *least)]
+            words = "the number of rows or columns does not fit the diagonals, for "
+            facts = {**band.facts, "length of the longest diagonal": longest}
+            facts |= {"rows": rows, "columns": columns}
             for holds in fits:
-                words = f"{band.op}: the number of rows or columns does not fit the diagonals"
-                checks += _required(holds, words)
+                checks += _required(holds, words + describe(at, band.op), facts)
             with scopes.control_dependencies(checks):
                 places, inside = band.cells(rows, columns, longest)
             return _chosen(diagonal, band.axes, padding, places, inside, at)
@@ -199,12 +222,14 @@ def _either(rows: Tensor, columns: Tensor, least_rows: Tensor, least_columns: Te
     )
 
 
-def _of_band(diagonal: Tensor, band: Band) -> list[Any]:
+def _of_band(diagonal: Tensor, band: Band, at: str) -> list[Any]:
     """Checks that there are as many diagonals as in the band."""
     if band.count == 1:
         return []
-    many = comparison.equal(_size(diagonal, -2), band.count)
-    return _required(many, f"{band.op}: diagonal has not {band.count} rows, one a diagonal of k")
+    rows = _size(diagonal, -2)
+    words = f"diagonal has not {band.count} rows, one a diagonal of k, for {describe(at, band.op)}"
+    facts = {**band.facts, "rows of diagonal": rows}
+    return _required(comparison.equal(rows, band.count), words, facts)
 
 
 def _matrix_sizes(
@@ -236,7 +261,7 @@ def taken(x: Tensor, band: Band, padding_value: Any, name: str | None) -> Tensor
         with scope(name, band.op) as at:
             padding = like(padding_value, input, band.op, ("input", "padding_value"))
             rows, columns = _size(input, -2), _size(input, -1)
-            with scopes.control_dependencies(band.check(rows, columns)):
+            with scopes.control_dependencies(band.check(rows, columns, at)):
                 longest = band.longest(rows, columns)
                 places, inside = band.places(rows, columns, longest)
             if band.count == 1:
@@ -257,9 +282,15 @@ def replaced(x: Tensor, diagonal: Tensor, band: Band, name: str | None) -> Tenso
         with scope(name, band.op) as at:
             rows, columns = _size(input, -2), _size(input, -1)
             longest = band.longest(rows, columns)
-            checks = [*band.check(rows, columns), *_of_band(diagonal, band)]
-            words = f"{band.op}: diagonal is not as long as the longest diagonal"
-            checks += _required(comparison.equal(_size(diagonal, -1), longest), words)
+            checks = [*band.check(rows, columns, at), *_of_band(diagonal, band, at)]
+            length = _size(diagonal, -1)
+            facts = {**band.facts, "length": length, "expected length": longest}
+            facts |= {"rows": rows, "columns": columns}
+            words = (
+                "diagonal is not as long as the longest diagonal of the matrices, for "
+                f"{describe(at, band.op)}"
+            )
+            checks += _required(comparison.equal(length, longest), words, facts)
             with scopes.control_dependencies(checks):
                 places, inside = band.cells(rows, columns, longest)
             zero = scalar(0, input.dtype)

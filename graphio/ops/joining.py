@@ -166,7 +166,8 @@ def split(
         name: of the operation.
 
     Raises:
-        ValueError: the parts do not make up the axis, or their number is not known.
+        ValueError: more than one size is -1, the parts do not make up the axis, or their number is
+            not known.
     """
     with scope(name, "split") as at:
         x = convert_to_tensor(value, name="value")
@@ -179,6 +180,8 @@ def split(
         place = shapes.normalize_axis(place, None if dims is None else len(dims), "split")
         whole = None if dims is None else dims[place]
         sizes, target = _split_sizes(num_or_size_splits, whole, num, at)
+        if target is not None and None in sizes:
+            target = _with_the_rest(target, x, place)
         outputs = [
             (x.dtype, None if dims is None else (*dims[:place], s, *dims[place + 1 :]))
             for s in sizes
@@ -210,7 +213,11 @@ def _split_sizes(
         if num is None:
             raise ValueError(f"Cannot infer num from {wanted!r} for {what}; give num")
         return [None] * num, ints(wanted, "Split", "size_splits")
-    if sizes.count(-1) == 1 and whole is not None and None not in sizes:
+    if sizes.count(-1) > 1:
+        raise ValueError(f"split: sizes {sizes} have more than one -1 for {what}")
+    if whole is None or None in sizes:
+        sizes = [None if s == -1 else s for s in sizes]
+    elif -1 in sizes:
         rest = whole - sum(s for s in sizes if s is not None and s != -1)
         sizes = [rest if s == -1 else s for s in sizes]
         wanted = sizes
@@ -221,6 +228,21 @@ def _split_sizes(
                 f"split: sizes {sizes} make {total}, but the axis has size {whole} for {what}"
             )
     return sizes, ints(wanted, "Split", "size_splits")
+
+
+def _with_the_rest(sizes: Tensor, x: Tensor, place: int) -> Tensor:
+    """Sizes of parts of x, with what the others leave of the axis in the place of a -1; with
+    several of these as they are, so that the run fails."""
+    known = constant_value(sizes)
+    if known is not None and not np.any(known == -1):
+        return sizes
+    lacks = compare("Equal", sizes, primitive.int_vector([-1]))
+    given = primitive.select(lacks, primitive.int_vector([0]), sizes)
+    whole = primitive.gather(primitive.shape_of(x), primitive.int_vector([place]), 0)
+    rest = binary("Sub", whole, primitive.reduce_sum(given, [0], keepdims=True))
+    count = primitive.reduce_sum(cast(lacks, dtypes.int64), [0], keepdims=True)
+    alone = binary("And", lacks, compare("Equal", count, primitive.int_vector([1])))
+    return primitive.select(alone, rest, sizes)
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
