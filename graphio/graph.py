@@ -91,6 +91,8 @@ class Graph(Unpicklable):
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self.taken_back = False  # whether it holds what a failed call had made
+        #: the root graph around that of a dataset's function
+        self.around: Graph | None = None
         if outer is None:
             self.version = 0
             self.shapes = 0  # how often a shape changed that others may have relied upon
@@ -412,6 +414,10 @@ class Graph(Unpicklable):
             self._names[key] = count
             self._names[candidate.lower()] = 1
         return candidate
+
+    def reserve_name(self, full: str) -> None:
+        """Has no new operation get a name, whatever the scope."""
+        self.root._names.setdefault(full.lower(), 1)
 
     def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
         """See graphio.name_scope."""

@@ -111,6 +111,8 @@ def _shown(
     variable = variables.get(operation.attrs["variable"])
     if variable is None or variable.use_resource:
         return None
+    if variable.graph is not operation.graph.root:
+        return None  # a function of a dataset reads where it says
     return _Shown(variable, views, operation)
 
 

@@ -85,7 +85,8 @@ class graph_as_default(contextlib.ContextDecorator):
 
 def in_graph_of_inputs(function: Callable[P, R]) -> Callable[P, R]:
     """The function, for which the graph of its tensors is the default one, as it is in TensorFlow,
-    where all that it is given are of one other graph, and not of a branch or loop there."""
+    where all that it is given are of one other graph, and not of a branch or loop there. A function
+    of a dataset captures what is of the graph around it."""
 
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
@@ -114,7 +115,15 @@ def _other_graph(values: Iterable[Any]) -> Graph | None:
             if found is not None and found is not graph:
                 return None
             found = graph
-    return found
+    return None if found is None or _is_around(found, here) else found
+
+
+def _is_around(graph: Graph, function: Graph) -> bool:
+    """Whether a graph is one around that of a dataset's function."""
+    around = function.around
+    while around is not None and around is not graph:
+        around = around.around
+    return around is not None
 
 
 class name_scope:

@@ -3,7 +3,8 @@
 Outside of control dependencies, and of bodies that assign the variable, all plain uses share
 `v/read`, the value at the start of a run. Under a control dependency a use makes a read of its own,
 `v/read_1` and so on, which waits as the use does. In the bodies of an If, Loop or Scan that assigns
-the variable the reads are inside, and so they are in the functions of datasets.
+the variable the reads are inside, and so they are in the functions of datasets: each use has a read
+of its own, of the value at the moment of the call.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from graphio.tensor import Tensor
     from graphio.variables import Variable
 
-__all__ = ["PLAIN", "SNAPSHOT", "at_start", "into_bodies", "is_plain", "read_here"]
+__all__ = [
+    "PLAIN",
+    "SNAPSHOT",
+    "at_start",
+    "into_bodies",
+    "is_plain",
+    "outermost",
+    "read_here",
+]
 
 #: the type of identities that show the start of a run, whoever reads them
 SNAPSHOT = "Snapshot"
@@ -36,7 +45,8 @@ def read_here(variable: Variable) -> Tensor:
     """What a plain use of the variable reads at this place of the program."""
     here = scopes.get_default_graph()
     if here.root is not variable.graph:
-        return variable.snapshot
+        inside = outermost(here.root) is variable.graph
+        return variable.new_read(here) if inside else variable.snapshot
     body, graph = None, here
     while not graph.waits:
         if graph.outer is None:
@@ -51,6 +61,13 @@ def _in_front(variable: Variable, body: Graph, graph: Graph) -> Tensor:
     if name not in body.front_reads:
         body.front_reads[name] = variable.new_read(graph)
     return body.front_reads[name]
+
+
+def outermost(graph: Graph) -> Graph:
+    """The graph around all functions of datasets."""
+    while graph.around is not None:
+        graph = graph.around
+    return graph
 
 
 def at_start(tensor: Tensor, name: str | None = None) -> Tensor:

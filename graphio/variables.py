@@ -381,6 +381,8 @@ class Variable(Handle, Operators):
     def _placed(self, name: str, graph: Graph, tf_type: str = "Identity") -> Tensor:
         if graph.encloses(self._snapshot):
             graph.capture(self._snapshot)  # by which a branch or loop has a gradient
+        else:  # a function's model has a node of this name for the variable
+            graph.reserve_name(self._snapshot.op.name)
         return self._read(name, graph, tf_type)
 
     def _read(self, name: str, graph: Graph, tf_type: str = "Identity") -> Tensor:

@@ -44,7 +44,7 @@ def test_the_end_is_an_error_of_the_iterators_operation(session: Any) -> None:
     assert caught.value.op is element.op
 
 
-def test_an_initializer_reads_what_is_fed_and_what_variables_hold(session: Any) -> None:
+def test_an_initializer_reads_what_is_fed_and_an_element_what_variables_hold(session: Any) -> None:
     fed = tf.placeholder(tf.float32, [None])
     count = tf.placeholder(tf.int64, [])
     factor = tf.Variable(2.0)
@@ -55,7 +55,7 @@ def test_an_initializer_reads_what_is_fed_and_what_variables_hold(session: Any) 
     session.run(iterator.initializer, {fed: [1, 2], count: 2})
     assert session.run(element) == 2
     session.run(factor.assign(10.0))
-    assert rest(session, element) == [4, 2, 4]
+    assert rest(session, element) == [20, 10, 20]
     session.run(iterator.initializer, {fed: [3], count: 1})
     assert rest(session, element) == [30]
     with pytest.raises(tf.errors.InvalidArgumentError, match="must feed a value"):

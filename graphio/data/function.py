@@ -40,7 +40,8 @@ class Function:
         dataset: its result, if that is a dataset.
         datasets: those among the components of its result; None for a tensor.
         number: tells the functions of a graph apart, in order of creation.
-        touched: the variables that it reads or assigns, and those of its dataset.
+        touched: the variables that it reads or assigns, and those of its dataset. A plain use is
+            a read, too: its value is that of the call.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Function:
         # Random operations in here and around draw from streams of their own.
         self.graph.seed, self.graph._seeds_given = outer.seed, outer._seeds_given
         self.graph.resolver = self._capture
-        variables.set_around(self.graph, outer)
+        self.graph.around = outer
         self.arguments: list[Any] = []  # a placeholder or, for an inner dataset, a Variant
         with self.graph.as_default():
             given = [
@@ -224,6 +225,7 @@ class Loaded:
         self.pure: bool = not function.graph.generators and not function.touched
         self._shared = opening.shared
         self._touched = variables.touched_here(function.graph)
+        self._held: dict[str, Array] = {}  # the values of variables that its state has
         self._runner = opening.runner
         self._key, self._keys_given = opening.new_key(), 0
         self._inner: dict[Function, Loaded] = {}
@@ -287,10 +289,15 @@ class Loaded:
 
     def _with_variables(self, inputs: Sequence[Array]) -> list[Array]:
         for name in self._touched:
-            self._state.set(name, self._shared[name])
-        found = self.run(inputs)
-        self._shared.update({n: self._state.get(n) for n, t in self._touched.items() if t.assigned})
-        return found
+            if self._held.get(name) is not self._shared[name]:
+                self._state.set(name, self._shared[name])
+                self._held[name] = self._shared[name]
+        try:
+            return self.run(inputs)
+        finally:  # what was assigned before an error is assigned
+            for name, touch in self._touched.items():
+                if touch.assigned:
+                    self._held[name] = self._shared[name] = self._state.get(name)
 
     def open(self, element: Sequence[Any], results: Sequence[Array]) -> Any:
         """The stage of the dataset that the function gives.

@@ -9,7 +9,13 @@ from graphio import door, dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.data import structure, variables
 from graphio.data.dataset import Dataset
-from graphio.data.resource import Handle, by_name, resource_of
+from graphio.data.resource import (
+    Handle,
+    by_name,
+    check_known_by_name,
+    resource_of,
+    stepped_by_name,
+)
 from graphio.export import reach
 from graphio.graph import Graph, Operation, Tensor
 from graphio.ops.host import host_call, host_call_to
@@ -40,7 +46,7 @@ class Iterator(Unpicklable):
         self._handle = handle
         self._text = text
         self._initializer: Operation | None = initializer
-        self._functions: dict[Graph, str] = {}
+        self._functions: dict[tuple[Graph, Any], str] = {}  # by what is touched, too
         self._texts: dict[Graph, Tensor] = {}  # what string_handle gave, by the graph of the call
 
     def __repr__(self) -> str:
@@ -129,22 +135,31 @@ class Iterator(Unpicklable):
         if any(s.inside is not None for s in flat):
             raise TypeError("get_next: a component is a dataset; use flat_map to take it apart")
         texts = [] if self._text is None else [self._text]
+        graph, kind = scopes.get_default_graph().root, "IteratorGetNext"
+        if self._handle is None:
+            touched = stepped_by_name(graph, self._specs)
+        else:
+            touched = self._handle.step()
         found = variables.called(
-            {} if self._handle is None else self._handle.step(),
-            lambda reads, news: host_call_to(
-                self._function(),
-                [*texts, *reads],
-                [*((s.dtype, s.shape) for s in flat), *news],
-                name=name or "IteratorGetNext",
-                tf_type="IteratorGetNext",
+            touched,
+            lambda reads, outputs, node: host_call_to(
+                self._function(touched), [*texts, *reads], outputs, name=node, tf_type=kind
             ),
+            [(s.dtype, s.shape) for s in flat],
+            name or kind,
+            kind,
         )
-        return structure.pack(self._specs, found.outputs)
+        return structure.pack(self._specs, list(found.outputs))
 
     @door.guarded
     def string_handle(self, name: str | None = None) -> Tensor:
         """A scalar string that names this iterator: see from_string_handle. Without a name it is
-        the same tensor at each call."""
+        the same tensor at each call.
+
+        Raises:
+            ValueError: its functions touch variables, and the get_next of from_string_handle was
+                made before it.
+        """
         graph = scopes.get_default_graph()
         if name is None and graph in self._texts:
             return self._texts[graph]
@@ -157,6 +172,7 @@ class Iterator(Unpicklable):
         if self._text is not None:
             return self._text
         assert self._handle is not None
+        check_known_by_name(scopes.get_default_graph().root, self._handle)
         text = self._handle.name.encode()
         return host_call(
             lambda session: lambda inputs: [text],
@@ -171,22 +187,25 @@ class Iterator(Unpicklable):
     def _name(self) -> str:
         return "IteratorFromStringHandle" if self._handle is None else self._handle.name
 
-    def _function(self) -> str:
+    def _function(self, touched: variables.Touched) -> str:
         """The name of the host function that steps, registered where get_next is called."""
         graph, handle, specs = scopes.get_default_graph().root, self._handle, self._specs
-        if graph not in self._functions:
+        key = graph, tuple(touched.items())
+        if key not in self._functions:
 
             def bind(session: Any) -> Any:
                 if handle is not None:
                     found = resource_of(session, handle)
-                    return lambda inputs: found.get_next(inputs)
+                    return lambda inputs: found.get_next(touched, inputs)
                 alive = weakref.ref(session)
-                return lambda inputs: by_name(alive(), inputs[0], specs).get_next()
+                return lambda inputs: by_name(alive(), inputs[0], specs).get_next(
+                    touched, inputs[1:]
+                )
 
-            self._functions[graph] = graph.add_host_function(self._name, bind)
+            self._functions[key] = graph.add_host_function(self._name, bind)
             if handle is not None:
-                handle.functions.append(self._functions[graph])
-        return self._functions[graph]
+                handle.functions.append(self._functions[key])
+        return self._functions[key]
 
     @property
     def output_types(self) -> Any:
@@ -259,9 +278,11 @@ def initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
 def _refuse_captured(dataset: Dataset) -> None:
     """A one-shot iterator has no moment at which it could read placeholders and variables."""
     if dataset.touched:
+        name = min(dataset.touched)
         raise ValueError(
-            f"Cannot capture the variable '{min(dataset.touched)}', which a function reads or "
-            "assigns. Use make_initializable_iterator."
+            f"Cannot capture a stateful node (name:{name}, "
+            f"type:{dataset.touched[name].variable.op.type}) by value: a function reads or assigns "
+            "the variable. Use make_initializable_iterator."
         )
     graph = scopes.get_default_graph()
     operations, _ = reach([graph._resolve(t).op for t in dataset.captures], set())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 _TABLE = "iterators"
+_BY_NAME = "iterators_by_name"
 Found = TypeVar("Found", bound=Stage)
 
 
@@ -77,6 +79,7 @@ class Resource:
 
     def __init__(self, session: Any, handle: Handle) -> None:
         self._runner, self._graph = Runner(session), session.graph
+        self._session = weakref.ref(session)
         self.handle = handle
         self._lock = threading.RLock()
         self._stage: Stage | None = None
@@ -103,30 +106,33 @@ class Resource:
         self._stage, self._maker, self._values = stage, maker, values
         self._given, self._ahead = 0, None
 
-    def get_next(self, given: Sequence[Array] = ()) -> Element:
+    def get_next(self, touched: variables.Touched, given: Sequence[Array]) -> Element:
         """The next element.
 
         Args:
-            given: values of the variables that functions touch.
+            touched: variables that get_next knows.
+            given: their values.
 
         Returns:
-            Its components, and the new values of the variables that functions assign.
+            Its components; with variables that functions assign see variables.exchange.
 
         Raises:
             OutOfRangeError: there is none.
             FailedPreconditionError: the initializer has not run.
-            UnimplementedError: the values of variables are not given.
+            UnimplementedError: functions touch other variables.
         """
-        touched = self.handle.touched
-        if len(given) != len(touched):
+        if not variables.covers(touched, self.handle.touched):
             raise errors.UnimplementedError(
                 message=f"iterator '{self.handle.name}' has functions that read or assign the "
-                f"variable '{min(touched)}': take its elements by its own get_next"
+                f"variable '{min(self.handle.touched)}': make it before the get_next of "
+                "from_string_handle that takes its elements"
             )
         with self._lock:
             if not touched:
                 return self._next()
-            element: Element = variables.exchange(touched, self._shared, given, self._next)
+            element: Element = variables.exchange(
+                self._session(), touched, self._shared, given, self._next
+            )
             return element
 
     def _next(self) -> Element:
@@ -263,6 +269,36 @@ def _first(stage: Stage, kind: type[Found]) -> Found | None:
             return None
         stage = stage.inputs[0]
     return stage
+
+
+def stepped_by_name(graph: Graph, specs: Any) -> variables.Touched:
+    """The variables that a get_next of from_string_handle that is made now reads and assigns: those
+    of all iterators of such elements."""
+    fitting = [handle for handle in handles_of(graph).values() if _fits(specs, handle.specs)]
+    touched = variables.merged([handle.step() for handle in fitting])
+    graph.table(_BY_NAME).setdefault("all", []).append((specs, touched))
+    return touched
+
+
+def check_known_by_name(graph: Graph, handle: Handle) -> None:
+    """Refuses the string handle of an iterator whose variables no get_next that may take it knows.
+
+    Raises:
+        ValueError: every get_next of from_string_handle that fits was made before the iterator.
+    """
+    made = graph.table(_BY_NAME).get("all", [])
+    known = [touched for specs, touched in made if _fits(specs, handle.specs)]
+    if known and not any(variables.covers(touched, handle.touched) for touched in known):
+        raise ValueError(
+            f"string_handle: a function of the iterator '{handle.name}' reads or assigns the "
+            f"variable '{min(handle.touched)}'; make the iterator before the get_next of "
+            "from_string_handle"
+        )
+
+
+def _fits(wanted: Any, found: Any) -> bool:
+    types = [[s.dtype for s in structure.flatten(specs)] for specs in (wanted, found)]
+    return types[0] == types[1]
 
 
 def resource_of(session: Any, handle: Handle) -> Resource:

@@ -2,36 +2,38 @@
 
 A function runs in an engine of its own. The operation that asks a pipeline for elements takes the
 variables' values, which the functions share for so long, and gives the new ones, which the graph
-assigns: a run has no effect but those of its operations.
+assigns: a run has no effect but those of its operations. Where a function assigns, what the
+pipeline gave, be it elements or an error, comes out of a second operation behind the assignments.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import scopes
+from graphio import dtypes, scopes
 from graphio.graph import Graph, Operation, Tensor
-from graphio.ops.control_flow import group
-from graphio.ops.reshaping import identity
+from graphio.ops.host import host_call
+from graphio.tensor_shape import TensorShape
+from graphio.variable_reads import outermost
 from graphio.variables import Variable, variables_of
 
 __all__ = [
-    "Call",
     "Touched",
     "called",
+    "covers",
     "exchange",
     "merged",
-    "set_around",
     "touched_by",
     "touched_here",
 ]
 
 Array = np.ndarray[Any, Any]
-_AROUND = "graph_around"
 _ASSIGN = "Assign"
+_RESULTS = "data_results"
 
 
 class Touch(NamedTuple):
@@ -55,16 +57,9 @@ def merged(several: Iterable[Mapping[str, Touch]]) -> Touched:
     return found
 
 
-def set_around(graph: Graph, outer: Graph) -> None:
-    """Notes the graph around that of a function."""
-    graph.state_attributes[_AROUND] = outer
-
-
-def _outermost(graph: Graph) -> Graph:
-    """The graph around all functions."""
-    while _AROUND in graph.state_attributes:
-        graph = graph.state_attributes[_AROUND]
-    return graph
+def covers(known: Mapping[str, Touch], touched: Mapping[str, Touch]) -> bool:
+    """Whether all that is touched is among the known, assigned only if it is assigned there."""
+    return merged([known, touched]) == known
 
 
 def touched_by(graph: Graph, what: str) -> Touched:
@@ -79,7 +74,7 @@ def touched_by(graph: Graph, what: str) -> Touched:
             f"{what}: the function makes the variable '{min(known)}'; make it outside, a function "
             "may read and assign it"
         )
-    around = variables_of(_outermost(graph))
+    around = variables_of(outermost(graph))
     names = {op.attrs["variable"] for op in _operations(graph.operations) if "variable" in op.attrs}
     known.update({name: around[name] for name in sorted(names)})
     return touched_here(graph)
@@ -107,42 +102,105 @@ def _operations(operations: Iterable[Operation]) -> Iterator[Operation]:
             yield from _operations(body.operations)
 
 
-class Call(NamedTuple):
-    """What came of `called`: the operation's own outputs, and what stands for its being run."""
-
-    outputs: list[Tensor]
-    operation: Operation
+Outputs = Sequence[tuple[Any, TensorShape]]
 
 
-def called(touched: Touched, make: Callable[[Sequence[Tensor], Sequence[Any]], Operation]) -> Call:
-    """An operation on a pipeline, with reads before it and assignments after it.
+def called(
+    touched: Touched,
+    make: Callable[[Sequence[Tensor], Outputs, str], Operation],
+    outputs: Outputs,
+    name: str,
+    tf_type: str,
+) -> Operation:
+    """An operation on a pipeline, with reads before it and assignments behind it.
 
     Args:
         touched: what the pipeline touches.
-        make: from the reads, which are to be its last inputs, and dtype and shape of the new
-            values, its last outputs, to the operation. See exchange.
+        make: from the reads, which are to be its last inputs, dtypes and shapes of its outputs, and
+            its name, to an operation that gives what exchange gives.
+        outputs: dtypes and shapes of what the pipeline gives.
+        name, tf_type: of the operation.
+
+    Returns:
+        The operation that gives the outputs, or fails as the pipeline did.
     """
     assigned = [touch.variable for touch in touched.values() if touch.assigned]
     reads = [touch.variable.read_value() for touch in touched.values()]
-    made = make(reads, [(v.dtype, v.shape) for v in assigned])
-    own = made.outputs[: len(made.outputs) - len(assigned)]
     if not assigned:
-        return Call(list(own), made)
-    new = made.outputs[len(own) :]
-    done = [v.assign(value) for v, value in zip(assigned, new, strict=True)]
-    with scopes.get_default_graph().control_dependencies(done):
-        return Call([identity(tensor) for tensor in own], group(made, *done))
+        return make(reads, outputs, name)
+    news = [(v.dtype, v.shape) for v in assigned]
+    made = make(reads, [(dtypes.int64, TensorShape([])), *news], f"{name}/step")
+    pairs = zip(assigned, made.outputs[1:], strict=True)
+    with scopes.get_default_graph().control_dependencies([v.assign(new) for v, new in pairs]):
+        return host_call(
+            lambda session: _results_of(session).give,
+            made.outputs[:1],
+            outputs,
+            function=f"{made.attrs['function']}/result",
+            name=name,
+            tf_type=tf_type,
+        )
+
+
+class _Results:
+    """What pipelines gave in a session, until its runs have assigned the variables."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, Callable[[], Any]] = {}
+        self._numbers = itertools.count()
+
+    def keep(self, found: Callable[[], Any]) -> Array:
+        """Keeps a function that gives a result or raises; returns its number."""
+        number = next(self._numbers)
+        self._found[number] = found
+        return np.asarray(number, np.int64)
+
+    def give(self, inputs: Sequence[Array]) -> Any:
+        """The result of a number, once."""
+        return self._found.pop(int(inputs[0]))()
+
+    def close(self) -> None:
+        """Forgets all."""
+        self._found.clear()
+
+
+def _results_of(session: Any) -> _Results:
+    found: _Results = session.resources.setdefault(_RESULTS, _Results())
+    return found
 
 
 def exchange(
-    touched: Touched, shared: dict[str, Array], given: Sequence[Array], work: Callable[[], Any]
+    session: Any,
+    touched: Touched,
+    shared: dict[str, Array],
+    given: Sequence[Array],
+    work: Callable[[], Any],
 ) -> Any:
-    """What work gives, a list, with the new values of variables behind it.
+    """What work gives, a list; if variables are assigned, the number of that, or of the error that
+    work raised, in the session's results, with the new values behind it.
 
     Args:
+        touched: as `called` has it.
         shared: where functions find the values and leave the new ones.
         given: values of all that are touched.
     """
     shared.update(zip(touched, given, strict=True))
-    found = work()
-    return [*found, *(shared[name] for name, touch in touched.items() if touch.assigned)]
+    assigned = [name for name, touch in touched.items() if touch.assigned]
+    if not assigned:
+        return work()
+    found = _outcome(work)
+    return [_results_of(session).keep(found), *(shared[name] for name in assigned)]
+
+
+def _outcome(work: Callable[[], Any]) -> Callable[[], Any]:
+    """A function that gives what work gave, or raises what it raised."""
+    try:
+        done = work()
+    except Exception as error:
+        failed = error
+
+        def fail() -> Any:
+            raise failed
+
+        return fail
+    return lambda: done

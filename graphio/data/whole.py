@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any) -> Any:
     shapes = [structure.common_shape(s.shape, t.shape) for s, t in zip(result, states, strict=True)]
     outputs = [(t.dtype, s) for t, s in zip(states, shapes, strict=True)]
     made = _opened(touched, tensors, run, states, outputs, "ReduceDataset")
-    return structure.pack(initial, made.outputs)
+    return structure.pack(initial, list(made.outputs))
 
 
 def _opened(
@@ -50,7 +51,7 @@ def _opened(
     inputs: Sequence[Tensor],
     outputs: Sequence[Any],
     name: str,
-) -> variables.Call:
+) -> Operation:
     """An operation that works on a pipeline in one run.
 
     Args:
@@ -61,21 +62,26 @@ def _opened(
     """
 
     def bind(session: Any) -> Any:
-        runner = Runner(session)
+        runner, alive = Runner(session), weakref.ref(session)
 
         def run(values: Any) -> Any:
             captured, own = values[: len(tensors)], values[len(tensors) :]
             opening = Opening(runner, dict(zip(tensors, captured, strict=True)))
             own, given = own[: len(inputs)], own[len(inputs) :]
-            return variables.exchange(touched, opening.shared, given, lambda: work(opening, own))
+            return variables.exchange(
+                alive(), touched, opening.shared, given, lambda: work(opening, own)
+            )
 
         return run
 
     return variables.called(
         touched,
-        lambda reads, news: host_call(
-            bind, [*tensors, *inputs, *reads], [*outputs, *news], function=name, tf_type=name
+        lambda reads, outputs, node: host_call(
+            bind, [*tensors, *inputs, *reads], outputs, function=name, name=node, tf_type=name
         ),
+        outputs,
+        name,
+        name,
     )
 
 
@@ -121,7 +127,7 @@ def get_single_element(dataset: Dataset) -> Any:
     outputs = [(s.dtype, s.shape) for s in structure.flatten(dataset.element_specs)]
     tensors = list(dataset.captures)
     made = _opened(dataset.touched, tensors, run, [], outputs, "DatasetToSingleElement")
-    return structure.pack(dataset.element_specs, made.outputs)
+    return structure.pack(dataset.element_specs, list(made.outputs))
 
 
 class TFRecordWriter:
@@ -160,5 +166,4 @@ class TFRecordWriter:
             return []
 
         tensors, inputs = list(dataset.captures), [self._filename]
-        made = _opened(dataset.touched, tensors, run, inputs, [], "DatasetToTFRecord")
-        return made.operation
+        return _opened(dataset.touched, tensors, run, inputs, [], "DatasetToTFRecord")
