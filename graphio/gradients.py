@@ -297,7 +297,8 @@ def sources(operation: Operation) -> list[Tensor | None]:
 
 def _variable_read(operation: Operation) -> Tensor | None:
     """What stands for the variable among xs."""
-    variable = variables_of(operation.graph.root).get(operation.attrs["variable"])
+    around = variable_reads.outermost(operation.graph.root)
+    variable = variables_of(around).get(operation.attrs["variable"])
     return None if variable is None else variable.snapshot
 
 

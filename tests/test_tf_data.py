@@ -366,6 +366,18 @@ def test_what_a_function_returns_is_read_where_it_says(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_a_function_has_gradients_with_respect_to_a_variable(target: str) -> None:
+    with tf.Graph().as_default():
+        v = tf.Variable(3.0)
+        data = tf.data.Dataset.range(2).map(lambda _: tf.gradients([v * v + 5.0 * v], v)[0])
+        iterator, doubled = tf.data.make_initializable_iterator(data), v.assign(2 * v)
+        following = iterator.get_next()
+        with begun(target, iterator) as session:
+            assert [session.run(following), session.run(doubled)] == [11, 6]
+            assert session.run(following) == 17
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_what_was_computed_outside_is_of_the_initializer(target: str, counter: Any) -> None:
     twice = 2 * counter
     data = tf.data.Dataset.range(3).map(lambda i: (i + twice, tf.random_shuffle(twice + [0, 1])[0]))
