@@ -51,6 +51,7 @@
 #include "src/pack.c"
 #include "src/sequence.c"
 #include "src/half.c"
+#include "src/kinds.c"
 #include "src/compile.c"
 #include "src/fold.c"
 #include "src/layout.c"

@@ -58,17 +58,24 @@ class Row:
 
 
 #: What a letter of Row.types admits, as numpy's kind letters. Letters of one meaning are there so
-#: that two inputs may differ in dtype.
+#: that two inputs may differ in dtype. cinfer/src/kinds.c has the same table.
 KINDS = {
     "A": ("any type", "fiubOc"),
     "E": ("any type", "fiubOc"),
+    "P": ("types that are compared", "fiubOc"),
     "N": ("numbers", "fiu"),
     "M": ("numbers", "fiu"),
     "K": ("numbers", "fiu"),
     "X": ("numbers or bool", "fiub"),
     "F": ("floats", "f"),
+    "H": ("floats", "f"),
+    "V": ("float32", "f"),
+    "G": ("float32, float16 or bfloat16", "f"),
+    "W": ("floats, int32, int64, uint32 or uint64", "fiu"),
     "B": ("bool", "b"),
     "S": ("strings", "O"),
+    "T": ("int32, int64 or strings", "iO"),
+    "D": ("int32", "i"),
     "I": ("int32 or int64", "i"),
     "J": ("int32 or int64", "i"),
     "L": ("int64", "i"),
@@ -77,7 +84,18 @@ KINDS = {
 
 #: Letters of inputs that a kernel computes with: it sees float16 and bfloat16 as float32, and what
 #: it gives is rounded once. Under A and E any type passes as it is.
-_COMPUTED = "NMKXF"
+_COMPUTED = "NMKXFHGW"
+#: The element types of letters that admit fewer than all of their kinds.
+_NARROW = {
+    "D": (6,),
+    "G": (1, 10, 16),
+    "I": (6, 7),
+    "J": (6, 7),
+    "L": (7,),
+    "T": (6, 7, 8),
+    "V": (1,),
+    "W": (1, 6, 7, 10, 11, 12, 13, 16),
+}
 HALF = (10, 16)
 
 _ROWS: dict[tuple[str, str], list[Row]] = {}
@@ -288,8 +306,8 @@ def check_types(row: Row, found: Sequence[int]) -> None:
         if not letter or number <= 0:
             continue
         words, kinds = KINDS[letter]
-        wide = letter not in "IJL" or number == 7 or (number == 6 and letter != "L")
-        if letter not in "AE" and (_kind(number) not in kinds or not wide):
+        admitted = number in _NARROW.get(letter, (number,))
+        if letter not in "AE" and (_kind(number) not in kinds or not admitted):
             raise errors.UnimplementedError(
                 message=f"input {i} has type {dtypes.name(number)}, for which this operator has no "
                 f"kernel; it takes {words}"

@@ -178,8 +178,29 @@ def test_a_matrix_without_an_inverse_is_an_error_of_the_run(engine: str) -> None
     with tf.Graph().as_default(), tf.Session(engine) as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match="Input matrix is not invertible"):
             session.run(tf.matrix_inverse(tf.ones([2, 2])))
-        with pytest.raises(tf.errors.InvalidArgumentError, match="Cholesky decomposition was not"):
-            session.run(tf.cholesky(-tf.eye(2)))
+        given = np.array([[1.0, 2.0], [2.0, 1.0]])
+        np.testing.assert_array_equal(session.run(tf.cholesky(given)), [[np.nan, 0], [np.nan] * 2])
+
+
+@engines.BOTH
+def test_triangular_solve_broadcasts_its_leading_axes(engine: str) -> None:
+    engines.module(engine)
+    triangles, right = np.tril(np.arange(1.0, 13.0).reshape(3, 2, 2)), np.array([[3.0], [5.0]])
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        x = tf.placeholder(tf.float64, [None, 2, 2])
+        solved = tf.matrix_triangular_solve(x, right)
+        (slope,) = tf.gradients(solved, x)
+        found, slopes = session.run([solved, slope], {x: triangles})
+        np.testing.assert_allclose(triangles @ found, np.broadcast_to(right, (3, 2, 1)))
+        assert slopes.shape == (3, 2, 2)
+
+
+def test_equations_of_halves_are_refused_as_tensorflow_does_and_inverses_are_not() -> None:
+    half = np.array([[2, 0], [0, 4]], np.float16)
+    with tf.Graph().as_default(), tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="cast the matrix"):
+            tf.matrix_solve(half, half)
+        assert session.run(tf.matrix_inverse(half)).tolist() == [[0.5, 0], [0, 0.25]]
 
 
 @engines.BOTH

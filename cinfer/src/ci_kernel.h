@@ -141,6 +141,7 @@ typedef struct ci_op {
   int8_t min_in, max_in; /* max -1: any number */
   int8_t min_out, max_out;
   uint32_t flags;
+  const char *types; /* of the inputs, as kinds.c knows them */
   ci_status (*prepare)(ci_kernel *k);
   ci_status (*run)(ci_kernel *k);
 } ci_op;
@@ -158,8 +159,8 @@ const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
 const char *ci_left_out(ci_span name);
 
 /* The functions of every row, so that a kernel file needs no header of its own for them. */
-#define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) \
-  CI_LOCAL ci_status prepare(ci_kernel *k);                                                      \
+#define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, types, prepare, run) \
+  CI_LOCAL ci_status prepare(ci_kernel *k);                                                             \
   CI_LOCAL ci_status run(ci_kernel *k);
 #define CI_TAKES(family) 1
 #define CI_FAMILY(family)

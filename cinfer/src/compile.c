@@ -1,6 +1,7 @@
 /* compile.c - from a signature and the shapes of its inputs to steps. */
 #include "compile.h"
 #include "half.h"
+#include "kinds.h"
 #include "wire.h"
 
 /* A loop around another lets the other be compiled a few times more (loop_known in control.c); bodies deeper than this
@@ -334,6 +335,7 @@ ci_status ci_step_prepare(ci_step *step) {
   step->widens = false;
   CI_TRY(compile_check_held(step));
   CI_TRY(compile_check_types(step));
+  CI_TRY(ci_check_kinds(&step->k, step->node->kernel->types));
   CI_TRY(compile_plain_inputs(step, (step->node->kernel->flags & CI_OP_PANELS) != 0 ? 1u << 1 : 0));
   CI_TRY(ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
   CI_TRY(compile_plain_inputs(step, step->k.reordered));

@@ -5,8 +5,8 @@
 
 #define CI_FAMILY(family)
 #define CI_TAKES(family) CI_HAS(family)
-#define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) \
-  {domain, #name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run},
+#define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, types, prepare, run) \
+  {domain, #name, since, until, min_in, max_in, min_out, max_out, flags, types, prepare, run},
 static const ci_op ops_table[] = {
 #include "ops.def"
 };
@@ -35,7 +35,7 @@ const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version) {
 /* Names one behind the other: "=family", then its operators. None has one name in two domains and families. */
 #define CI_FAMILY(family) "=" #family "\0"
 #define CI_TAKES(family) !CI_HAS(family)
-#define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) #name "\0"
+#define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, types, prepare, run) #name "\0"
 static const char ops_left_out[] = {
 #include "ops.def"
     "=\0"};

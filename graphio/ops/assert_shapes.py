@@ -165,7 +165,8 @@ def assert_shapes(
 
     Args:
         shapes: dict, or list of pairs, of tensors and their shapes: lists or tuples of sizes, of
-            letters that stand for one size wherever they occur, and of None for any size.
+            letters that stand for one size wherever they occur, and of None for any size. A shape
+            that begins with Ellipsis or "*" is that of the last axes. None: any shape.
         data, summarize, message, name: as assert_equal's.
 
     Raises:
@@ -175,12 +176,17 @@ def assert_shapes(
     with scope(name, "assert_shapes"):
         checks: list[Operation] = []
         sizes: dict[str, tuple[Tensor, Tensor, int]] = {}
+        options = {"data": data, "summarize": summarize, "message": message}
         for given, wanted in pairs:
+            if wanted is None:
+                continue
             tensor = convert_to_tensor(given)
-            options = {"data": data, "summarize": summarize, "message": message}
-            checks.append(assert_rank(tensor, len(wanted), **options))
+            innermost = len(wanted) > 0 and (wanted[0] is Ellipsis or wanted[0] == "*")
+            last = wanted[1:] if innermost else wanted
+            check_rank = assert_rank_at_least if innermost else assert_rank
+            checks.append(check_rank(tensor, len(last), **options))
             with_rank = control_flow.with_dependencies(checks[-1:], tensor)
-            for axis, size in enumerate(wanted):
+            for axis, size in enumerate(last, -len(last) if innermost else 0):
                 check = _size_check(with_rank, tensor, axis, size, sizes, options)
                 checks += [] if check is None else [check]
         return control_flow.group(*checks)

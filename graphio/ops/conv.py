@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import joining, primitive, shapes
+from graphio.ops import joining, math, primitive, run_checks, shapes
 from graphio.ops.emit import (
     FLOATING,
     describe,
@@ -26,6 +27,7 @@ from graphio.ops.padding import (
     padding_of,
     spatial,
     spatial_attributes,
+    spatial_of,
     to_nchw,
     to_nhwc,
 )
@@ -153,6 +155,7 @@ def conv2d(
     Raises:
         ValueError: the channels differ, a rank is not 4, the window does not fit, or padding is
             none of these.
+        InvalidArgumentError: of the run: strides has another number than 1 for batch or channels.
     """
     return _conv2d(input, filter if filters is None else filters, strides, padding, data_format,
                    dilations, name, "Conv2D")  # fmt: skip
@@ -164,12 +167,15 @@ def _conv2d(
 ) -> Tensor:  # fmt: skip
     first = channels_first(data_format, op)
     word, pairs = _padding(padding, first, op)
-    steps = spatial(1 if strides is None else strides, first, op, "strides")
+    steps, plain = spatial_of(1 if strides is None else strides, first, op, "strides")
     gaps = spatial(dilations, first, op, "dilations")
     with scope(name, op) as at:
         x = convert_to_tensor(images, name="input")
         require(x, FLOATING, op, "input")
         w = like(kernel, x, op, ("input", "filter"))
+        if not plain:
+            x = run_checks.never(x, f"{op}: strides is {strides!r}: those of batch and channels "
+                                 "must be 1; only height and width can have others")  # fmt: skip
         x = to_nhwc(x, first) if x.shape.ndims in (4, None) else x
         x = x if pairs is None else joining.pad(x, pairs)
         group = _groups(dims_of(x), dims_of(w), describe(at, op))
@@ -194,7 +200,8 @@ def conv2d_transpose(
     """The transpose (gradient by the input) of conv2d.
 
     Args:
-        value: floating (n, h, w, m), or (n, m, h, w) with NCHW.
+        value: floating or int32 (n, h, w, m), or (n, m, h, w) with NCHW; int32 is computed in
+            float64, which is exact while sums are below 2^53.
         filter: (kh, kw, c, m), c being the result's channels.
         output_shape: of the result, 4 integers in data_format's order.
         strides: as conv2d's.
@@ -261,7 +268,12 @@ def conv2d_backprop_input(
         shapes.merge(expected, dims_of(given), what)
         attrs = spatial_attributes(steps, word, dilations=gaps, group=group)
         direct = not first and pairs is None
-        dx = _input_gradient(padded, w, given, attrs, rows, at if direct else None)
+        whole = dy.dtype == dtypes.int32
+        if whole:
+            w, given = (primitive.cast(t, dtypes.float64) for t in (w, given))
+        dx = _input_gradient(padded, w, given, attrs, rows, at if direct and not whole else None)
+        if whole:
+            dx = math.cast(dx, dtypes.int32, name=at if direct else None)
         if pairs is not None:
             dx = _without_padding(dx, sizes, pairs, None if first else at)
         return to_nchw(dx, first, at)

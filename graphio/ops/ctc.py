@@ -142,30 +142,42 @@ def _chances(x: Tensor, path: Tensor, lengths: Tensor, counts: Tensor) -> Tensor
 
 
 def ctc_greedy_decoder(
-    inputs: Any, sequence_length: Any, merge_repeated: bool = True
+    inputs: Any,
+    sequence_length: Any,
+    merge_repeated: bool = True,
+    blank_index: int | None = None,
 ) -> tuple[list[SparseTensor], Tensor]:
     """The labels of the best class of every step.
 
     Args:
-        inputs: floating (time, batch, classes); the last class is the blank.
+        inputs: floating (time, batch, classes).
         sequence_length: int32 (batch): how many steps of each sequence count.
         merge_repeated: True: equal classes that follow one another count as one label.
+        blank_index: the class that is the blank; a negative one counts from the end; None: the
+            last class.
 
     Returns:
         A list of one SparseTensor (batch, longest) of int64, and (batch, 1): minus the sum of the
         best inputs.
 
     Raises:
-        ValueError: inputs have not three dimensions.
+        ValueError: inputs have not three dimensions, or there is no class blank_index.
         InvalidArgumentError: of the run: sequence_length is more than there are steps.
     """
     with scope(None, "CTCGreedyDecoder") as at:
         x = _logits(inputs, "CTCGreedyDecoder", at)
+        wanted = -1 if blank_index is None else blank_index
+        classes = x.shape.as_list()[2]
+        if classes is not None and not -classes <= wanted < classes:
+            raise ValueError(
+                f"ctc_greedy_decoder: blank_index is {wanted}, expected {-classes} to "
+                f"{classes - 1}: inputs have {classes} classes"
+            )
         sizes = array.shape(x)
         lengths = _lengths(sequence_length, sizes[0])
         counted = comparison.less(array.range(sizes[0]), array.expand_dims(lengths, 1))
         best = array.transpose(reduction.argmax(x, 2))
-        blank = math.cast(sizes[2] - 1, dtypes.int64)
+        blank = math.cast(sizes[2] + wanted if wanted < 0 else wanted, dtypes.int64)
         kept = comparison.logical_and(counted, comparison.not_equal(best, blank))
         if merge_repeated:
             new = comparison.not_equal(best[:, 1:], best[:, :-1])

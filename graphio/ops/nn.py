@@ -339,6 +339,9 @@ def batch_normalization(
         scale: broadcasts to x; None: 1.
         variance_epsilon: keeps the root from 0.
         name: of the operation.
+
+    mean, variance, offset and scale share a dtype, which may be another than x's: what is computed
+    of them is cast to x's.
     """
     with scope(name, "batchnorm") as at:
         tensor = convert_to_tensor(x, name="x")
@@ -347,6 +350,7 @@ def batch_normalization(
             factor = math.multiply(factor, scale)
         shift = math.multiply(mean, factor)
         moved = math.negative(shift) if offset is None else math.subtract(offset, shift)
+        factor, moved = (math.cast(t, tensor.dtype) for t in (factor, moved))
         return math.add(math.multiply(tensor, factor), moved, name=at)
 
 

@@ -75,14 +75,20 @@ def spatial(value: Any, first: bool, op: str, parameter: str) -> list[int]:
     Raises:
         ValueError: there are not four, or those of batch and channels are not 1.
     """
-    listed = four(value, first, op, parameter)
-    others = listed[:2] if first else [listed[0], listed[3]]
-    if others != [1, 1]:
+    found, plain = spatial_of(value, first, op, parameter)
+    if not plain:
         raise ValueError(
             f"{op}: {parameter} is {value!r}: those of batch and channels must be 1; only height "
             "and width can have others"
         )
-    return listed[2:] if first else listed[1:3]
+    return found
+
+
+def spatial_of(value: Any, first: bool, op: str, parameter: str) -> tuple[list[int], bool]:
+    """Height's and width's part of four integers, and whether those of batch and channels are 1."""
+    listed = four(value, first, op, parameter)
+    others = listed[:2] if first else [listed[0], listed[3]]
+    return listed[2:] if first else listed[1:3], others == [1, 1]
 
 
 def to_nhwc(x: Tensor, first: bool) -> Tensor:

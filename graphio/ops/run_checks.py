@@ -9,14 +9,20 @@ from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import comparison, filling, order, primitive, reduction
 from graphio.ops.check import Assert
+from graphio.ops.emit import scalar
 
-__all__ = ["ascending", "distinct", "matrices", "not_negative", "once", "within"]
+__all__ = ["ascending", "distinct", "matrices", "never", "not_negative", "once", "within"]
 
 
 def once(x: Tensor, holds: Tensor, words: str) -> Tensor:
     """x, once the condition is known to hold."""
     with scopes.control_dependencies([Assert(holds, [words, x], summarize=10)]):
         return primitive.unary("Identity", x)
+
+
+def never(x: Tensor, words: str) -> Tensor:
+    """x for static shapes alone: a run that wants it fails with the words."""
+    return once(x, scalar(False, dtypes.bool), words)
 
 
 def ascending(ids: Tensor) -> Tensor:

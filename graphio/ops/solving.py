@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, linear, math, matrices, primitive, reduction, shapes
+from graphio.ops import (
+    array,
+    linear,
+    math,
+    matrices,
+    primitive,
+    reduction,
+    reshaping,
+    shapes,
+    shaping,
+)
 from graphio.ops.any_rank import of_any_rank
 from graphio.ops.emit import FLOATING, describe, node, operands, require, scope
 from graphio.ops.shapes import dims_of
+from graphio.schema import errors
 
 __all__ = [
     "adjoint",
@@ -59,10 +71,15 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
 
     Raises:
         ValueError: the shapes do not fit.
-        InvalidArgumentError: of the run, a matrix has no inverse.
+        InvalidArgumentError: the dtype is float16 or bfloat16; of the run, a matrix has no inverse.
     """
     with scope(name, "MatrixSolve") as at:
         a, b = operands(matrix, rhs, "MatrixSolve", ("matrix", "rhs"))
+        if a.dtype in (dtypes.float16, dtypes.bfloat16):
+            raise errors.InvalidArgumentError(
+                message=f"MatrixSolve has no kernel for {a.dtype.name}: cast the matrix and the "
+                "right side to float32"
+            )
         a = _square(a, "MatrixSolve", at, "matrix")
         return _solve(linear.matrix_transpose(a) if adjoint else a, b, at)
 
@@ -116,7 +133,7 @@ def matrix_triangular_solve(
 
     Args:
         matrix: floating tensor (..., n, n).
-        rhs: tensor (..., n, k) of the same dtype.
+        rhs: tensor (..., n, k) of the same dtype; leading axes broadcast with the matrix's.
         lower: whether it is the lower triangle.
         adjoint: True: of the transposed triangle.
         name: of the operation.
@@ -124,8 +141,28 @@ def matrix_triangular_solve(
     with scope(name, "MatrixTriangularSolve") as at:
         a, b = operands(matrix, rhs, "MatrixTriangularSolve", ("matrix", "rhs"))
         a = _square(a, "MatrixTriangularSolve", at, "matrix")
+        a, b = _of_one_batch(a, b)
         part = matrices.matrix_band_part(a, *((-1, 0) if lower else (0, -1)))
         return _solve(linear.matrix_transpose(part) if adjoint else part, b, at)
+
+
+def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Matrices and right sides of known ranks with their leading axes broadcast."""
+    left, right = dims_of(a), dims_of(b)
+    assert left is not None and right is not None
+    known = None not in (*left[:-2], *right[:-2])
+    if len(right) < 2 or (left[:-2] == right[:-2] and known):
+        return a, b
+    sizes = [primitive.slice_axes(primitive.shape_of(t), [0], [-2], [0]) for t in (a, b)]
+    lead = shaping.broadcast_dynamic_shape(*sizes)
+    tails = [
+        primitive.slice_axes(primitive.shape_of(t), [-2], [primitive.last], [0]) for t in (a, b)
+    ]
+    wide_a, wide_b = (
+        reshaping.broadcast_to(t, primitive.concat([lead, tail], 0))
+        for t, tail in zip((a, b), tails, strict=True)
+    )
+    return wide_a, wide_b
 
 
 @of_any_rank("Cholesky", 2)
@@ -134,11 +171,9 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: floating tensor (..., n, n) of symmetric positive definite matrices; only their
-            lower triangles are read.
+            lower triangles are read. The lower triangle of the result is NaN where a matrix is not
+            positive definite.
         name: of the operation.
-
-    Raises:
-        InvalidArgumentError: of the run, a matrix is not positive definite.
     """
     with scope(name, "Cholesky") as at:
         a = _square(input, "Cholesky", at)

@@ -96,7 +96,8 @@ def fused_batch_norm(
     """Batch normalisation of images over all axes but the channels.
 
     Args:
-        x: floating (n, h, w, c), or (n, c, h, w) with NCHW.
+        x: floating (n, h, w, c), or (n, c, h, w) with NCHW. float16 and bfloat16 are computed in
+            float32, which all vectors then have.
         scale: vector (c).
         offset: vector (c).
         mean: vector (c), given if not is_training.
@@ -124,6 +125,8 @@ def fused_batch_norm(
                 f"{describe(at, 'FusedBatchNorm')}"
             )
         tensor = to_nhwc(given, first)
+        if given.dtype in (dtypes.float16, dtypes.bfloat16):
+            tensor = cast(tensor, dtypes.float32)
         if is_training:
             used_mean, used_variance = nn.moments(tensor, [0, 1, 2])
             dims = dims_of(tensor)
@@ -139,10 +142,13 @@ def fused_batch_norm(
             used_mean = like(mean, tensor, "FusedBatchNorm", ("x", "mean"))
             used_variance = like(variance, tensor, "FusedBatchNorm", ("x", "variance"))
             reported = used_variance
-        label = None if first else at
+        narrows = tensor.dtype != given.dtype
+        label = None if first or narrows else at
         y = nn.batch_normalization(
             tensor, used_mean, used_variance, offset, scale, epsilon, name=label
         )
+        if narrows:
+            y = math.cast(y, given.dtype, name=None if first else at)
         return to_nchw(y, first, at), used_mean, reported
 
 

@@ -112,23 +112,40 @@ def utf8_cased(input: Any, way: str, name: str | None) -> Tensor:
     return _mapped(f"String{way.capitalize()}", input, cased, name, way=way)
 
 
-def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tensor:
+def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
     """Whether the whole of each text matches a regular expression: bool.
 
     Args:
         input: string tensor.
-        pattern: Python text: a regular expression (that of Python's re, on bytes).
+        pattern: text, or string scalar tensor: a regular expression (that of Python's re, on
+            bytes).
         name: of the operation.
 
     Raises:
-        InvalidArgumentError: pattern is no regular expression.
+        InvalidArgumentError: pattern is no regular expression; of the run, where only that knows
+            the pattern.
     """
+    if isinstance(pattern, Tensor):
+        with scope(name, "RegexFullMatch") as at:
+            inputs = [as_text(input), pattern]
+            outputs = [(dtypes.bool, dims_of(inputs[0]))]
+            return _call("RegexFullMatch", _full_matches, inputs, outputs, at).outputs[0]
     compiled = _compiled(pattern)
 
     def matches(text: bytes, pattern: Any) -> bool:
         return compiled.fullmatch(text) is not None
 
     return _mapped("StaticRegexFullMatch", input, matches, name, dtypes.bool, pattern=pattern)
+
+
+def _full_matches(texts: Array, pattern: Array) -> Sequence[Array]:
+    """Work of regex_full_match by a pattern of the run."""
+    if np.ndim(pattern):
+        raise errors.InvalidArgumentError(
+            message=f"Pattern must be scalar, but received {list(np.shape(pattern))}"
+        )
+    compiled = _compiled(np.asarray(pattern, object).item())
+    return [_each(lambda t: compiled.fullmatch(t) is not None, texts, dtype=np.bool_)]
 
 
 def regex_replace(

@@ -130,7 +130,7 @@ def _audio(tag: Array, sounds: Array, rate: Array, most: Array) -> Summary:
         with wave.open(file, "wb") as out:
             out.setnchannels(frames.shape[1])
             out.setsampwidth(2)
-            out.setframerate(int(rate))
+            out.setframerate(max(1, round(float(rate))))
             out.writeframes((frames.clip(-1, 1) * 32767).round().astype("<i2").tobytes())
         value = made.value.add(tag=f"{_text(tag)}/audio" + ("" if int(most) == 1 else f"/{i}"))
         value.audio.sample_rate = float(rate)

@@ -53,7 +53,7 @@ def prelu(x: Any, slope: Any) -> Any:
 
 function("Mish", 18, mish, "F")
 function("HardSwish", 14, lambda x: x * hard_sigmoid(x, 1 / 6, 0.5), "F")
-function("PRelu", 9, prelu, "NN")
+function("PRelu", 9, prelu, "WW")
 
 
 @kernel("Gelu", since=20, types="F", fresh=True)

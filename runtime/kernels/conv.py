@@ -324,7 +324,7 @@ def _conv_integer(call: Call) -> Function:
     return lambda x, w, zx=None, zw=None: _sums(rule, x, w, zx, zw)
 
 
-@kernel("QLinearConv", since=10, types="NFNMFMFKI", fresh=True)
+@kernel("QLinearConv", since=10, types="NGNMGMGKD", fresh=True)
 def _qlinear_conv(call: Call) -> Function:
     rule = Rule(call)
 

@@ -14,20 +14,13 @@ from graphio.schema.fused import OPS, PRODUCTS, Program, Step
 from graphio.schema.model_pb2 import Node
 
 
-@kernel("FusedElementwise", domain="graphio", fresh=True)
+@kernel("FusedElementwise", domain="graphio", types="V*", fresh=True)
 def _fused_elementwise(call: Call) -> Function:
-    _check_types(call)
     inputs = len(call.dtypes)
     return _in_blocks(_run(Program.read(call.attrs, inputs), inputs, False))
 
 
 _BLOCK = 1 << 14  # elements of which a few arrays stay in cache
-
-
-def _check_types(call: Call) -> None:
-    for i, number in enumerate(call.dtypes):
-        if number > 0 and number != fused.FLOAT:
-            raise errors.UnimplementedError(message=f"input {i} is no float32")
 
 
 def _run(program: Program, inputs: int, fresh: bool) -> Callable[..., Any]:
@@ -121,7 +114,6 @@ def _product(op: str) -> Callable[[Call], Function]:
     domain, base, first = PRODUCTS[op]
 
     def make(call: Call) -> Function:
-        _check_types(call)
         attrs = {k: v for k, v in call.attrs.items() if k not in fused.ATTRIBUTES}
         version = operators.version_for(base, domain, [fused.FLOAT], attributes=attrs)
         row = registry.find(domain, base, version)
@@ -159,4 +151,4 @@ def _product(op: str) -> Callable[[Call], Function]:
 
 
 for _op in PRODUCTS:
-    kernel(_op, domain="graphio", fresh=True)(_product(_op))
+    kernel(_op, domain="graphio", types="V*", fresh=True)(_product(_op))

@@ -215,7 +215,7 @@ def _along(values: Array, rank: int, axis: int) -> Array:
     return values.reshape([-1 if a == axis else 1 for a in range(rank)])
 
 
-@kernel("Resize", since=11, types="NAFL", fresh=True)
+@kernel("Resize", since=11, types="NAFI", fresh=True)
 def _resize(call: Call) -> Function:
     rule = Resizing.of(call)
 
@@ -247,7 +247,7 @@ def _resize(call: Call) -> Function:
     return run
 
 
-@kernel("ResizeGrad", domain="graphio", types="IFAML", fresh=True)
+@kernel("ResizeGrad", domain="graphio", types="IFAGI", fresh=True)
 def _resize_grad(call: Call) -> Function:
     rule = Resizing.of(call)
 
@@ -366,7 +366,7 @@ def _one(value: Array | None, what: str, default: float) -> float:
     return float(value.reshape(-1)[0])
 
 
-@kernel("NonMaxSuppression", since=10, types="FFIFF", fresh=True)
+@kernel("NonMaxSuppression", since=10, types="GGIGG", fresh=True)
 def _non_max_suppression(call: Call) -> Function:
     center = bool(call.integer("center_point_box", 0))
 
@@ -497,7 +497,7 @@ def _sampled(x: Array, grid: Array, rule: Sampling) -> Any:
         yield at[:, None], ok[:, None], weight[:, None], slopes
 
 
-@kernel("GridSample", since=20, types="FM", fresh=True)
+@kernel("GridSample", since=20, types="FH", fresh=True)
 def _grid_sample(call: Call) -> Function:
     rule = Sampling.of(call)
 
@@ -515,7 +515,7 @@ def _grid_sample(call: Call) -> Function:
     return run
 
 
-@kernel("GridSampleGrad", domain="graphio", types="FMF", fresh=True)
+@kernel("GridSampleGrad", domain="graphio", types="FHF", fresh=True)
 def _grid_sample_grad(call: Call) -> Function:
     rule = Sampling.of(call)
 

@@ -156,6 +156,8 @@ def _reduction(call: Call) -> Any:
 
 
 def _scatter(x: Any, index: tuple[Any, ...], updates: Any, combine: Any) -> Array:
+    if x.dtype == object and combine not in (None, np.add):
+        raise errors.UnimplementedError(message=f"reduction {combine.__name__} of string")
     result = np.array(x, order="C")
     if combine is None:
         result[index] = updates
@@ -212,7 +214,7 @@ def scatter_sum(indices: Any, values: Any, rows: Any) -> Array:
     return result
 
 
-function("ScatterSum", 1, scatter_sum, "INL", domain="graphio")
+function("ScatterSum", 1, scatter_sum, "INI", domain="graphio")
 
 
 @kernel("NonZero", since=9, types="A", fresh=True)

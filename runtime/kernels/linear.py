@@ -27,10 +27,10 @@ def _why(a: tuple[int, ...], b: tuple[int, ...]) -> str:
     return f"the leading dimensions of {list(a)} and {list(b)} do not broadcast"
 
 
-function("MatMul", 1, matmul, "NN")
+function("MatMul", 1, matmul, "WW")
 
 
-@kernel("Gemm", since=7, types="NNN", fresh=True)
+@kernel("Gemm", since=7, types="WWW", fresh=True)
 def _gemm(call: Call) -> Function:
     alpha, beta = call.number("alpha", 1.0), call.number("beta", 1.0)
     for factor in (alpha, beta):

@@ -185,7 +185,7 @@ _ROWS: tuple[tuple[str, int, Function, str], ...] = (
     ("Pow", 7, power, "NM"),
     ("Max", 8, _extreme(np.maximum), "N*"),
     ("Min", 8, _extreme(np.minimum), "N*"),
-    ("Equal", 7, np.equal, "AA"),
+    ("Equal", 7, np.equal, "PP"),
     ("BitwiseAnd", 18, np.bitwise_and, "ZZ"),
     ("BitwiseOr", 18, np.bitwise_or, "ZZ"),
     ("BitwiseXor", 18, np.bitwise_xor, "ZZ"),

@@ -34,7 +34,7 @@ class _Sorted:
         return made
 
 
-@kernel("IndexOf", domain="graphio", types="AA", fresh=True)
+@kernel("IndexOf", domain="graphio", types="PP", fresh=True)
 def _index_of(call: Call) -> Function:
     ready = _Sorted()
 

@@ -93,6 +93,6 @@ def sparse_softmax_cross_entropy(logits: Any, labels: Any) -> tuple[Array, Array
 
 
 _ONTO_GRADIENT = {1: _relu_grad_in_place}
-function("ReluGrad", 1, relu_grad, "FF", domain="graphio", reuse=_ONTO_GRADIENT)
+function("ReluGrad", 1, relu_grad, "NN", domain="graphio", reuse=_ONTO_GRADIENT)
 function("SoftmaxCrossEntropy", 1, softmax_cross_entropy, "FF", domain="graphio")
 function("SparseSoftmaxCrossEntropy", 1, sparse_softmax_cross_entropy, "FI", domain="graphio")

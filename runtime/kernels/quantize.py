@@ -143,7 +143,7 @@ def _dequantize_linear(call: Call) -> Function:
     return dequantize
 
 
-@kernel("DynamicQuantizeLinear", since=11, types="F", fresh=True)
+@kernel("DynamicQuantizeLinear", since=11, types="G", fresh=True)
 def _dynamic_quantize_linear(call: Call) -> Function:
     def quantize(x: Array) -> tuple[Array, Array, Array]:
         _refuse("x", _name(x), ("float32",))

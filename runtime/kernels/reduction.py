@@ -145,7 +145,7 @@ def _register_arg(op: str, find: Any) -> None:
         return run
 
 
-@kernel("SumToShape", domain="graphio", types="FL")
+@kernel("SumToShape", domain="graphio", types="NI")
 def _sum_to_shape(call: Call) -> Function:
     return lambda x, shape: sum_to(x, tuple(shape.tolist()))
 

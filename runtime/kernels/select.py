@@ -22,7 +22,7 @@ def _number(x: Any, what: str) -> int:
     return int(array.reshape(-1)[0])
 
 
-@kernel("Unique", since=11, types="A", fresh=True)
+@kernel("Unique", since=11, types="P", fresh=True)
 def _unique(call: Call) -> Function:
     axis, by_value = call.attrs.get("axis"), call.integer("sorted", 1)
     wanted = len(call.outputs)

@@ -32,16 +32,21 @@ def _matrix_solve(a: Any, b: Any) -> Any:
 
 def _cholesky(a: Any) -> Any:
     _check_square(a)
+    wide = a.astype(np.float64)
     try:
-        found = np.linalg.cholesky(a.astype(np.float64))
+        found = np.linalg.cholesky(wide)
     except np.linalg.LinAlgError:
-        found = np.full(1, np.nan)
-    if np.isnan(found).any():
-        raise errors.InvalidArgumentError(
-            message="Cholesky decomposition was not successful: the matrix is not positive "
-            "definite."
-        )
-    return found.astype(a.dtype)
+        found = np.array([_lower(x) for x in wide.reshape(-1, *a.shape[-2:])]).reshape(a.shape)
+    failed = np.isnan(found).any((-2, -1), keepdims=True)
+    return np.where(failed, np.tril(np.full(a.shape[-2:], np.nan)), found).astype(a.dtype)
+
+
+def _lower(a: Any) -> Any:
+    """The factor of one matrix; NaN where it has none."""
+    try:
+        return np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        return np.full(a.shape, np.nan)
 
 
 def _eig(a: Any) -> Any:

@@ -119,7 +119,7 @@ def _non_zero_divisor(x: Any) -> Any:
 function("NonZeroDivisor", 1, _non_zero_divisor, "N", domain="graphio", fresh=False)
 
 
-@kernel("BelowLimit", domain="graphio", fold=False)
+@kernel("BelowLimit", domain="graphio", types="I", fold=False)
 def _below_limit(call: Call) -> Function:
     limit = call.integer("limit", 0)
 

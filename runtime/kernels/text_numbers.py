@@ -116,7 +116,7 @@ _FEWEST = -2
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
-@kernel("DecodeRaw", domain="graphio", fresh=True)
+@kernel("DecodeRaw", domain="graphio", types="S", fresh=True)
 def _decode_raw(call: Call) -> Function:
     dtype = call.dtype("dtype")
     turned = not call.integer("little_endian", 1)

@@ -140,7 +140,7 @@ def _grams(call: Call, pool: list[Any], places: list[int]) -> dict[tuple[Any, ..
     return dict(wanted)
 
 
-@kernel("TfIdfVectorizer", since=9, types="A", fresh=True)
+@kernel("TfIdfVectorizer", since=9, types="T", fresh=True)
 def _tfidf(call: Call) -> Function:
     mode = call.text("mode", "")
     if mode not in ("TF", "IDF", "TFIDF"):

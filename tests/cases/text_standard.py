@@ -255,7 +255,6 @@ for label, x, attrs, words in (
     ("lengths", ROW, {"max_gram_length": 0}, ["max_gram_length is 0"]),
     ("skips", ROW, {"max_skip_count": -1}, ["max_skip_count is -1"]),
     ("both pools", ROW, {"pool_strings": ["a"]}, ["expected one of"]),
-    ("type", ROW.astype(np.float32), {}, ["input", "as the pool"]),
     ("texts", texts("a"), {}, ["input", "as the pool"]),
     ("rank", ROW[None, None], {}, ["vector or rows"]),
     ("counts", ROW, {"ngram_counts": [0, 99]}, ["1-grams", "99"]),
@@ -266,6 +265,8 @@ for label, x, attrs, words in (
     ("twice", ROW, {"pool_int64s": [2, 3, 5, 4, 5, 6, 5, 6, 3, 7]}, ["2 items twice"]),
 ):
     bad("TfIdfVectorizer", [x], {**POOL, **attrs}, error=INVALID, words=words, label=label)
+bad("TfIdfVectorizer", [ROW.astype(np.float32)], POOL, error=MISSING,
+    words=["input 0", "int32, int64 or strings"], label="type")  # fmt: skip
 for key in ("mode", "min_gram_length", "max_skip_count", "ngram_counts", "pool_int64s"):
     bad(
         "TfIdfVectorizer",

@@ -13,9 +13,9 @@ refused("graphio.StringLength", [texts(1)], "unit", unit="a" * 99, outputs=[np.i
 refused(
     "graphio.Substr",
     [texts(1), of(np.int32), of(np.int32)],
-    "int64",
+    "has no kernel; it takes",
+    UnimplementedError,
     unit="BYTE",
-    runtime=UnimplementedError,
 )
 refused("graphio.Substr", [texts(2), i(3), i(3)], "of the shape of string[2]", unit="BYTE")
 refused("graphio.Substr", [np.array([b"a" * 200], S), np.array(300), i()], "a" * 100, unit="BYTE")

@@ -267,6 +267,12 @@ INDEX_REDUCE(uint16, uint16_t, uint64_t, uint16_t)
 INDEX_REDUCE(uint32, uint32_t, uint64_t, uint32_t)
 INDEX_REDUCE(uint64, uint64_t, uint64_t, uint64_t)
 
+static void index_reduce_bool(void *y, const void *x, int64_t n, int reduction) {
+  const bool either = reduction == INDEX_ADD || reduction == INDEX_MAX, *from = x;
+  bool *to = y;
+  for (int64_t i = 0; i < n; i++) to[i] = either ? to[i] || from[i] : to[i] && from[i];
+}
+
 typedef void (*index_reduce_fn)(void *y, const void *x, int64_t n, int reduction);
 
 static index_reduce_fn index_reduction(int32_t dtype) {
@@ -281,6 +287,7 @@ static index_reduce_fn index_reduction(int32_t dtype) {
     case CI_UINT16: return index_reduce_uint16;
     case CI_UINT32: return index_reduce_uint32;
     case CI_UINT64: return index_reduce_uint64;
+    case CI_BOOL: return index_reduce_bool;
     default: return NULL;
   }
 }
@@ -291,7 +298,7 @@ static ci_status index_reduction_attr(ci_kernel *k, int32_t dtype, int *reductio
   CI_TRY(ci_k_attr_s(k, "reduction", "none", &text));
   for (int i = 0; i < 5; i++) {
     if (!ci_k_span_is(text, names[i])) continue;
-    if (i != INDEX_NONE && index_reduction(dtype) == NULL) {
+    if (i != INDEX_NONE && index_reduction(dtype) == NULL && (dtype != CI_STRING || i != INDEX_ADD)) {
       return ci_k_fail(k, CI_UNIMPLEMENTED, "reduction %s of %s", names[i], ci_dtype_name(dtype));
     }
     *reduction = i;
@@ -301,13 +308,25 @@ static ci_status index_reduction_attr(ci_kernel *k, int32_t dtype, int *reductio
                    (int)(text.length < 32 ? text.length : 32), text.data);
 }
 
+/* A sum of texts of which at most one is not empty: nothing is made that a later run would miss. */
+static ci_status index_join(ci_kernel *k, ci_string *y, const ci_string *x, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    if (y[i].length == 0) y[i] = x[i];
+    else if (x[i].length > 0) return ci_k_fail(k, CI_UNIMPLEMENTED, "reduction add of two texts at one place");
+  }
+  return CI_OK;
+}
+
 /* The update x of n elements at y; several updates of one place happen in ascending order. */
-static void index_update(char *y, const char *x, int64_t n, size_t item, index_reduce_fn reduce, int reduction) {
+static ci_status index_update(ci_kernel *k, char *y, const char *x, int64_t n, size_t item, int reduction) {
+  const int32_t dtype = k->in[0]->dtype;
   if (reduction == INDEX_NONE) {
     ci_copy_bytes(y, x, (size_t)n * item);
-  } else {
-    reduce(y, x, n, reduction);
+    return CI_OK;
   }
+  if (dtype == CI_STRING) return index_join(k, (ci_string *)(void *)y, (const ci_string *)(const void *)x, n);
+  index_reduction(dtype)(y, x, n, reduction);
+  return CI_OK;
 }
 
 ci_status ci_prepare_scatter_nd(ci_kernel *k) {
@@ -334,7 +353,6 @@ ci_status ci_prepare_scatter_nd(ci_kernel *k) {
 
 ci_status ci_run_scatter_nd(ci_kernel *k) {
   const struct index_nd *p = k->private_memory;
-  const index_reduce_fn reduce = index_reduction(k->in[0]->dtype);
   const size_t bytes = (size_t)p->slice * p->item;
   const char *x = k->in[2]->data;
   char *y = k->out[0]->data;
@@ -343,7 +361,7 @@ ci_status ci_run_scatter_nd(ci_kernel *k) {
   for (int64_t row = 0; row < p->rows; row++, x += bytes) {
     int64_t slice;
     CI_TRY(index_nd_slice(k, p, row, &slice));
-    if (bytes > 0) index_update(y + (size_t)slice * bytes, x, p->slice, p->item, reduce, p->reduction);
+    if (bytes > 0) CI_TRY(index_update(k, y + (size_t)slice * bytes, x, p->slice, p->item, p->reduction));
   }
   return CI_OK;
 }
@@ -487,7 +505,6 @@ ci_status ci_prepare_scatter_elements(ci_kernel *k) {
 ci_status ci_run_scatter_elements(ci_kernel *k) {
   const struct index_elements *p = k->private_memory;
   const ci_value *indices = k->in[1];
-  const index_reduce_fn reduce = index_reduction(k->in[0]->dtype);
   const char *x = k->in[2]->data;
   char *y = k->out[0]->data;
   int64_t at[CI_MAX_RANK] = {0};
@@ -496,7 +513,8 @@ ci_status ci_run_scatter_elements(ci_kernel *k) {
   for (int64_t i = 0; i < indices->count; i++, x += p->item) {
     int64_t index;
     INDEX_READ(k, indices, i, k->in[0]->dims[p->axis], index);
-    index_update(y + (offset + (ptrdiff_t)index * p->along) * (ptrdiff_t)p->item, x, 1, p->item, reduce, p->reduction);
+    char *to = y + (offset + (ptrdiff_t)index * p->along) * (ptrdiff_t)p->item;
+    CI_TRY(index_update(k, to, x, 1, p->item, p->reduction));
     index_elements_next(p, indices, at, &offset);
   }
   return CI_OK;

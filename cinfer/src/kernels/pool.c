@@ -61,14 +61,48 @@ static void pool_spread_double(double *const *dx, const double *dy, int64_t taps
   }
 }
 
+/* ---- the largest of integers ---- */
+
+typedef void (*pool_largest_fn)(void *y, const void *const *x, int64_t taps, int64_t n);
+
+#define POOL_LARGEST(T, least)                                                                             \
+  static void pool_largest_##T(void *to, const void *const *x, int64_t taps, int64_t n) {                  \
+    T *y = to;                                                                                             \
+    for (int64_t c = 0; c < n; c++) {                                                                      \
+      T most = least;                                                                                      \
+      for (int64_t i = 0; i < taps; i++) most = ((const T *)x[i])[c] > most ? ((const T *)x[i])[c] : most; \
+      y[c] = most;                                                                                         \
+    }                                                                                                      \
+  }
+POOL_LARGEST(int8_t, INT8_MIN)
+POOL_LARGEST(int16_t, INT16_MIN)
+POOL_LARGEST(int32_t, INT32_MIN)
+POOL_LARGEST(int64_t, INT64_MIN)
+POOL_LARGEST(uint8_t, 0)
+POOL_LARGEST(uint16_t, 0)
+POOL_LARGEST(uint32_t, 0)
+POOL_LARGEST(uint64_t, 0)
+
+/* NULL: of floats. */
+static pool_largest_fn pool_largest_integer(int32_t dtype) {
+  switch (dtype) {
+    case CI_INT8: return pool_largest_int8_t;
+    case CI_INT16: return pool_largest_int16_t;
+    case CI_INT32: return pool_largest_int32_t;
+    case CI_INT64: return pool_largest_int64_t;
+    case CI_UINT8: return pool_largest_uint8_t;
+    case CI_UINT16: return pool_largest_uint16_t;
+    case CI_UINT32: return pool_largest_uint32_t;
+    case CI_UINT64: return pool_largest_uint64_t;
+    default: return NULL;
+  }
+}
+
 /* ---- prepare ---- */
 
 static ci_status pool_prepare(ci_kernel *k, const int64_t *x_dims, int32_t dtype, pool_plan **plan) {
   const int64_t *window = NULL;
   int count = -1;
-  if (dtype != CI_FLOAT && dtype != CI_DOUBLE) {
-    return ci_k_fail(k, CI_UNIMPLEMENTED, "pooling of %s, it exists for float32 and float64", ci_dtype_name(dtype));
-  }
   CI_TRY(ci_k_attr_ints(k, "kernel_shape", &window, &count));
   if (count != 2)
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute kernel_shape must have the window's height and width");
@@ -156,11 +190,14 @@ static void pool_forward_pixels(void *argument, int64_t begin, int64_t end, int 
   const struct ci_isa_linear *isa = job->k->isa->linear;
   const char **taps = (const char **)(void *)((char *)job->k->scratch + (size_t)thread * p->list_bytes);
   const void *list = taps;
+  const pool_largest_fn integers = pool_largest_integer(job->k->in[0]->dtype);
   ci_pixel at = ci_window_at(&p->g, begin);
   for (int64_t pixel = begin; pixel < end; pixel++, ci_window_next(&p->g, &at)) {
     const int64_t count = ci_window_taps(&p->g, p->item, job->x, &at, NULL, taps);
     void *y = job->y + (size_t)(pixel * p->g.c) * p->item;
-    if (p->item == sizeof(double)) {
+    if (integers != NULL) {
+      integers(y, list, count, p->g.c);
+    } else if (p->item == sizeof(double)) {
       (job->largest ? pool_largest_double : pool_average_double)(y, list, count, p->g.c);
     } else {
       (job->largest ? isa->largest : isa->average)(y, list, count, p->g.c);

@@ -20,10 +20,6 @@ static void solve_put(const ci_value *v, int64_t e, double value) {
 static ci_status solve_square(ci_kernel *k) {
   const ci_value *a = k->in[0];
   char text[128];
-  if (a->dtype != CI_FLOAT && a->dtype != CI_DOUBLE) {
-    return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                     ci_dtype_name(a->dtype));
-  }
   if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected square matrices",
                      ci_k_describe(a, text, sizeof text));
@@ -137,16 +133,20 @@ static bool cholesky_one(double *a, int64_t n) {
   return true;
 }
 
+/* What stands for the factor of a matrix that has none. */
+static void cholesky_none(double *a, int64_t n) {
+  for (int64_t r = 0; r < n; r++) {
+    for (int64_t c = 0; c < n; c++) a[r * n + c] = c <= r ? (double)NAN : 0.0;
+  }
+}
+
 ci_status ci_run_cholesky(ci_kernel *k) {
   const solve_plan *p = k->private_memory;
   const int64_t square = p->n * p->n;
   double *a = k->scratch;
   for (int64_t m = 0; square > 0 && m < p->batches; m++) {
     for (int64_t e = 0; e < square; e++) a[e] = solve_get(k->in[0], m * square + e);
-    if (!cholesky_one(a, p->n)) {
-      return ci_k_fail(k, CI_INVALID_ARGUMENT,
-                       "Cholesky decomposition was not successful: the matrix is not positive definite.");
-    }
+    if (!cholesky_one(a, p->n)) cholesky_none(a, p->n);
     for (int64_t e = 0; e < square; e++) solve_put(k->out[0], m * square + e, a[e]);
   }
   return CI_OK;
