@@ -13,8 +13,8 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from graphio.schema.engine import HostFunction, NodeTime
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
 
 Array = np.ndarray[Any, Any]
+_Key = TypeVar("_Key", bound=Hashable)
 #: called with a node, its inputs and its results, after it has run
 Visit = Callable[[Any, list[Any], list[Any]], None]
 
@@ -455,14 +456,15 @@ class _Plan:
         self._structure = fetching.Structure(session.graph, fetches)
         elements = self._structure.elements
         fetches_of = list(zip(elements, self._structure.as_computed, strict=True))
-        wanted = [(e, c) for e, c in fetches_of if isinstance(e, Tensor) and e not in fed]
+        place_of_fed = _places(fed)
+        wanted = [(e, c) for e, c in fetches_of if isinstance(e, Tensor) and e not in place_of_fed]
         outputs = list(dict.fromkeys(wanted))
-        targets = list(
-            dict.fromkeys(e for e in elements if isinstance(e, Operation) and not _is_fed(e, fed))
-        )
+        operations = (e for e in elements if isinstance(e, Operation))
+        targets = list(dict.fromkeys(e for e in operations if not _is_fed(e, place_of_fed)))
         self._session = session
+        place_of_output = _places(outputs)
         #: for each leaf: None, or ("fed" or "run", position)
-        self._sources = [_source(e, computed, fed, outputs) for e, computed in fetches_of]
+        self._sources = [_source(f, place_of_fed, place_of_output) for f in fetches_of]
         self._signature: Any = None
         #: names of nodes that run as one, by the one that they run as
         self._parts: Mapping[str, Sequence[str]] = {}
@@ -682,20 +684,25 @@ def _keyed(tensors: Sequence[Tensor]) -> list[tuple[str, Tensor]]:
     return [(str(i), tensor) for i, tensor in enumerate(tensors)]
 
 
-def _is_fed(operation: Operation, fed: list[Tensor]) -> bool:
+def _places(items: Iterable[_Key]) -> dict[_Key, int]:
+    """Where each item stands among the items, which are all different."""
+    return {item: place for place, item in enumerate(items)}
+
+
+def _is_fed(operation: Operation, fed: Container[Tensor]) -> bool:
     """Whether there is nothing left to run: all that it gives is fed."""
     return bool(operation.outputs) and all(t in fed for t in operation.outputs)
 
 
 def _source(
-    element: Tensor | Operation,
-    computed: bool,
-    fed: list[Tensor],
-    outputs: list[tuple[Tensor, bool]],
+    fetch: tuple[Tensor | Operation, bool],
+    fed: Mapping[Tensor, int],
+    outputs: Mapping[tuple[Tensor, bool], int],
 ) -> tuple[bool, int] | None:
     """Where a leaf's value comes from: None, or (whether it is fed, its position)."""
+    element, computed = fetch
     if isinstance(element, Operation):
         return None
     if element in fed:
-        return True, fed.index(element)
-    return False, outputs.index((element, computed))
+        return True, fed[element]
+    return False, outputs[element, computed]
