@@ -181,11 +181,6 @@ REFUSALS: dict[str, tuple[Callable[[], object], type, str]] = {
         ValueError,
         "larger than its input",
     ),
-    "strides of the batch": (
-        lambda: tf.nn.conv2d(p(1, 5, 5, 3), p(3, 3, 3, 8), [2, 1, 1, 1], "SAME"),
-        ValueError,
-        "must be 1",
-    ),
     "padding": (
         lambda: tf.nn.max_pool(p(1, 4, 4, 1), 2, 2, "FULL"),
         ValueError,

@@ -83,7 +83,7 @@ def upcoming(session: Any) -> list[Any]:
     found: list[Any] = []
     for name in sorted(resource.save_all(session)):
         iterator = resource.resource_of(session, resource.handles_of(session.graph)[name])
-        found += [name, *(v for _ in range(AHEAD) for v in iterator.get_next())]
+        found += [name, *(v for _ in range(AHEAD) for v in iterator.get_next({}, []))]
     return found
 
 
