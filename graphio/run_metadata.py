@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from time import time_ns
 
 from graphio.schema import dtypes
 from graphio.schema.engine import NodeTime
@@ -35,6 +36,19 @@ def fill_times(
         for time in sorted(by_device[device], key=lambda t: t.start):
             thread = threads.setdefault(time.thread, len(threads))
             _fill(stats.node_stats.add(), time, nodes.get(time.name), thread)
+
+
+def with_untold(times: Sequence[NodeTime], nodes: Iterable[str]) -> list[NodeTime]:
+    """The times, and one of no length at the start of the run for each of the nodes that no step
+    tells of: constants, and what an engine computes before a run, which engines do differently.
+
+    Args:
+        times: of the nodes of a run.
+        nodes: names of all the nodes that belong to the run.
+    """
+    start = min((time.start for time in times), default=time_ns())
+    told = {time.name for time in times}
+    return [*(NodeTime(name, start, start) for name in nodes if name not in told), *times]
 
 
 def divided(time: NodeTime, parts: Mapping[str, Sequence[str]]) -> list[NodeTime]:

@@ -24,7 +24,7 @@ from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.graph import Graph, Operation, Tensor
 from graphio.rewrite import rewrite
-from graphio.run_metadata import RunMetadata, divided, fill_times
+from graphio.run_metadata import RunMetadata, divided, fill_times, with_untold
 from graphio.run_reads import fed_reads
 from graphio.schema import container, custom, errors, fused, pickling
 from graphio.schema.engine import HostFunction, NodeTime
@@ -614,6 +614,7 @@ class _Plan:
         if times is not None:
             nodes = {node.name: node for node in model.graph.node}
             told = [part for time in times for part in divided(time, self._parts)]
+            told = with_untold(told, [n.name for n in model.graph.node if n.op != "Placeholder"])
             fill_times(metadata, told, nodes, self._session._devices.names[0])
         if partitions:
             metadata.partition_graphs.extend(placement.partitions(model))

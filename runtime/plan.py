@@ -62,6 +62,7 @@ class Block:
         inputs: slots of the formal inputs or of the fed values.
         captures: names of outer values with their slots.
         outputs: slots of the outputs.
+        output_types: what the file says about the outputs, None of one that it says nothing about.
         owned: for each output whether its memory belongs to nobody else.
         reads: variables that must be initialised before the first step, with their nodes.
         calls_out: whether functions of the program's own are called, which see its context.
@@ -100,6 +101,7 @@ class Block:
         self.owned = builder.owned(outputs)
         self.reads = builder.reads
         results = [builder.slot(name) for name in outputs]
+        self.output_types = [types.get(name) for name in outputs]
         # What is fed stays with the caller; a loop's values are nobody else's.
         held = self.inputs if constants is None else ()
         self._steps, self._origin, self.outputs = builder.finish(results, held)

@@ -166,6 +166,20 @@ def test_gradients_by_elements_captures_and_start(sizes: bool) -> None:
     check(lambda x: tf.foldr(lambda a, b: a * tf.sin(b), x), [away(4, 2)])
 
 
+@pytest.mark.parametrize("size", [0, 3])
+def test_a_map_over_nothing_has_the_sizes_that_the_graph_shows(size: int) -> None:
+    x = tf.placeholder(tf.float32, [None, None])
+    made = [
+        tf.map_fn(lambda row: tf.reshape(row, [-1, 1]), x),
+        tf.map_fn(lambda row: tf.reshape(row, [3, -1]), x),
+        tf.map_fn(lambda row: tf.concat([row, [1.0, 2.0]], 0), x),
+        tf.scan(lambda total, row: total + row, x, tf.zeros([size])),
+    ]
+    for target in ("runtime", "cinfer"):
+        found = tf.Session(target).run(made, {x: np.ones([0, size])})
+        assert [value.shape for value in found] == [(0, 0, 1), (0, 3, 0), (0, 0), (0, size)]
+
+
 def test_gradients_through_a_branch_in_a_loop_in_a_scan() -> None:
     def inner(h: Any, w: Any) -> Any:
         def step(i: Any, h: Any) -> Any:

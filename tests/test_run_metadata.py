@@ -61,6 +61,23 @@ def test_the_python_runtime_tells_what_operations_gave() -> None:
     assert output.slot == 0 and output.tensor_description.dtype == tf.float32.number
 
 
+def test_both_engines_tell_of_the_same_operations() -> None:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    with tf.name_scope("made"):
+        y = tf.sqrt(tf.constant([4.0, 9.0])) * x
+        z = tf.tanh(tf.nn.relu(y + [1.0, 2.0]))
+    told = []
+    for target in ("runtime", "cinfer"):
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        tf.Session(target).run([z], {x: [1, 2]}, options=options, run_metadata=metadata)
+        (device,) = metadata.step_stats.dev_stats
+        assert all(stats.all_start_micros > 0 for stats in device.node_stats)
+        told.append(sorted(stats.node_name for stats in device.node_stats))
+    inside = [op.name for op in tf.get_default_graph().get_operations() if op.type != "Placeholder"]
+    assert told == [sorted(inside)] * 2
+
+
 @TARGETS
 def test_times_are_told_by_device(target: str) -> None:
     x, total = net()
@@ -131,14 +148,14 @@ def endless() -> tf.Tensor:
 @pytest.mark.parametrize("where", ["run", "config"])
 def test_a_run_that_takes_too_long_is_ended(target: str, where: str) -> None:
     loop, v = endless(), tf.Variable(1.0)
-    config = tf.ConfigProto(operation_timeout_in_ms=80 if where == "config" else 0)
-    options = tf.RunOptions(timeout_in_ms=80) if where == "run" else None
+    config = tf.ConfigProto(operation_timeout_in_ms=250 if where == "config" else 0)
+    options = tf.RunOptions(timeout_in_ms=250) if where == "run" else None
     with tf.Session(target, config=config) as session:
         session.run(v.initializer)
         start = time.monotonic()
         with pytest.raises(tf.errors.DeadlineExceededError, match="Timed out") as caught:
             session.run(loop, options=options)
-        assert 0.07 < time.monotonic() - start < 5
+        assert 0.24 < time.monotonic() - start < 15
         assert caught.value.error_code == tf.errors.DEADLINE_EXCEEDED
         assert session.run(v, options=options) == 1.0, "the session goes on"
 

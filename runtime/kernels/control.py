@@ -78,7 +78,7 @@ def _loop(call: Call) -> Function:
             f"which does not go with {inputs} inputs and {len(call.outputs)} outputs"
         )
     entries = _enter(block, call)
-    kinds = [call.outputs[carried + i] for i in range(scans)]
+    kinds = [block.output_types[1 + carried + i] for i in range(scans)]
 
     def loop(limit: Any, condition: Any, *rest: Any) -> Any:
         base = block.template[:]
@@ -118,11 +118,16 @@ def _iterate(
     return state, stacked
 
 
+def _none_of(kind: Type) -> Array:
+    """No rows of a scan output, whose sizes are those of the body's type, 0 if it says none."""
+    dims = [d.size if d.WhichOneof("value") == "size" else 0 for d in kind.tensor.shape.dim]
+    return np.empty((0, *dims), numpy_dtype(kind.tensor.dtype))
+
+
 def _stack(column: list[Any], kind: Type) -> Array:
     """The values of a scan output, one a row."""
     if not column:
-        dims = [d.size if d.WhichOneof("value") == "size" else 0 for d in kind.tensor.shape.dim]
-        return np.empty((0, *dims[1:]), numpy_dtype(kind.tensor.dtype))
+        return _none_of(kind)
     shapes = {v.shape for v in column}
     if len(shapes) > 1:
         raise errors.InvalidArgumentError(
@@ -159,7 +164,7 @@ def _scan(call: Call) -> Function:
     cuts = _ways(call, "scan_input", sliced)
     joins = _ways(call, "scan_output", scans)
     entries = _enter(block, call)
-    kinds = call.outputs[carried:]
+    kinds = block.output_types[carried:]
 
     def scan(*values: Any) -> Any:
         base = block.template[:]
@@ -232,10 +237,5 @@ def _rows(piece: Any) -> Any:
 
 def _join(column: list[Any], kind: Type, way: tuple[int, bool]) -> Array:
     """The values of a scan output along the axis of the steps."""
-    if column:
-        rows = _stack(column[::-1] if way[1] else column, kind)
-    else:
-        dims = [d.size if d.WhichOneof("value") == "size" else 0 for d in kind.tensor.shape.dim]
-        at = axis_of(way[0], len(dims) or 1)
-        rows = np.empty((0, *dims[:at], *dims[at + 1 :]), numpy_dtype(kind.tensor.dtype))
+    rows = _stack(column[::-1] if way[1] else column, kind)
     return np.ascontiguousarray(np.moveaxis(rows, 0, axis_of(way[0], rows.ndim)))

@@ -312,15 +312,29 @@ static bool loop_trips_known(const ci_kernel *k, int64_t *trips) {
   return passes || is_true;
 }
 
+/* What a scan output would get in an iteration, as the body's type says it: unknown dimensions are 0. Where there is no
+ * iteration this is its shape, and not what is known of the body, so that it is the same in both engines. */
+static ci_value loop_scan_type(ci_kernel *k, const loop_plan *loop, int s) {
+  const ci_model *m = k->node->plan->model;
+  const ci_graph *graph = &m->graphs.at[k->node->bodies[0]->graph];
+  int32_t edge = m->refs.at[graph->outputs + (uint32_t)(loop->results + loop->carried + s)];
+  ci_type type = {.rank = -1};
+  if (ci_type_parse(ci_model_stored(m, m->edges.at[edge].type), &type, NULL) != CI_OK || type.rank < 0) type.rank = 0;
+  ci_value one = {.dtype = type.dtype != 0 ? type.dtype : k->out[loop->carried + s]->dtype, .rank = type.rank};
+  for (int32_t d = 0; d < type.rank; d++) one.dims[d] = type.dims[d] < 0 ? 0 : type.dims[d];
+  return one;
+}
+
 static ci_status loop_scans(ci_kernel *k, const loop_plan *loop) {
   int64_t dims[CI_MAX_RANK];
   bool counted = loop_trips_known(k, &dims[0]);
   for (int s = 0; s < loop->scans; s++) {
-    const ci_value *one = &k->node->bodies[0]->outputs[1 + loop->carried + s]->value;
+    ci_value one = k->node->bodies[0]->outputs[1 + loop->carried + s]->value;
     int o = loop->carried + s;
-    const bool known = counted && one->rank >= 0 && one->rank < CI_MAX_RANK;
-    if (known) memcpy(dims + 1, one->dims, (size_t)one->rank * sizeof *dims);
-    CI_TRY(control_joined(k, o, known ? CI_OK : CI_PENDING, one->dtype, one->rank + 1, dims));
+    if (counted && dims[0] == 0) one = loop_scan_type(k, loop, s);
+    const bool known = counted && one.rank >= 0 && one.rank < CI_MAX_RANK;
+    if (known) memcpy(dims + 1, one.dims, (size_t)one.rank * sizeof *dims);
+    CI_TRY(control_joined(k, o, known ? CI_OK : CI_PENDING, one.dtype, one.rank + 1, dims));
   }
   return CI_OK;
 }
@@ -499,18 +513,6 @@ static ci_status loop_iterate(ci_kernel *k, loop_plan *loop, int64_t *steps) {
   return CI_OK;
 }
 
-/* What a scan output would get in an iteration: unknown dimensions are 0. */
-static ci_value loop_scan_type(ci_kernel *k, const loop_plan *loop, int s) {
-  const ci_model *m = k->node->plan->model;
-  const ci_graph *graph = &m->graphs.at[k->node->bodies[0]->graph];
-  int32_t edge = m->refs.at[graph->outputs + (uint32_t)(loop->results + loop->carried + s)];
-  ci_type type = {.rank = -1};
-  if (ci_type_parse(ci_model_stored(m, m->edges.at[edge].type), &type, NULL) != CI_OK || type.rank < 0) type.rank = 0;
-  ci_value one = {.dtype = type.dtype != 0 ? type.dtype : k->out[loop->carried + s]->dtype, .rank = type.rank};
-  for (int32_t d = 0; d < type.rank; d++) one.dims[d] = type.dims[d] < 0 ? 0 : type.dims[d];
-  return one;
-}
-
 /* No iteration: length 0. */
 static ci_status loop_scan_empty(ci_kernel *k, const loop_plan *loop, int s) {
   const ci_value one = loop_scan_type(k, loop, s);
@@ -615,10 +617,11 @@ static ci_status scan_outputs(ci_kernel *k, const loop_plan *loop) {
   CI_TRY(control_later(k, counted));
   for (int s = 0; s < loop->scans; s++) {
     const int o = loop->carried + s;
-    const ci_value *one = &k->node->bodies[0]->outputs[o]->value;
+    ci_value one = k->node->bodies[0]->outputs[o]->value;
     ci_status status = CI_PENDING;
-    if (counted == CI_OK && steps >= 0 && one->rank >= 0) status = scan_joined(k, loop, s, one, steps, dims);
-    CI_TRY(control_joined(k, o, status, one->dtype, one->rank + 1, dims));
+    if (counted == CI_OK && steps == 0) one = loop_scan_type(k, loop, s);
+    if (counted == CI_OK && steps >= 0 && one.rank >= 0) status = scan_joined(k, loop, s, &one, steps, dims);
+    CI_TRY(control_joined(k, o, status, one.dtype, one.rank + 1, dims));
   }
   return CI_OK;
 }
