@@ -78,10 +78,15 @@ Where the standard marks nothing:
 
 ## Limits
 
-- A gradient through a `Loop` stacks what its body computes. A value whose shape changes from
-  iteration to iteration cannot be stacked, and the run says so: pad it to its largest shape, or cut
-  the way with `tf.stop_gradient`. Branches and loops inside are computed again instead, so what
-  they compute may change its shape, unless they draw random numbers or read variables.
+- A gradient through a `Loop` or `Scan` stacks what its body computes. Where the graph shows that a
+  value may change its shape from iteration to iteration (it is sliced, joined or gathered, comes
+  from one of two branches, enters with an axis of 1 or a rank that `shape_invariants` leave open),
+  as many elements are stacked as it has in the first iteration, and those beyond are joined in one
+  vector (of what broadcasting may make larger, as many are stacked as the loop variable has after
+  the first iteration). That vector is copied in every iteration, so the cost is linear in their
+  number where no later value is larger, and quadratic where many are. Where only the fed values
+  make it change, the run says so: pad it to its largest shape, or cut the way with
+  `tf.stop_gradient`.
 - A few rules want to know sizes while the graph is built: the rank for normalizations, `Tile` and
   `Einsum`, the shape of the weights for `DeformConv`. They say so.
 - The gradient of `CumProd`, which is the second derivative of `ReduceProd`, takes n² numbers for

@@ -118,13 +118,15 @@ def _iterate(
     return state, stacked
 
 
-def _none_of(kind: Type) -> Array:
+def _none_of(kind: Type | None) -> Array:
     """No rows of a scan output, whose sizes are those of the body's type, 0 if it says none."""
+    if kind is None:
+        raise errors.InvalidArgumentError(message="the body says no type of a scan output")
     dims = [d.size if d.WhichOneof("value") == "size" else 0 for d in kind.tensor.shape.dim]
     return np.empty((0, *dims), numpy_dtype(kind.tensor.dtype))
 
 
-def _stack(column: list[Any], kind: Type) -> Array:
+def _stack(column: list[Any], kind: Type | None) -> Array:
     """The values of a scan output, one a row."""
     if not column:
         return _none_of(kind)
@@ -235,7 +237,7 @@ def _rows(piece: Any) -> Any:
     return [np.asarray(x, object) for x in piece] if piece.dtype == object else piece
 
 
-def _join(column: list[Any], kind: Type, way: tuple[int, bool]) -> Array:
+def _join(column: list[Any], kind: Type | None, way: tuple[int, bool]) -> Array:
     """The values of a scan output along the axis of the steps."""
     rows = _stack(column[::-1] if way[1] else column, kind)
     return np.ascontiguousarray(np.moveaxis(rows, 0, axis_of(way[0], rows.ndim)))
