@@ -206,46 +206,59 @@ static void layout_spans(ci_plan *plan) {
 
 enum {
   LAYOUT_MOST_SORTED = 4096, /* places: the time of layout_denser grows with their square */
-  LAYOUT_MOST_GAPS = 1024    /* that are remembered: among more no time is spent */
+  LAYOUT_MOST_GAPS = 1024,   /* that are remembered: among more no time is spent */
+  LAYOUT_TURNS = 1 << 14,    /* places and gaps that are looked at for all places of a plan, */
+  LAYOUT_TURNS_EACH = 32     /* and for each byte of the file */
 };
 
 typedef struct layout_arena {
   ci_plan *plan;
   int32_t *by_first, *by_last; /* places, sorted */
+  int32_t *merged;             /* while they are sorted */
   int32_t count;
   ci_gap *gaps; /* by offset, never touching each other */
   int32_t gap_count;
   size_t end;
+  uint64_t turns; /* that may still be taken */
 } layout_arena;
 
 typedef enum layout_order { LAYOUT_BY_FIRST, LAYOUT_BY_LAST, LAYOUT_BY_BYTES } layout_order;
 
+/* Without branches: many are compared. */
 static bool layout_before(const ci_plan *plan, int32_t a, int32_t b, layout_order order) {
   const ci_place *x = &plan->places.at[a], *y = &plan->places.at[b];
-  const int32_t left = order == LAYOUT_BY_LAST ? x->last : x->first;
-  const int32_t right = order == LAYOUT_BY_LAST ? y->last : y->first;
-  if (order != LAYOUT_BY_BYTES && left != right) return left < right;
-  if (x->bytes != y->bytes) return x->bytes > y->bytes;
-  return order == LAYOUT_BY_BYTES ? a > b : a < b; /* of equal ones the later lies lower: smaller ones follow it */
+  const int32_t left[] = {x->first, x->last, 0}, right[] = {y->first, y->last, 0};
+  const bool alike = left[order] == right[order], lower = (a < b) != (order == LAYOUT_BY_BYTES);
+  /* By bytes, of equal ones the later lies lower: smaller ones follow it. */
+  return (left[order] < right[order]) | (alike & ((x->bytes > y->bytes) | ((x->bytes == y->bytes) & lower)));
 }
 
-static void layout_sort(const ci_plan *plan, int32_t *at, int32_t count, layout_order order) { /* heap sort */
-  for (int32_t heap = count / 2, end = count; end > 1;) {
-    if (heap > 0) {
-      heap--;
-    } else {
-      int32_t top = at[0];
-      at[0] = at[--end];
-      at[end] = top;
+/* Brings two sorted parts together. */
+static void layout_merge(const layout_arena *arena, const int32_t *at, size_t begin, size_t middle, size_t end,
+                         layout_order order) {
+  int32_t *to = arena->merged + begin;
+  size_t left = begin, right = middle;
+  if (layout_before(arena->plan, at[middle], at[middle - 1], order)) {
+    while (left < middle && right < end) {
+      const size_t later = layout_before(arena->plan, at[right], at[left], order);
+      *to++ = at[left + later * (right - left)];
+      left += 1 - later;
+      right += later;
     }
-    int32_t root = heap, child, moved = at[root];
-    while ((child = 2 * root + 1) < end) {
-      if (child + 1 < end && layout_before(plan, at[child], at[child + 1], order)) child++;
-      if (!layout_before(plan, moved, at[child], order)) break;
-      at[root] = at[child];
-      root = child;
+  }
+  memcpy(to, at + left, (middle - left) * sizeof *at);
+  memcpy(to + (middle - left), at + right, (end - right) * sizeof *at);
+}
+
+static void layout_sort(const layout_arena *arena, int32_t *at, layout_order order) {
+  const size_t count = (size_t)arena->count;
+  for (size_t width = 1; width < count; width *= 2) {
+    size_t begin = 0;
+    for (; begin + width < count; begin += 2 * width) {
+      const size_t end = begin + 2 * width < count ? begin + 2 * width : count;
+      layout_merge(arena, at, begin, begin + width, end, order);
     }
-    at[root] = moved;
+    memcpy(at, arena->merged, (begin < count ? begin : count) * sizeof *at);
   }
 }
 
@@ -253,12 +266,29 @@ static size_t layout_bytes(const ci_place *place) {
   return place->bytes == 0 ? 64 : ci_round_up(place->bytes + CI_RED_ZONE, 64);
 }
 
+/* A dense layout is worth work in proportion to the file: few bytes can stand for many places. */
+static bool layout_affords(layout_arena *arena, uint64_t turns) {
+  if (turns > arena->turns) return false;
+  arena->turns -= turns;
+  return true;
+}
+
+/* Each of them: those that cost too much are forgotten. */
+static void layout_look_at_gaps(layout_arena *arena) {
+  if (!layout_affords(arena, (uint64_t)arena->gap_count)) arena->gap_count = 0;
+}
+
 /* The smallest gap that is large enough, else the end. */
 static bool layout_take(layout_arena *arena, ci_place *place) {
-  size_t wanted = layout_bytes(place);
+  size_t wanted = layout_bytes(place), least = SIZE_MAX;
   int32_t best = CI_NONE;
+  layout_look_at_gaps(arena);
   for (int32_t i = 0; i < arena->gap_count; i++) {
-    if (arena->gaps[i].bytes >= wanted && (best == CI_NONE || arena->gaps[i].bytes < arena->gaps[best].bytes)) best = i;
+    const size_t bytes = arena->gaps[i].bytes;
+    if ((bytes >= wanted) & (bytes < least)) {
+      best = i;
+      least = bytes;
+    }
   }
   if (best == CI_NONE) {
     place->offset = arena->end;
@@ -275,8 +305,9 @@ static bool layout_take(layout_arena *arena, ci_place *place) {
 }
 
 static void layout_give(layout_arena *arena, const ci_place *place) {
-  ci_gap freed = {place->offset, layout_bytes(place)};
+  const ci_gap freed = {place->offset, layout_bytes(place)};
   int32_t i = 0;
+  layout_look_at_gaps(arena);
   while (i < arena->gap_count && arena->gaps[i].offset < freed.offset) i++;
   bool joins_next = i < arena->gap_count && freed.offset + freed.bytes == arena->gaps[i].offset;
   if (i > 0 && arena->gaps[i - 1].offset + arena->gaps[i - 1].bytes == freed.offset) {
@@ -323,15 +354,33 @@ static size_t layout_least(const layout_arena *arena) {
   return most;
 }
 
+static bool layout_may_be_denser(layout_arena *arena) {
+  const uint64_t count = (uint64_t)arena->count;
+  return count <= LAYOUT_MOST_SORTED && layout_least(arena) < arena->plan->arena_bytes &&
+         layout_affords(arena, count * count / 2);
+}
+
 /* The lowest offset at which a place meets none of those that are placed, which lie by offset. */
 static size_t layout_lowest(const ci_plan *plan, const int32_t *placed, int32_t count, const ci_place *place) {
   const size_t wanted = layout_bytes(place);
   size_t low = 0;
-  for (int32_t i = 0; i < count; i++) {
+  for (int32_t i = 0; i < count; i++) { /* few branches: this runs for each pair of places */
     const ci_place *other = &plan->places.at[placed[i]];
-    if (other->last < place->first || other->first > place->last) continue;
-    if (other->offset >= low && other->offset - low >= wanted) break;
-    if (other->offset + layout_bytes(other) > low) low = other->offset + layout_bytes(other);
+    const bool together = (other->last >= place->first) & (other->first <= place->last);
+    if (together & (other->offset >= low) & (other->offset - low >= wanted)) break;
+    const size_t behind = (size_t)together * (other->offset + layout_bytes(other));
+    low = behind > low ? behind : low;
+  }
+  return low;
+}
+
+/* Where a place comes among those that are placed: behind those of the same offset. */
+static int32_t layout_rank(const ci_plan *plan, const int32_t *placed, int32_t count, size_t offset) {
+  int32_t low = 0, high = count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (plan->places.at[placed[middle]].offset <= offset) low = middle + 1;
+    else high = middle;
   }
   return low;
 }
@@ -346,13 +395,13 @@ static void layout_denser(layout_arena *arena) {
     ci_place *place = &plan->places.at[order[i]];
     place->first_offset = place->offset;
   }
-  layout_sort(plan, order, arena->count, LAYOUT_BY_BYTES);
+  layout_sort(arena, order, LAYOUT_BY_BYTES);
   for (int32_t i = 0; i < arena->count && better; i++) {
     ci_place *place = &plan->places.at[order[i]];
     place->offset = layout_lowest(plan, placed, i, place);
     better = place->offset < plan->arena_bytes - layout_bytes(place); /* no sum may exceed what addresses hold */
-    int32_t at = i;
-    for (; at > 0 && plan->places.at[placed[at - 1]].offset > place->offset; at--) placed[at] = placed[at - 1];
+    const int32_t at = layout_rank(plan, placed, i, place->offset);
+    memmove(&placed[at + 1], &placed[at], (size_t)(i - at) * sizeof *placed);
     placed[at] = order[i];
     if (place->offset + layout_bytes(place) > end) end = place->offset + layout_bytes(place);
   }
@@ -370,20 +419,21 @@ static bool layout_in_arena(const ci_place *place) {
 ci_status ci_plan_offsets(ci_plan *plan) {
   ci_compiler *c = plan->compiler;
   const size_t count = plan->places.count, gaps = count < LAYOUT_MOST_GAPS ? count + 1 : LAYOUT_MOST_GAPS;
-  layout_arena arena = {.plan = plan};
-  bool whole = CI_LIST_GROW_BY(c->allocator, &c->sorted, 2 * count) && CI_LIST_GROW_BY(c->allocator, &c->gaps, gaps);
+  layout_arena arena = {.plan = plan, .turns = LAYOUT_TURNS + LAYOUT_TURNS_EACH * (uint64_t)c->model->file.length};
+  bool whole = CI_LIST_GROW_BY(c->allocator, &c->sorted, 3 * count) && CI_LIST_GROW_BY(c->allocator, &c->gaps, gaps);
   arena.by_first = c->sorted.at;
   arena.by_last = whole && count > 0 ? c->sorted.at + count : NULL;
+  arena.merged = whole && count > 0 ? c->sorted.at + 2 * count : NULL;
   arena.gaps = c->gaps.at;
   for (size_t i = 0; whole && i < plan->places.count; i++) {
     if (layout_in_arena(&plan->places.at[i]))
       arena.by_first[arena.count] = arena.by_last[arena.count] = (int32_t)i, arena.count++;
   }
   if (whole) {
-    layout_sort(plan, arena.by_first, arena.count, LAYOUT_BY_FIRST);
-    layout_sort(plan, arena.by_last, arena.count, LAYOUT_BY_LAST);
+    layout_sort(&arena, arena.by_first, LAYOUT_BY_FIRST);
+    layout_sort(&arena, arena.by_last, LAYOUT_BY_LAST);
     whole = layout_offsets(&arena);
-    if (whole && arena.count <= LAYOUT_MOST_SORTED && layout_least(&arena) < plan->arena_bytes) layout_denser(&arena);
+    if (whole && layout_may_be_denser(&arena)) layout_denser(&arena);
   }
   if (!whole) return layout_failed(plan);
   for (int32_t i = 0; i < arena.count; i++) {

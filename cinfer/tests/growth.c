@@ -6,6 +6,7 @@
 #include "work.h"
 
 enum { GROWTH_LEAST = 3000, GROWTH_TIMES = 4 }; /* sizes: so many, and so many times as many */
+enum { GROWTH_FEW = 900 }; /* layouts of up to 4096 values are made denser */
 enum { GROWTH_ROOM = 4096 };                     /* bytes of an output */
 static const double growth_most = 2.3 * 2.3;     /* of four times as many; n log n has 2.2 * 2.2 */
 
@@ -50,17 +51,39 @@ static double growth_work(const hostile_family *family, size_t n, bool run, size
   return (double)work;
 }
 
-static void growth_of(const hostile_family *family, bool run) {
+static void growth_of(const hostile_family *family, bool run, size_t n) {
   size_t bytes;
-  const double least = growth_work(family, GROWTH_LEAST, run, &bytes);
-  const double most = growth_work(family, GROWTH_TIMES * GROWTH_LEAST, run, &bytes);
+  const double least = growth_work(family, n, run, &bytes);
+  const double most = growth_work(family, GROWTH_TIMES * n, run, &bytes);
   printf("%-5s %-40s %6.2f times the work, %5.1f blocks a byte\n", run ? "run" : "load", family->name, most / least,
          most / (double)bytes);
   CHECK(least > 0 && most <= growth_most * least);
 }
 
+/* Values of two bytes of the file each that are all there at once, behind larger and larger ones that left gaps. */
+static void growth_pieces(ci_out *graph, ci_out *model, size_t n) {
+  const int64_t repeats = (int64_t)n;
+  ci_out pieces = hostile_node("s", "Split", 13), signature = hostile_signature("s");
+  char name[16], before[16] = "w";
+  hostile_x(graph);
+  plans_constant(graph, CI_PB_GRAPH_NODE, "-n", CI_INT64, &repeats, sizeof repeats);
+  hostile_step(graph, CI_PB_GRAPH_NODE, before, "Tile", "-x", "-n");
+  hostile_last_axis(&pieces);
+  hostile_text(&pieces, CI_PB_NODE_INPUT, before);
+  for (size_t i = 0; i < 8; i++) { /* 2, 4, 8, ... times as much, of which two are there at a time */
+    hostile_step(graph, CI_PB_GRAPH_NODE, hostile_name(name, i), "Concat", before, before);
+    memcpy(before, name, sizeof before);
+  }
+  hostile_outputs(&pieces, n);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &pieces);
+  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, before);
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
 int main(void) {
-  for (int i = 0; i < HOSTILE_FAMILIES; i++) growth_of(&hostile_families[i], false);
-  for (int i = 0; i < HOSTILE_PLANS; i++) growth_of(&hostile_plans[i], true);
+  static const hostile_family pieces = {"pieces of a value", growth_pieces, CI_OK, false};
+  for (int i = 0; i < HOSTILE_FAMILIES; i++) growth_of(&hostile_families[i], false, GROWTH_LEAST);
+  for (int i = 0; i < HOSTILE_PLANS; i++) growth_of(&hostile_plans[i], true, GROWTH_LEAST);
+  growth_of(&pieces, true, GROWTH_FEW);
   return CHECK_END;
 }

@@ -18,18 +18,21 @@ static void hostile_ends(ci_out *to, uint32_t field, ci_out *node) {
   hostile_add(to, field, node);
 }
 
+/* axis: -1 */
+static void hostile_last_axis(ci_out *node) {
+  ci_out axis = {0}, attribute = {0};
+  ci_out_field_varint(&axis, CI_PB_ATTRIBUTEVALUE_I, UINT64_MAX);
+  hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, "axis");
+  hostile_add(&attribute, CI_PB_ATTRIBUTE_VALUE, &axis);
+  hostile_add(node, CI_PB_NODE_ATTR, &attribute);
+}
+
 /* A node of one or two inputs and one output. */
 static void hostile_step(ci_out *to, uint32_t field, const char *name, const char *op, const char *a, const char *b) {
   ci_out node = hostile_node(name, op, 13);
   hostile_text(&node, CI_PB_NODE_INPUT, a);
   if (b != NULL) hostile_text(&node, CI_PB_NODE_INPUT, b);
-  if (strcmp(op, "Concat") == 0) {
-    ci_out axis = {0}, attribute = {0};
-    ci_out_field_varint(&axis, CI_PB_ATTRIBUTEVALUE_I, UINT64_MAX); /* -1 */
-    hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, "axis");
-    hostile_add(&attribute, CI_PB_ATTRIBUTE_VALUE, &axis);
-    hostile_add(&node, CI_PB_NODE_ATTR, &attribute);
-  }
+  if (strcmp(op, "Concat") == 0) hostile_last_axis(&node);
   hostile_ends(to, field, &node);
 }
 

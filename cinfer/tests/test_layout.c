@@ -7,12 +7,17 @@
 #include "compile.h"
 #include "guard.h"
 
-enum { MANY = 6000, ZONE = CI_RED_ZONE > 0 ? 64 : 0 /* behind each value, under AddressSanitizer */ };
+enum {
+  LARGE_FILE = 1 << 20,
+  MANY = 6000,
+  ZONE = CI_RED_ZONE > 0 ? 64 : 0 /* behind each value, under AddressSanitizer */
+};
 static const size_t HUGE_BYTES = SIZE_MAX / 4 & ~(size_t)63;
 
 static ci_place places[MANY];
 static ci_plan plan;
 static ci_compiler compiler;
+static ci_model model;
 static struct ci_session session;
 static ci_error error;
 static uint32_t seed = 1;
@@ -35,6 +40,7 @@ static ci_place place_of(size_t bytes, int32_t first, int32_t last) {
 static ci_status lay_out(size_t count) {
   plan.session = &session;
   plan.compiler = &compiler;
+  compiler.model = &model;
   plan.places.at = places;
   plan.places.count = count;
   plan.arena_bytes = 0;
@@ -115,6 +121,46 @@ static void test_sums_that_no_address_holds_are_refused(void) {
   CHECK(lay_out(3) == CI_RESOURCE_EXHAUSTED && strstr(error.message, "the session's limit is") != NULL);
 }
 
+/* Each value is larger than the ones before, of which the last is still there: gaps that nothing fits. Then many small
+ * ones. */
+static void growing_places(size_t count) {
+  for (int32_t i = 0; i < 6; i++) places[i] = place_of((size_t)1 << (2 * i + 12), i, i + 1);
+  for (size_t i = 6; i < count; i++) places[i] = place_of(64, 6, 6);
+}
+
+/* How many are looked at for the others grows with their square, which few bytes may not ask for. */
+static void test_a_small_file_gets_a_denser_layout_of_few_values(void) {
+  session.limits.max_memory = SIZE_MAX;
+  static const struct {
+    size_t count, length;
+    bool denser;
+  } rows[] = {{100, 0, true}, {1000, 0, false}, {1000, LARGE_FILE, true}, {4000, 100000, false}, {4000, 300000, true}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    growing_places(rows[i].count);
+    model.file.length = rows[i].length;
+    CHECK(lay_out(rows[i].count) == CI_OK);
+    check_places(rows[i].count);
+    const size_t least = (1 << 20) + (1 << 22) + 2 * ZONE;
+    CHECK((plan.arena_bytes == least) == rows[i].denser && plan.arena_bytes >= least);
+  }
+  model.file.length = LARGE_FILE;
+}
+
+/* Every second value goes at once, the others stay: gaps, which are used as long as the file allows that. */
+static void test_gaps_that_cost_too_much_are_forgotten(void) {
+  session.limits.max_memory = SIZE_MAX;
+  size_t arena[2];
+  for (int large = 0; large < 2; large++) {
+    for (int32_t i = 0; i < MANY; i++)
+      places[i] = i < MANY / 2 ? place_of(64, 0, i % 2 == 0 ? 0 : MANY) : place_of(64, i, i);
+    model.file.length = large ? LARGE_FILE : 0;
+    CHECK(lay_out(MANY) == CI_OK);
+    check_places(MANY);
+    arena[large] = plan.arena_bytes;
+  }
+  CHECK(arena[1] == (size_t)(MANY / 2) * (64 + ZONE) && arena[0] > arena[1]);
+}
+
 /* Sums that exceed all addresses are no smaller arena: whatever fits, no two values meet. */
 static void test_a_denser_layout_never_passes_the_last_address(void) {
   session.limits.max_memory = SIZE_MAX;
@@ -133,9 +179,12 @@ static void test_a_denser_layout_never_passes_the_last_address(void) {
 }
 
 int main(void) {
+  model.file.length = LARGE_FILE;
   test_places_that_matter_together_never_meet();
   test_gaps_beyond_those_that_are_remembered_do_no_harm();
   test_the_denser_of_two_layouts_is_taken();
+  test_a_small_file_gets_a_denser_layout_of_few_values();
+  test_gaps_that_cost_too_much_are_forgotten();
   test_sums_that_no_address_holds_are_refused();
   test_a_denser_layout_never_passes_the_last_address();
   CI_LIST_FREE(compiler.allocator, &compiler.sorted);
