@@ -583,40 +583,52 @@ static ci_status parse_read_head(ci_parser *p, const ci_scope *scope, ci_span me
   return CI_OK;
 }
 
-static ci_status parse_inputs(ci_parser *p, const ci_scope *scope, ci_span message, ci_node *node) {
+static ci_status parse_input(ci_parser *p, const ci_scope *scope, ci_span name, ci_node *node) {
+  int32_t edge;
+  CI_TRY(ci_model_go_on(p->model, p->error));
+  CI_TRY(ci_parse_ref(p, scope, name, &edge));
+  CI_TRY(parse_push_ref(p, edge));
+  node->input_count++;
+  return CI_OK;
+}
+
+/* Of the type that a field says; NULL: of an open one. */
+static ci_status parse_output(ci_parser *p, const ci_field *type, ci_node *node) {
+  ci_edge made = {.of = (int32_t)p->model->nodes.count, .role = CI_EDGE_OUTPUT};
+  if (type != NULL) CI_TRY(parse_edge_type(p, type, &made, false));
+  const int32_t edge = ci_parse_edge(p, made);
+  if (edge == CI_NONE) return ci_parse_memory(p);
+  if (node->output_count++ == 0) node->outputs = edge;
+  return CI_OK;
+}
+
+/* One pass for all: a function is read again by each of its calls. */
+static ci_status parse_fields(ci_parser *p, const ci_scope *scope, ci_span message, ci_span name, ci_node *node) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
+  ci_span last = {NULL, 0};
   while (ci_wire_next(&wire, &field)) {
-    int32_t edge;
-    if (field.key != CI_KEY(NODE_INPUT)) continue;
-    CI_TRY(ci_model_go_on(p->model, p->error));
-    CI_TRY(ci_parse_ref(p, scope, field.bytes, &edge));
-    CI_TRY(parse_push_ref(p, edge));
-    node->input_count++;
+    switch (field.key) {
+      case CI_KEY(NODE_INPUT): CI_TRY(parse_input(p, scope, field.bytes, node)); break;
+      case CI_KEY(NODE_ATTR): CI_TRY(parse_attr(p, scope, field.bytes, name, &last)); break;
+      case CI_KEY(NODE_OUTPUT_TYPE): CI_TRY(parse_output(p, &field, node)); break;
+      default: break;
+    }
   }
   return CI_OK;
 }
 
-static ci_status parse_controls(ci_parser *p, const ci_scope *scope, ci_span message, ci_node *node) {
+static ci_status parse_controls(ci_parser *p, const ci_scope *scope, ci_span message, bool any, ci_node *node) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
   for (uint32_t i = 0; i < scope->control_count; i++) /* those of the call */
     CI_TRY(parse_push_range(p, ci_range_at(p->model, scope->controls, i)));
   node->control_count = scope->control_count;
+  if (!any) return CI_OK;
   while (ci_wire_next(&wire, &field)) {
     if (field.key != CI_KEY(NODE_CONTROL_INPUT)) continue;
     CI_TRY(parse_push_nodes(p, scope, field.bytes));
     node->control_count++;
-  }
-  return CI_OK;
-}
-
-static ci_status parse_attrs(ci_parser *p, const ci_scope *scope, ci_span message, ci_span name) {
-  ci_wire wire = ci_wire_open(message);
-  ci_field field;
-  ci_span last = {NULL, 0};
-  while (ci_wire_next(&wire, &field)) {
-    if (field.key == CI_KEY(NODE_ATTR)) CI_TRY(parse_attr(p, scope, field.bytes, name, &last));
   }
   return CI_OK;
 }
@@ -629,27 +641,6 @@ static uint32_t parse_guess_outputs(const ci_model *m, const ci_node *node, cons
   if (number != NULL && number->kind == CI_PB_ATTRIBUTEVALUE_I && number->as.i > 0 && number->as.i < 1024)
     return (uint32_t)number->as.i;
   return (uint32_t)(node->kernel->max_out >= 0 ? node->kernel->max_out : node->kernel->min_out);
-}
-
-static ci_status parse_outputs(ci_parser *p, ci_span message, ci_node *node) {
-  ci_wire wire = ci_wire_open(message);
-  ci_field field;
-  uint16_t count = 0;
-  const ci_edge blank = {.of = (int32_t)p->model->nodes.count, .role = CI_EDGE_OUTPUT};
-  while (ci_wire_next(&wire, &field)) {
-    ci_edge made = blank;
-    if (field.key != CI_KEY(NODE_OUTPUT_TYPE)) continue;
-    CI_TRY(parse_edge_type(p, &field, &made, false));
-    const int32_t edge = ci_parse_edge(p, made);
-    if (edge == CI_NONE) return ci_parse_memory(p);
-    if (count++ == 0) node->outputs = edge;
-  }
-  for (; count < node->output_count; count++) {
-    const int32_t edge = ci_parse_edge(p, blank);
-    if (edge == CI_NONE) return ci_parse_memory(p);
-    if (count == 0) node->outputs = edge;
-  }
-  return CI_OK;
 }
 
 static ci_status parse_bodies(ci_parser *p, const ci_scope *scope, const ci_node *node, int32_t number) {
@@ -692,6 +683,10 @@ static ci_status parse_call(ci_parser *p, const ci_scope *scope, const ci_functi
                        (ci_named){.first = node->outputs, .count = node->output_count, .nodes = nodes});
 }
 
+static ci_status parse_too_wide(ci_parser *p, const ci_scope *scope, ci_span name) {
+  return ci_parse_damaged_node(p, scope, "more than 65535 attributes or outputs in node", name);
+}
+
 ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, const ci_field *field) {
   ci_model *m = p->model;
   ci_node node = {.at = ci_model_store(m, field), .graph = scope->graph, .outputs = CI_NONE};
@@ -704,18 +699,15 @@ ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, const ci_field *fie
   if (node.kernel == NULL) node.kernel = ci_custom_find(m, text->domain, text->op, version);
   node.inputs = (uint32_t)m->refs.count;
   node.attrs = (uint32_t)m->attrs.count;
-  if ((head.fields & PARSE_FIELD(NODE_INPUT)) != 0) CI_TRY(parse_inputs(p, scope, field->bytes, &node));
-  if ((head.fields & PARSE_FIELD(NODE_CONTROL_INPUT)) != 0 || scope->control_count > 0)
-    CI_TRY(parse_controls(p, scope, field->bytes, &node));
-  if ((head.fields & PARSE_FIELD(NODE_ATTR)) != 0) CI_TRY(parse_attrs(p, scope, field->bytes, text->name));
+  if (head.outputs > CI_MOST_OF_NODE) return parse_too_wide(p, scope, text->name);
+  CI_TRY(parse_fields(p, scope, field->bytes, text->name, &node));
+  CI_TRY(parse_controls(p, scope, field->bytes, (head.fields & PARSE_FIELD(NODE_CONTROL_INPUT)) != 0, &node));
   const ci_function *function = node.kernel != NULL ? NULL : ci_function_find(p, text->domain, text->op, version);
   const size_t attrs = m->attrs.count - node.attrs;
   node.attr_count = (uint16_t)attrs;
   if (head.outputs == 0) head.outputs = parse_guess_outputs(m, &node, function);
-  node.output_count = (uint16_t)head.outputs;
-  if (attrs > CI_MOST_OF_NODE || head.outputs > CI_MOST_OF_NODE)
-    return ci_parse_damaged_node(p, scope, "more than 65535 attributes or outputs in node", text->name);
-  CI_TRY(parse_outputs(p, field->bytes, &node));
+  if (attrs > CI_MOST_OF_NODE || head.outputs > CI_MOST_OF_NODE) return parse_too_wide(p, scope, text->name);
+  while (node.output_count < head.outputs) CI_TRY(parse_output(p, NULL, &node));
   return function != NULL ? parse_call(p, scope, function, &node, &head) : parse_keep(p, scope, &node, &head);
 }
 

@@ -29,21 +29,22 @@ static bool wire_broken(ci_wire *wire) {
 
 /* At most ten bytes; the tenth has one bit. */
 bool ci_wire_varint(ci_wire *wire, uint64_t *number) {
+  const size_t left = wire_left(wire);
+  const int most = left < 10 ? (int)left : 10;
   uint64_t value = 0;
-  if (wire->at == wire->end) return false;
-  for (int shift = 0; wire->at < wire->end; shift += 7) {
-    uint8_t byte = *wire->at++;
-    if (shift == 63 && byte > 1) break;
-    value |= (uint64_t)(byte & 0x7f) << shift;
-    if ((byte & 0x80) == 0) {
-      *number = value;
-      return true;
-    }
+  for (int i = 0; i < most; i++) {
+    const uint8_t byte = wire->at[i];
+    value |= (uint64_t)(byte & 0x7f) << 7 * i;
+    if (byte >= 0x80) continue;
+    if (i == 9 && byte > 1) break;
+    wire->at += i + 1;
+    *number = value;
+    return true;
   }
-  return wire_broken(wire);
+  return left == 0 ? false : wire_broken(wire);
 }
 
-/* Nearly all keys and lengths have one byte. */
+/* Nearly all keys, lengths and numbers have one byte. */
 CI_INLINE bool wire_short(ci_wire *wire, uint64_t *number) {
   if (wire->at == wire->end || *wire->at >= 0x80) return ci_wire_varint(wire, number);
   *number = *wire->at++;
@@ -75,7 +76,7 @@ bool ci_wire_next(ci_wire *wire, ci_field *field) {
   field->key = (uint32_t)key;
   switch (key & 7) {
     case WIRE_VARINT:
-      if (!ci_wire_varint(wire, &field->number)) return wire_broken(wire);
+      if (!wire_short(wire, &field->number)) return wire_broken(wire);
       return true;
     case WIRE_BYTES: field->at = (const char *)wire->at; return wire_bytes(wire, &field->bytes);
     case WIRE_FIXED32:
