@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import nest
+from graphio import nest, objects
 from graphio.composite import Composite
 from graphio.graph import Graph, Operation, Tensor
 from graphio.tensor import InaccessibleTensorError
@@ -30,6 +30,8 @@ def key_of(fetches: Any) -> Any:
         return (kind, tuple(fetches), *map(key_of, fetches.values()))
     if isinstance(fetches, Composite):
         return (kind, *fetches.parts())
+    if objects.is_object(fetches):
+        return (objects.with_parts, id(fetches), *map(key_of, objects.parts(fetches)))
     try:
         hash(fetches)
     except TypeError:
@@ -125,6 +127,9 @@ def _contracted(structure: Any, values: Iterator[Any]) -> Any:
     if isinstance(structure, Mapping):
         found = {key: _contracted(structure[key], values) for key in sorted(structure)}
         return nest.mapping_like(structure, found)
+    if objects.is_object(structure):
+        found_parts = [_contracted(child, values) for child in objects.parts(structure)]
+        return objects.with_parts(structure, found_parts)
     if isinstance(structure, (list, tuple)):
         parts = [_contracted(child, values) for child in structure]
         return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)

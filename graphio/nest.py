@@ -9,21 +9,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from graphio import objects
 from graphio.composite import Composite
 
 __all__ = ["assert_same_structure", "flatten", "map_structure", "pack_sequence_as"]
 
 
 def is_nested(value: Any) -> bool:
-    """Whether value has leaves below it (a list, tuple or dict)."""
-    return isinstance(value, (list, tuple, Mapping))
+    """Whether value has leaves below it (a list, tuple, dict or an object of objects.py)."""
+    return isinstance(value, (list, tuple, Mapping)) or objects.is_object(value)
 
 
 def children(structure: Any) -> list[Any]:
     """What a nested structure holds, one level down."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
-    return list(structure)
+    return objects.parts(structure) if objects.is_object(structure) else list(structure)
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
@@ -60,6 +61,8 @@ def _pack(structure: Any, leaves: Iterator[Any], expand_composites: bool) -> Any
     packed = [_pack(child, leaves, expand_composites) for child in children(structure)]
     if isinstance(structure, Mapping):
         return mapping_like(structure, dict(zip(sorted(structure), packed, strict=True)))
+    if objects.is_object(structure):
+        return objects.with_parts(structure, packed)
     if hasattr(structure, "_fields"):
         return type(structure)(*packed)
     return type(structure)(packed)

@@ -201,7 +201,7 @@ def test_sizes_that_cannot_be_are_errors_of_a_run(make: Any, words: str) -> None
     [
         (lambda d: d.batch(1.5), TypeError, "batch: expected an integer, got 1.5"),
         (lambda d: d.map(3), TypeError, "map: expected a function, got int"),
-        (lambda d: d.map(lambda x: None), TypeError, "the function returned None"),
+        (lambda d: d.filter(lambda x: None), ValueError, "must return a scalar boolean tensor"),
         (lambda d: d.flat_map(lambda x: x), TypeError, "must return a `Dataset` object"),
         (lambda d: d.filter(lambda x: x), ValueError, "must return a scalar boolean tensor"),
         (lambda d: d.filter(lambda x: [x > 1]), ValueError, "must return a scalar boolean tensor"),
@@ -413,11 +413,30 @@ def test_the_only_element() -> None:
 
 def test_options_are_accepted() -> None:
     options = tf.data.Options()
+    assert options == tf.data.Options() == D.range(1).options()
+    assert options.experimental_external_state_policy is None
     options.experimental_deterministic = True
     options.experimental_threading.private_threadpool_size = 2
     data = D.range(2).with_options(options)
     assert data.options().experimental_deterministic
+    assert data.options() == options != tf.data.Options()
     assert drain(lambda: data) == [0, 1]
+
+
+def test_options_of_all_inputs_come_together() -> None:
+    one, two = tf.data.Options(), tf.data.Options()
+    one.threading.private_threadpool_size = 2
+    two.threading.max_intra_op_parallelism = 1
+    data = D.zip((D.range(2).with_options(one), D.range(2).with_options(two)))
+    found = data.options()
+    assert (found.threading.private_threadpool_size, found.threading.max_intra_op_parallelism) == (
+        2,
+        1,
+    )
+    with pytest.raises(ValueError, match="make tf.data.Options"):
+        found.threading.private_threadpool_size = 3
+    with pytest.raises(AttributeError, match="was not set"):
+        _ = found.anything
 
 
 def test_sizes_are_known_where_nothing_must_run() -> None:

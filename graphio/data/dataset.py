@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from graphio import door, dtypes, scopes, source
 from graphio.constants import as_array
-from graphio.data import elements, records, stages, structure, threads, variables
+from graphio.data import elements, records, saving, stages, structure, threads, variables
 from graphio.data.caching import FileCache
 from graphio.data.function import Function, Opening
 from graphio.data.generators import Generator
+from graphio.data.options import Options
 from graphio.data.stages import Stage
 from graphio.data.structure import SparseParts, Spec
 from graphio.graph import Tensor
@@ -27,29 +28,6 @@ Array = np.ndarray[Any, Any]
 Opener = Callable[[Opening], Stage]
 AUTOTUNE = -1
 _MOST_THREADS = 16
-
-
-class Options:
-    """What a program may wish of a pipeline; attributes are accepted, and results do not change."""
-
-    def __init__(self) -> None:
-        self.__dict__["experimental_threading"] = _Wishes()
-        self.__dict__["experimental_optimization"] = _Wishes()
-
-    if TYPE_CHECKING:  # any name is taken
-
-        def __getattr__(self, name: str) -> Any: ...
-        def __setattr__(self, name: str, value: Any) -> None: ...
-
-    def merge(self, options: Options) -> Options:
-        """These wishes with those of options over them."""
-        made = Options()
-        made.__dict__.update({**self.__dict__, **options.__dict__})
-        return made
-
-
-class _Wishes:
-    """A group of options."""
 
 
 class Dataset(Unpicklable):
@@ -71,15 +49,25 @@ class Dataset(Unpicklable):
     ) -> None:
         self.element_specs = specs
         self._opener = opener
-        self._options: Options = next((d._options for d in inputs), Options())
+        self._options = Options()
+        for dataset in inputs:
+            self._options = self._options.merge(dataset._options)
         #: tensors that the pipeline reads when it is opened
         self.captures: dict[Tensor, None] = {}
         for dataset in inputs:
             self.captures.update(dataset.captures)
-        self.captures.update(dict.fromkeys(t for t in given if isinstance(t, Tensor)))
+        leaves = list(given)
+        self.captures.update(dict.fromkeys(t for t in leaves if isinstance(t, Tensor)))
+        components = [leaf for leaf in leaves if structure.is_dataset(leaf)]
+        for component in components:
+            self.captures.update(component.captures)
         #: variables that functions read or assign
         self.touched: variables.Touched = variables.merged(
-            [*(d.touched for d in inputs), *(f.touched for f in functions)]
+            [
+                *(d.touched for d in inputs),
+                *(f.touched for f in functions),
+                *(c.touched for c in components),
+            ]
         )
         for function in functions:
             self.captures.update(dict.fromkeys(function.captures))
@@ -92,7 +80,20 @@ class Dataset(Unpicklable):
             stage.what = f"{stage.kind} ({self._line})"
         return stage
 
+    def held(self, opening: Opening) -> list[Any]:
+        """The elements, as a component of an element has them.
+
+        Raises:
+            ResourceExhaustedError: there are more than 262,144.
+        """
+        return elements.held(self.open(opening))
+
     # ---- what an element is ----
+
+    @property
+    def dataset_spec(self) -> Spec:
+        """What stands for this dataset in the specs of elements that it is a component of."""
+        return structure.dataset_spec(self.element_specs)
 
     @property
     def output_types(self) -> Any:
@@ -407,7 +408,6 @@ class Dataset(Unpicklable):
         """
         size = _number(batch_size, "batch")
         known = size if drop_remainder is True and isinstance(size, int) else None
-        self._refuse_datasets("batch")
         places = structure.sparse_places(self.element_specs)
 
         def opened(o: Opening) -> Stage:
@@ -610,9 +610,7 @@ class Dataset(Unpicklable):
         wanted = _number(size, "window")
         moved = wanted if shift is None else _number(shift, "window")
         step = _number(stride, "window")
-        specs = structure.mapped_nodes(
-            lambda s: Spec(dtypes.string, TensorShape(None), inside=s), self.element_specs
-        )
+        specs = structure.mapped_nodes(structure.dataset_spec, self.element_specs)
         widths = [len(structure.flatten(node)) for node in structure.nodes(self.element_specs)]
         return self._derived(
             lambda o: elements.Window(
@@ -669,8 +667,10 @@ class Dataset(Unpicklable):
         return made
 
     def options(self) -> Options:
-        """The options of this dataset."""
-        return self._options
+        """The options of this dataset and of those that it is made of; they cannot be set."""
+        found = Options().merge(self._options)
+        found._freeze()
+        return found
 
     def with_options(self, options: Options) -> Dataset:
         """This dataset with options, which are accepted."""
@@ -680,10 +680,47 @@ class Dataset(Unpicklable):
 
 
 class Variant(Dataset):
-    """A dataset that is an argument of a function: its elements come with the call."""
+    """A dataset that is a component of an element: its elements come with a tensor, see
+    saving.encoded; where no engine handles that, a list of elements stands for the tensor."""
 
-    def __init__(self, specs: Any) -> None:
-        super().__init__(specs, lambda o: stages.Given(o.variants[self]))
+    def __init__(self, specs: Any, tensor: Tensor) -> None:
+        self._tensor = tensor
+        super().__init__(specs, lambda o: stages.Given(self.held(o)), given=[tensor])
+
+    def held(self, opening: Opening) -> list[Any]:
+        found = opening.value(self._tensor)
+        return found if isinstance(found, list) else list(saving.decode(found[()]))
+
+
+class Variants:
+    """Several datasets as one component of an element, of which from_tensor_slices makes elements.
+
+    Attributes:
+        tensor: their elements, as saving.encoded gives them.
+    """
+
+    def __init__(self, spec: Spec, tensor: Tensor) -> None:
+        self.dataset_spec, self.tensor = spec, tensor
+        self.captures = {tensor: None}
+        self.touched: variables.Touched = {}
+
+    def held(self, opening: Opening) -> Array:
+        """What the tensor holds."""
+        found: Array = opening.value(self.tensor)
+        return found
+
+
+def component(spec: Spec, tensor: Tensor) -> Any:
+    """What a function or a program sees as a component: a tensor, a dataset or several."""
+    if spec.inside is None:
+        return tensor
+    return Variants(spec, tensor) if spec.shape.ndims else Variant(spec.inside, tensor)
+
+
+def element_of(specs: Any, tensors: Sequence[Tensor]) -> Any:
+    """An element of tensors, one a component."""
+    flat = structure.flatten(specs)
+    return structure.pack(specs, [component(s, t) for s, t in zip(flat, tensors, strict=True)])
 
 
 def _checked(value: Any, what: str) -> Dataset:

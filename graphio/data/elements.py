@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.data import saving
 from graphio.data.function import Bound
 from graphio.data.stages import Draws, Element, Item, Stage
 from graphio.schema import errors
@@ -47,31 +48,38 @@ class Map(_Calling):
         return found
 
 
+_MOST_HELD = 1 << 18
+
+
+def held(stage: Stage) -> list[Element]:
+    """The elements of a dataset that is a component of an element; closes the stage.
+
+    Raises:
+        ResourceExhaustedError: there are too many.
+    """
+    try:
+        found = stage.elements(_MOST_HELD + 1)
+    finally:
+        stage.close()
+    if len(found) > _MOST_HELD:
+        raise errors.ResourceExhaustedError(
+            message=f"a dataset that is a component of an element has more than {_MOST_HELD} "
+            f"elements; use take inside, or flat_map or interleave [{stage.what}]"
+        )
+    return found
+
+
 class NestedMap(_Calling):
     """As Map, for a function that gives datasets: their elements are made with the element."""
 
     kind = "map"
     never_more = True
-    most_inside = 1 << 18
 
     def pull(self, count: int) -> Sequence[Item]:
         found: list[Element] = []
         while len(found) < count and (elements := self.source.elements(1)):
-            parts = self.function.components(elements[0], self.function(elements[0]))
-            found.append([self._held(p) if isinstance(p, Stage) else p for p in parts])
-        return found
-
-    def _held(self, stage: Stage) -> list[Element]:
-        """The elements of a dataset; what a window holds looks the same."""
-        try:
-            found = stage.elements(self.most_inside + 1)
-        finally:
-            stage.close()
-        if len(found) > self.most_inside:
-            raise errors.ResourceExhaustedError(
-                message=f"a dataset that the function returned has more than {self.most_inside} "
-                f"elements; use take inside, or flat_map or interleave [{self.what}]"
-            )
+            parts = self.function.components(self.function(elements[0]))
+            found.append([held(p) if isinstance(p, Stage) else p for p in parts])
         return found
 
 
@@ -149,9 +157,9 @@ class Scan(_Calling):
 class _Slot:
     """One of the datasets that an Interleave takes from."""
 
-    def __init__(self, function: Bound, element: Element, results: Sequence[Array]) -> None:
-        self.element, self.results = element, list(results)
-        self.stage: Stage = function.open(element, results)
+    def __init__(self, function: Bound, results: Sequence[Array]) -> None:
+        self.results = list(results)
+        self.stage: Stage = function.open(results)
 
 
 class Interleave(_Calling):
@@ -197,8 +205,7 @@ class Interleave(_Calling):
     def _open(self) -> None:
         elements = [] if self.ended else self.source.elements(1)
         if elements:
-            results = self.function(elements[0])
-            self.slots[self.at] = _Slot(self.function, elements[0], results)
+            self.slots[self.at] = _Slot(self.function, self.function(elements[0]))
         else:
             self.ended = True
             self._advance()
@@ -208,7 +215,7 @@ class Interleave(_Calling):
         self.taken = 0
 
     def place(self) -> Any:
-        slots = [s and [s.element, s.results, s.stage.save()] for s in self.slots]
+        slots = [s and [s.results, s.stage.save()] for s in self.slots]
         return [self.at, self.taken, self.ended, slots, super().place()]
 
     def set_place(self, place: Any) -> None:
@@ -217,10 +224,11 @@ class Interleave(_Calling):
         if len(slots) != self.cycle:
             raise ValueError(f"{self.kind} stands in {len(slots)} datasets, of {self.cycle}")
         self.close_slots()
-        self.slots = [s and _Slot(self.function, s[0], s[1]) for s in slots]
+        # Older places have the element in front.
+        self.slots = [s and _Slot(self.function, s[-2]) for s in slots]
         for slot, saved in zip(self.slots, slots, strict=True):
             if slot is not None:
-                slot.stage.load(saved[2])
+                slot.stage.load(saved[-1])
         super().set_place(function)
 
     def parameters(self) -> Sequence[Any]:
@@ -264,8 +272,7 @@ class Batch(Stage):
         return [self._stacked(column, i) for i, column in enumerate(zip(*elements, strict=True))]
 
     def _stacked(self, column: Sequence[Any], component: int) -> Any:
-        if isinstance(column[0], list):
-            raise self.refused("a component is a dataset, which cannot be batched")
+        column = [saving.encoded(component) for component in column]
         first = column[0]
         out = np.empty((len(column), *first.shape), first.dtype)
         for i, array in enumerate(column):
@@ -680,7 +687,7 @@ class GroupByWindow(Stage):
     def _reduce(self, key: int) -> None:
         group = self.groups.pop(key)
         given: Element = [np.array(key, np.int64), group]
-        stage = self.reduce.open(given, self.reduce(given))
+        stage = self.reduce.open(self.reduce(given))
         while True:
             elements = stage.elements(1)
             if not elements:

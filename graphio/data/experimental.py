@@ -183,7 +183,7 @@ def group_by_window(
         scalar = Spec(dtypes.int64, TensorShape([]))
         if not isinstance(key.specs, Spec) or key.specs.dtype != dtypes.int64:
             raise ValueError("`key_func` must return a single tf.int64 tensor.")
-        window = Spec(dtypes.string, TensorShape(None), inside=dataset.element_specs)
+        window = structure.dataset_spec(dataset.element_specs)
         size = Function(size_func, scalar, what)
         if not isinstance(size.specs, Spec) or size.specs.dtype != dtypes.int64:
             raise ValueError("`window_size_func` must return a single tf.int64 tensor.")

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio import dtypes, scopes, source
+from graphio import scopes, source
 from graphio.constants import convert_to_tensor, placeholder
-from graphio.data import structure, variables
+from graphio.data import saving, structure, variables
 from graphio.data.structure import Spec
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.graph import Graph, Operation, Tensor, mix_seeds
 from graphio.schema import container, errors
-from graphio.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     from graphio.data.dataset import Dataset
@@ -60,11 +59,9 @@ class Function:
         self.graph.seed, self.graph._seeds_given = outer.seed, outer._seeds_given
         self.graph.resolver = self._capture
         self.graph.around = outer
-        self.arguments: list[Any] = []  # a placeholder or, for an inner dataset, a Variant
+        self.arguments: list[Tensor] = []
         with self.graph.as_default():
-            given = [
-                structure.pack(s, self._stand_ins(s)) for s in (specs if arguments else [specs])
-            ]
+            given = [self._stand_ins(s) for s in (specs if arguments else [specs])]
             unpack = not arguments and type(given[0]) is tuple
             result = function(*given[0]) if unpack else function(*given)
             self._keep(result, what)
@@ -76,15 +73,12 @@ class Function:
             ]
         )
 
-    def _stand_ins(self, specs: Any) -> list[Any]:
-        from graphio.data.dataset import Variant
+    def _stand_ins(self, specs: Any) -> Any:
+        from graphio.data.dataset import element_of
 
-        made = [
-            placeholder(s.dtype, s.shape, name="element") if s.inside is None else Variant(s.inside)
-            for s in structure.flatten(specs)
-        ]
+        made = [placeholder(s.dtype, s.shape, name="element") for s in structure.flatten(specs)]
         self.arguments += made
-        return made
+        return element_of(specs, made)
 
     def _capture(self, tensor: Tensor) -> Tensor | None:
         """What stands for a tensor of the graph around the function."""
@@ -105,25 +99,27 @@ class Function:
         self.datasets: list[Dataset | None] = []
         if isinstance(result, list):
             result = tuple(result)
-        result = structure.with_sparse(result)
+        result = structure.with_composites(result)
         specs = [self._keep_component(leaf, what) for leaf in structure.flatten(result)]
-        self.specs: Any = structure.pack(result, specs)
+        self.specs: Any = structure.specs_of(result, specs)
 
     def _keep_component(self, leaf: Any, what: str) -> Spec:
-        from graphio.data.dataset import Dataset
+        from graphio.data.dataset import Dataset, Variants
 
         structure.refuse_sparse(leaf, what)
         if isinstance(leaf, Dataset) and (leaf is self.dataset or what == "map"):
             self.datasets.append(leaf)
             self.outputs += [self.graph._resolve(t) for t in leaf.captures]
-            return Spec(dtypes.string, TensorShape(None), inside=leaf.element_specs)
-        if leaf is None or isinstance(leaf, Dataset):
-            found = "None" if leaf is None else "a dataset inside a structure"
-            raise TypeError(f"{what}: the function returned {found}, expected tensors")
-        tensor = self.graph._resolve(convert_to_tensor(leaf))
+            return leaf.dataset_spec
+        if isinstance(leaf, Dataset):
+            raise TypeError(
+                f"{what}: the function returned a dataset inside a structure, expected tensors"
+            )
+        several = isinstance(leaf, Variants)
+        tensor = self.graph._resolve(leaf.tensor if several else convert_to_tensor(leaf))
         self.datasets.append(None)
         self.outputs.append(tensor)
-        return Spec(tensor.dtype, tensor.shape)
+        return leaf.dataset_spec if several else Spec(tensor.dtype, tensor.shape)
 
     def result_specs(self) -> Any:
         """Specs of the elements that the function gives; of its dataset's elements."""
@@ -158,7 +154,6 @@ class Opening:
     Attributes:
         runner: runs its functions.
         values: of the tensors that datasets and functions captured.
-        variants: elements of the datasets that were arguments of the function around.
         loaded: functions that are ready, by their definition.
         places: where functions that are not loaded yet will stand, by their numbers.
         new_key: a key for what has no seed.
@@ -174,14 +169,15 @@ class Opening:
         self.runner = runner
         self.new_key = new_key
         self.values = values
-        self.variants: dict[Any, list[Any]] = {}
         self.loaded: dict[Function, Loaded] = {}
         self.places: dict[str, Any] = {}
         self.shared: dict[str, Array] = {}
 
     def value(self, given: Any) -> Any:
-        """The array of a tensor; anything else as it is."""
-        return self.values[given] if isinstance(given, Tensor) else given
+        """The array of a tensor, what a component has of a dataset, anything else as it is."""
+        if isinstance(given, Tensor):
+            return self.values[given]
+        return given.held(self) if structure.is_dataset(given) else given
 
     def number(self, given: Any) -> int:
         """As value, for a number."""
@@ -194,7 +190,7 @@ class Opening:
             place = self.places.pop(str(function.number), None)
             if place is not None:
                 self.loaded[function].set_place(place)
-        captured = [np.asarray(self.values[t], order="C") for t in function.captures]
+        captured = [self.values[t] for t in function.captures]
         return Bound(self.loaded[function], captured)
 
 
@@ -231,8 +227,7 @@ class Loaded:
         self._inner: dict[Function, Loaded] = {}
         self._places: dict[str, Any] = {}
         graph = function.graph
-        self._formal = [*function.captures.values()]
-        self._formal += [t for t in function.arguments if isinstance(t, Tensor)]
+        self._formal = [*function.captures.values(), *function.arguments]
         effects = [op for op in graph.operations if _has_effect(op)]
         outputs = list(dict.fromkeys(t for t in function.outputs if t not in self._formal))
         _, read = reach([t.op for t in outputs] + effects, set(self._formal))
@@ -277,9 +272,8 @@ class Loaded:
         Raises:
             OpError: what the function's graph raised; its message names the transformation.
         """
-        given = [v for element in elements for v in element if not isinstance(v, list)]
-        formal = [*captured, *given]
-        inputs = [np.asarray(formal[i], order="C") for i in self._used]
+        formal = [*captured, *(v for element in elements for v in element)]
+        inputs = [np.asarray(saving.encoded(formal[i]), order="C") for i in self._used]
         try:
             found = self._with_variables(inputs) if self._touched else (run or self.run)(inputs)
         except errors.OpError as error:
@@ -299,17 +293,12 @@ class Loaded:
                 if touch.assigned:
                     self._held[name] = self._shared[name] = self._state.get(name)
 
-    def open(self, element: Sequence[Any], results: Sequence[Array]) -> Any:
-        """The stage of the dataset that the function gives.
-
-        Args:
-            element: what it was called with.
-            results: what the call gave.
-        """
+    def open(self, results: Sequence[Array]) -> Any:
+        """The stage of the dataset that the function gives, from what a call gave."""
         assert self.function.dataset is not None
-        return self._open(self.function.dataset, element, results)
+        return self._open(self.function.dataset, results)
 
-    def components(self, element: Sequence[Any], results: Sequence[Array]) -> list[Any]:
+    def components(self, results: Sequence[Array]) -> list[Any]:
         """The components of the result: arrays, and the stages of datasets; see open."""
         found: list[Any] = []
         at = 0
@@ -318,17 +307,15 @@ class Loaded:
             if dataset is None:
                 found.append(results[at])
             else:
-                found.append(self._open(dataset, element, results[at:end]))
+                found.append(self._open(dataset, results[at:end]))
             at = end
         return found
 
-    def _open(self, dataset: Dataset, element: Sequence[Any], results: Sequence[Array]) -> Any:
+    def _open(self, dataset: Dataset, results: Sequence[Array]) -> Any:
         values = dict(zip(dataset.captures, results, strict=True))
         opening = Opening(self._runner, values, self._new_key)
         opening.loaded, opening.places = self._inner, self._places
         opening.shared = self._shared
-        pairs = zip(self.function.arguments, element, strict=True)
-        opening.variants = {a: v for a, v in pairs if not isinstance(a, Tensor)}
         return dataset.open(opening)
 
     def place(self) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from graphio import door, dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.data import structure, variables
-from graphio.data.dataset import Dataset
+from graphio.data.dataset import Dataset, element_of
 from graphio.data.resource import (
     Handle,
     by_name,
@@ -132,8 +132,6 @@ class Iterator(Unpicklable):
         Each call of get_next is a step of its own.
         """
         flat = structure.flatten(self._specs)
-        if any(s.inside is not None for s in flat):
-            raise TypeError("get_next: a component is a dataset; use flat_map to take it apart")
         texts = [] if self._text is None else [self._text]
         graph, kind = scopes.get_default_graph().root, "IteratorGetNext"
         if self._handle is None:
@@ -149,7 +147,7 @@ class Iterator(Unpicklable):
             name or kind,
             kind,
         )
-        return structure.pack(self._specs, list(found.outputs))
+        return element_of(self._specs, found.outputs)
 
     @door.guarded
     def string_handle(self, name: str | None = None) -> Tensor:

@@ -142,7 +142,7 @@ class Resource:
         if not elements:
             raise errors.OutOfRangeError(message="End of sequence")
         self._given += 1
-        return elements[0]
+        return list(map(saving.encoded, elements[0]))
 
     def _running(self) -> Stage:
         if self._stage is None and self.handle.one_shot:

@@ -49,6 +49,16 @@ def decode(data: bytes) -> Any:
 _DAMAGED = AttributeError, DecodeError, LookupError, RecursionError, TypeError, ValueError
 
 
+def encoded(component: Any) -> Array:
+    """A component of an element as an array: the elements of a dataset as a scalar string."""
+    if not isinstance(component, list):
+        array: Array = component
+        return array
+    found = np.empty((), object)
+    found[()] = encode(component)
+    return found
+
+
 def _plain(value: Any, arrays: list[Array]) -> Any:
     if isinstance(value, np.ndarray):
         arrays.append(value)

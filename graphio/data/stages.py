@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.data import saving
 from graphio.schema import errors
 
 Array = np.ndarray[Any, Any]
@@ -193,7 +194,7 @@ class Tensors(Stage):
         return 1
 
     def parameters(self) -> Sequence[Any]:
-        return [digest(a) for a in self.element]
+        return [digest(saving.encoded(a)) for a in self.element]
 
 
 class Range(Stage):
@@ -578,6 +579,10 @@ class Zip(Stage):
         self.position = count < asked
         return [[v for part in (c[i] for c in columns) for v in part] for i in range(count)]
 
+    def most(self) -> int | None:
+        known = [most for stage in self.inputs if (most := stage.most()) is not None]
+        return min(known, default=None)
+
 
 def zipped(stages: Sequence[Stage]) -> Stage:
     """Zip; of arrays that nothing has picked from yet, one table."""
@@ -585,10 +590,6 @@ def zipped(stages: Sequence[Stage]) -> Stage:
         return Zip(*stages)
     length = min(stage.length for stage in stages if isinstance(stage, Slices))
     return Slices([column[:length] for stage in stages for column in stage.table or ()])
-
-    def most(self) -> int | None:
-        known = [most for stage in self.inputs if (most := stage.most()) is not None]
-        return min(known, default=None)
 
 
 class Concatenate(Stage):

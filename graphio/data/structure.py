@@ -6,16 +6,19 @@ Unlike in tf.nest a list is a leaf, because in data it is a tensor.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes, nest
+from graphio import dtypes, nest, objects
 from graphio.constants import as_array, convert_to_tensor
+from graphio.data import saving, variables
 from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.indexed_slices import IndexedSlices, IndexedSlicesValue
+from graphio.ops.filling import shape
+from graphio.ops.tensor_array import TensorArray
 from graphio.sparse_tensor import SparseTensor, SparseTensorValue
 from graphio.tensor_shape import TensorShape, as_shape
 
@@ -24,11 +27,22 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Spec:
-    """One component: a tensor's dtype and shape, or, with `inside`, a dataset of such elements."""
+    """One component: a tensor's dtype and shape.
+
+    Attributes:
+        inside: of the elements of a dataset; with a shape of rank 1 or more, of many.
+        known: what is known of the numbers of a SparseTensor's dense_shape.
+    """
 
     dtype: DType
     shape: TensorShape
     inside: Any = None
+    known: TensorShape | None = None
+
+
+def dataset_spec(inside: Any) -> Spec:
+    """What stands for a dataset of such elements."""
+    return Spec(dtypes.string, TensorShape([]), inside)
 
 
 class SparseParts(NamedTuple):
@@ -39,9 +53,62 @@ class SparseParts(NamedTuple):
     dense_shape: Any
 
 
+class ArrayParts:
+    """What stands for a TensorArray: all its elements, stacked.
+
+    Attributes:
+        stack: a tensor, or its spec, dtype or shape.
+        like: a TensorArray of such elements.
+    """
+
+    def __init__(self, stack: Any, like: TensorArray) -> None:
+        self.stack, self.like = stack, like
+
+    def remade(self, stack: Any) -> Any:
+        """The TensorArray of a tensor; of something else what stands for it."""
+        if not isinstance(stack, Tensor):
+            return ArrayParts(stack, self.like)
+        like = self.like
+        made = TensorArray(
+            like.dtype, shape(stack)[0], like.dynamic_size, element_shape=like.element_shape
+        )
+        return made.unstack(stack)
+
+
+class Several:
+    """A list of datasets, as one component.
+
+    Attributes:
+        captures, touched: of all of them; see Dataset.
+    """
+
+    def __init__(self, datasets: Sequence[Any], what: str) -> None:
+        inside = datasets[0].element_specs
+        for dataset in datasets[1:]:
+            inside = common(inside, dataset.element_specs, what)
+        self.dataset_spec = replace(dataset_spec(inside), shape=TensorShape([len(datasets)]))
+        self._datasets = list(datasets)
+        self.captures = {tensor: None for d in datasets for tensor in d.captures}
+        self.touched = variables.merged(d.touched for d in datasets)
+
+    def held(self, opening: Any) -> Array:
+        """The elements of each; see saving.encode."""
+        found = np.empty(len(self._datasets), object)
+        found[:] = [saving.encode(d.held(opening)) for d in self._datasets]
+        return found
+
+
+def is_dataset(value: Any) -> bool:
+    """Whether value is a dataset, or several as one component."""
+    return hasattr(value, "dataset_spec")
+
+
 def is_nested(value: Any) -> bool:
-    """Whether value has components below it."""
-    return isinstance(value, (tuple, Mapping, SparseTensor)) and not _is_array(value)
+    """Whether value has components below it. None has, none at all."""
+    if value is None or isinstance(value, ArrayParts):
+        return True
+    found = isinstance(value, (tuple, Mapping, SparseTensor)) or objects.is_object(value)
+    return found and not _is_array(value)
 
 
 def _is_array(value: Any) -> bool:
@@ -49,8 +116,14 @@ def _is_array(value: Any) -> bool:
 
 
 def _children(value: Any) -> list[Any]:
+    if value is None:
+        return []
     if isinstance(value, SparseTensor):
         return value.parts()
+    if isinstance(value, ArrayParts):
+        return [value.stack]
+    if objects.is_object(value):
+        return objects.parts(value)
     return [value[key] for key in sorted(value)] if isinstance(value, Mapping) else list(value)
 
 
@@ -69,16 +142,36 @@ def pack(structure: Any, flat: Sequence[Any]) -> Any:
 def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     if not is_nested(structure):
         return next(leaves)
-    packed = [_pack(child, leaves) for child in _children(structure)]
+    return _remade(structure, [_pack(child, leaves) for child in _children(structure)])
+
+
+def _remade(structure: Any, packed: list[Any]) -> Any:
+    """Something of the kind of structure with other children."""
+    if structure is None:
+        return None
     if isinstance(structure, (SparseTensor, SparseParts)):
-        made = SparseTensor if all(isinstance(p, Tensor) for p in packed) else SparseParts
-        return made(*packed)
+        return _sparse(structure, packed)
+    if isinstance(structure, ArrayParts):
+        return structure.remade(*packed)
     if isinstance(structure, Mapping):
         values = dict(zip(sorted(structure), packed, strict=True))
         return nest.mapping_like(structure, values)
+    if objects.is_object(structure):
+        return objects.with_parts(structure, packed)
     if hasattr(structure, "_fields"):
         return type(structure)(*packed)
     return tuple(packed)
+
+
+def _sparse(like: Any, packed: list[Any]) -> Any:
+    """A SparseTensor of tensors, of the shape that is known of the specs of like; of something
+    else what stands for it."""
+    if not all(isinstance(p, Tensor) for p in packed):
+        return SparseParts(*packed)
+    made = SparseTensor(*packed)
+    if isinstance(like, SparseParts) and isinstance(like.dense_shape, Spec):
+        made._static = sparse_shape(like)
+    return made
 
 
 def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
@@ -105,11 +198,15 @@ def up_to(structure: Any, value: Any, what: str, lists: bool = True) -> list[Any
             raise TypeError(f"{what}: expected a dict with the keys {sorted(structure)}: {value!r}")
         if set(value) != set(structure):
             raise ValueError(f"{what}: expected the keys {sorted(structure)}, got {sorted(value)}")
+    elif not isinstance(structure, tuple):
+        if type(value) is not type(structure):
+            raise TypeError(f"{what}: expected a {type(structure).__name__}, got {value!r}")
     elif not isinstance(value, (tuple, list) if lists else tuple):
         raise TypeError(f"{what}: expected a tuple of {len(structure)}, got {value!r}")
-    if len(value) != len(structure):
-        raise ValueError(f"{what}: expected {len(structure)} components, got {len(value)}")
-    pairs = zip(_children(structure), _children(value), strict=True)
+    wanted, found = _children(structure), _children(value)
+    if len(found) != len(wanted):
+        raise ValueError(f"{what}: expected {len(wanted)} components, got {len(found)}")
+    pairs = zip(wanted, found, strict=True)
     return [leaf for inner, part in pairs for leaf in up_to(inner, part, what, lists)]
 
 
@@ -139,37 +236,55 @@ def declared(types: Any, shapes: Any, what: str, classes: Any = None) -> Any:
 
 def _declared_component(dtype: DType, shape: TensorShape, kind: Any, what: str) -> Any:
     if kind is SparseTensor:
-        return sparse_parts(dtype, shape.ndims)
+        return sparse_parts(dtype, shape)
     if kind is not Tensor:
         raise TypeError(f"{what}: a class is {kind!r}, expected tf.Tensor or tf.SparseTensor")
     return Spec(dtype, shape)
 
 
-def sparse_parts(dtype: DType, rank: int | None) -> SparseParts:
-    """Specs of the parts of a SparseTensor, of which the rank alone is known."""
+def sparse_parts(dtype: DType, shape: TensorShape) -> SparseParts:
+    """Specs of the parts of a SparseTensor of which dtype and shape are known."""
     return SparseParts(
-        Spec(dtypes.int64, TensorShape([None, rank])),
+        Spec(dtypes.int64, TensorShape([None, shape.ndims])),
         Spec(dtype, TensorShape([None])),
-        Spec(dtypes.int64, TensorShape([rank])),
+        Spec(dtypes.int64, TensorShape([shape.ndims]), known=shape),
     )
 
 
 def of_values(value: Any, what: str) -> tuple[Any, list[Any]]:
-    """Specs of a structure of values, and its components as arrays or tensors.
+    """Specs of a structure of values, and its components as arrays, tensors or datasets.
 
     Raises:
         TypeError: a component is no tensor's value; a sparse one.
     """
-    value = with_sparse(value)
+    value = with_composites(value)
     leaves = [_component(leaf, what) for leaf in flatten(value)]
-    specs = [Spec(dtypes.as_dtype(leaf.dtype), as_shape(leaf.shape)) for leaf in leaves]
-    return pack(value, specs), leaves
+    return specs_of(value, [_spec_of(leaf) for leaf in leaves]), leaves
+
+
+def specs_of(value: Any, specs: Sequence[Spec]) -> Any:
+    """Specs of the components of value, with what is known of the shapes of SparseTensors."""
+    found, place = list(specs), 0
+    for node in nodes(value):
+        if isinstance(node, SparseTensor):
+            found[place + 2] = replace(found[place + 2], known=node.get_shape())
+        place += len(flatten(node))
+    return pack(value, found)
+
+
+def _spec_of(leaf: Any) -> Spec:
+    if is_dataset(leaf):
+        found: Spec = leaf.dataset_spec
+        return found
+    return Spec(dtypes.as_dtype(leaf.dtype), as_shape(leaf.shape))
 
 
 def _component(value: Any, what: str) -> Any:
     refuse_sparse(value, what)
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) or is_dataset(value):
         return value
+    if isinstance(value, list) and value and all(map(is_dataset, value)):
+        return Several(value, what)
     if isinstance(value, np.memmap) and value.dtype.isnative and value.flags.c_contiguous:
         return np.asarray(value)  # stays in its file
     if isinstance(value, np.ndarray) or not _holds_tensor(value):
@@ -185,15 +300,16 @@ def _holds_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(value, "_as_graph_element")
 
 
-def with_sparse(value: Any) -> Any:
-    """The structure with SparseTensors for the SparseTensorValues in it."""
+def with_composites(value: Any) -> Any:
+    """The structure with SparseTensors for the SparseTensorValues in it, and what stands for them
+    for TensorArrays."""
     if isinstance(value, SparseTensorValue):
         return SparseTensor.from_value(value)
-    if isinstance(value, Mapping):
-        return nest.mapping_like(value, {key: with_sparse(part) for key, part in value.items()})
-    if type(value) is tuple:
-        return tuple([with_sparse(part) for part in value])
-    return value
+    if isinstance(value, TensorArray):
+        return ArrayParts(value.stack(), value)
+    if not is_nested(value) or isinstance(value, (SparseTensor, ArrayParts)):
+        return value
+    return _remade(value, [with_composites(child) for child in _children(value)])
 
 
 def refuse_sparse(value: Any, what: str) -> None:
@@ -212,9 +328,8 @@ def batched(specs: Any, size: int | None) -> Any:
 
     def more(node: Any) -> Any:
         if isinstance(node, SparseParts):
-            rank = sparse_rank(node)
-            return sparse_parts(node.values.dtype, None if rank is None else rank + 1)
-        return Spec(node.dtype, front.concatenate(node.shape))
+            return sparse_parts(node.values.dtype, front.concatenate(sparse_shape(node)))
+        return replace(node, shape=front.concatenate(node.shape))
 
     return mapped_nodes(more, specs)
 
@@ -224,13 +339,22 @@ def sliced(specs: Any) -> Any:
 
     def less(node: Any) -> Any:
         if isinstance(node, SparseParts):
-            rank = sparse_rank(node)
-            return sparse_parts(node.values.dtype, None if rank is None else rank - 1)
-        shape = node.shape
-        rest = TensorShape(None) if shape.ndims is None else TensorShape(shape.as_list()[1:])
-        return Spec(node.dtype, rest)
+            return sparse_parts(node.values.dtype, _rest(sparse_shape(node)))
+        return replace(node, shape=_rest(node.shape))
 
     return mapped_nodes(less, specs)
+
+
+def _rest(shape: TensorShape) -> TensorShape:
+    return shape if shape.ndims is None else TensorShape(shape.as_list()[1:])
+
+
+def sparse_shape(parts: SparseParts) -> TensorShape:
+    """What is known of the shape of a SparseTensor."""
+    rank = sparse_rank(parts)
+    shape = TensorShape(None if rank is None else [None] * rank)
+    known = parts.dense_shape.known
+    return shape if known is None else shape.merge_with(known)
 
 
 def sparse_rank(parts: SparseParts) -> int | None:
@@ -241,19 +365,19 @@ def sparse_rank(parts: SparseParts) -> int | None:
     return rank
 
 
+_COMPOSITES = SparseTensor, SparseParts, ArrayParts
+
+
 def mapped_nodes(function: Callable[[Any], Any], structure: Any) -> Any:
-    """As mapped, with a SparseTensor, or what stands for one, as one component."""
-    if isinstance(structure, (SparseTensor, SparseParts)) or not is_nested(structure):
+    """As mapped, with a SparseTensor, a TensorArray, or what stands for one, as one component."""
+    if isinstance(structure, _COMPOSITES) or not is_nested(structure):
         return function(structure)
-    made = [mapped_nodes(function, child) for child in _children(structure)]
-    if isinstance(structure, Mapping):
-        return nest.mapping_like(structure, dict(zip(sorted(structure), made, strict=True)))
-    return type(structure)(*made) if hasattr(structure, "_fields") else tuple(made)
+    return _remade(structure, [mapped_nodes(function, child) for child in _children(structure)])
 
 
 def nodes(value: Any) -> list[Any]:
-    """As flatten, with a SparseTensor, or what stands for one, as one component."""
-    if isinstance(value, (SparseTensor, SparseParts)) or not is_nested(value):
+    """As flatten, with a SparseTensor, a TensorArray, or what stands for one, as one component."""
+    if isinstance(value, _COMPOSITES) or not is_nested(value):
         return [value]
     return [node for child in _children(value) for node in nodes(child)]
 
@@ -262,9 +386,9 @@ def sparse_places(specs: Any) -> list[int]:
     """Where in flatten(specs) the parts of SparseTensors begin."""
     found, place = [], 0
     for node in nodes(specs):
-        if isinstance(node, SparseParts):
+        if isinstance(node, (SparseTensor, SparseParts)):
             found.append(place)
-        place += 3 if isinstance(node, SparseParts) else 1
+        place += len(flatten(node))
     return found
 
 
@@ -284,8 +408,14 @@ def common(one: Any, two: Any, what: str) -> Any:
     for a, b in zip(first, parts, strict=True):
         if a.dtype != b.dtype:
             raise TypeError(f"{what}: the types differ: {types_of(one)} and {types_of(two)}")
-    shapes = [common_shape(a.shape, b.shape) for a, b in zip(first, parts, strict=True)]
-    return pack(one, [Spec(a.dtype, s, a.inside) for a, s in zip(first, shapes, strict=True)])
+    return pack(one, [_common_spec(a, b) for a, b in zip(first, parts, strict=True)])
+
+
+def _common_spec(a: Spec, b: Spec) -> Spec:
+    known = None
+    if a.known is not None and b.known is not None:
+        known = common_shape(a.known, b.known)
+    return replace(a, shape=common_shape(a.shape, b.shape), known=known)
 
 
 def common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
@@ -302,6 +432,8 @@ def types_of(specs: Any) -> Any:
     def dtype(node: Any) -> Any:
         if isinstance(node, SparseParts):
             return node.values.dtype
+        if isinstance(node, ArrayParts):
+            return node.like.dtype
         return node.dtype if node.inside is None else types_of(node.inside)
 
     return mapped_nodes(dtype, specs)
@@ -312,20 +444,23 @@ def shapes_of(specs: Any) -> Any:
 
     def shape(node: Any) -> Any:
         if isinstance(node, SparseParts):
-            rank = sparse_rank(node)
-            return TensorShape(None if rank is None else [None] * rank)
+            return sparse_shape(node)
+        if isinstance(node, ArrayParts):
+            return node.like.element_shape
         return node.shape if node.inside is None else shapes_of(node.inside)
 
     return mapped_nodes(shape, specs)
 
 
 def classes_of(specs: Any) -> Any:
-    """The nested classes: tf.Tensor, tf.SparseTensor, tf.data.Dataset for what a window holds."""
+    """The nested classes: tf.Tensor, tf.SparseTensor, tf.TensorArray, and tf.data.Dataset."""
     from graphio.data.dataset import Dataset
 
     def kind(node: Any) -> Any:
         if isinstance(node, SparseParts):
             return SparseTensor
+        if isinstance(node, ArrayParts):
+            return TensorArray
         return Tensor if node.inside is None else Dataset
 
     return mapped_nodes(kind, specs)

@@ -8,8 +8,8 @@ from typing import Any
 
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
-from graphio.data import structure, variables
-from graphio.data.dataset import Dataset
+from graphio.data import saving, structure, variables
+from graphio.data.dataset import Dataset, element_of
 from graphio.data.function import Function, Opening, Runner
 from graphio.data.structure import Spec
 from graphio.data.writing import TFRecordOptions
@@ -122,12 +122,12 @@ def get_single_element(dataset: Dataset) -> Any:
         if len(found) != 1:
             some = "more than one element" if found else "an empty dataset"
             raise errors.InvalidArgumentError(message=f"get_single_element: Dataset was {some}")
-        return found[0]
+        return list(map(saving.encoded, found[0]))
 
     outputs = [(s.dtype, s.shape) for s in structure.flatten(dataset.element_specs)]
     tensors = list(dataset.captures)
     made = _opened(dataset.touched, tensors, run, [], outputs, "DatasetToSingleElement")
-    return structure.pack(dataset.element_specs, list(made.outputs))
+    return element_of(dataset.element_specs, made.outputs)
 
 
 class TFRecordWriter:
