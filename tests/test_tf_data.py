@@ -605,6 +605,217 @@ def test_the_shape_of_a_sparse_value_is_known() -> None:
         assert seen == [[3, 3]]
 
 
+# ---- errors, and what else a function does ----
+
+
+def test_an_assert_in_a_function_runs_although_nothing_reads_it() -> None:
+    D = tf.data.Dataset
+
+    def checked(i: Any) -> Any:
+        tf.assert_less(i, np.int64(2))
+        return i
+
+    with tf.Graph().as_default():
+        data = D.range(4).map(checked)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            elements(data)
+        assert elements(data.apply(tf.data.experimental.ignore_errors())) == [0, 1]
+
+
+def test_a_function_sees_the_collections_around_it_and_adds_to_its_own() -> None:
+    with tf.Graph().as_default() as graph:
+        graph.add_to_collection("words", "outer")
+
+        def look(i: Any) -> Any:
+            assert tf.get_collection("words") == ["outer"]
+            tf.add_to_collection("words", "inner")
+            return i
+
+        tf.data.Dataset.range(1).map(look)
+        assert graph.get_collection("words") == ["outer"]
+
+
+def nan_at(*places: int) -> Any:
+    numbers = np.arange(8, dtype=np.float32)
+    numbers[list(places)] = np.nan
+    data = tf.data.Dataset.from_tensor_slices(numbers)
+    return data.map(lambda x: tf.check_numerics(x, "no number"))
+
+
+def test_a_window_fails_only_for_the_elements_that_it_has() -> None:
+    with tf.Graph().as_default():
+        spread = nan_at(1, 3).window(2, 2, 2).flat_map(lambda w: w.batch(2))
+        assert [e.tolist() for e in elements(spread)] == [[0, 2], [2, 4], [4, 6], [6]]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no number"):
+            elements(nan_at(2).window(2, 2, 2).flat_map(lambda w: w.batch(2)))
+
+
+def test_map_and_batch_loses_the_batch_of_an_element_that_fails() -> None:
+    def even(i: Any) -> Any:
+        if i % 5 == 4:
+            raise StopIteration
+        return i
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        both = tf.data.experimental.map_and_batch(lambda i: tf.py_func(even, [i], tf.int64), 3)
+        step = tf.data.Dataset.range(9).apply(both).make_one_shot_iterator().get_next()
+        assert session.run(step).tolist() == [0, 1, 2]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="gives no element"):
+            session.run(step)
+        assert session.run(step).tolist() == [6, 7, 8]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(step)
+
+
+def test_one_iterator_at_a_time_writes_a_cache(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        data = tf.data.Dataset.range(2).cache(str(tmp_path / "kept"))
+        one, two = (data.make_one_shot_iterator().get_next() for _ in range(2))
+        assert session.run(one) == 0
+        with pytest.raises(tf.errors.AlreadyExistsError, match="another iterator"):
+            session.run(two)
+        assert session.run(one) == 1
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(one)
+        assert session.run(two) == 0
+
+
+def test_caches_that_end_together_are_all_complete(tmp_path: Path) -> None:
+    D = tf.data.Dataset
+    with tf.Graph().as_default():
+        kept = [D.range(2).cache(str(tmp_path / name)) for name in "abc"]
+        elements(D.zip(tuple(kept)))
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b", "c"]
+
+
+def test_a_generator_ends_when_nothing_more_is_taken() -> None:
+    ended = []
+
+    def endless() -> Iterator[int]:
+        try:
+            while True:
+                yield 1
+        finally:
+            ended.append(True)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        data = tf.data.Dataset.from_generator(endless, tf.int64).take(2).repeat(2)
+        step = data.make_one_shot_iterator().get_next()
+        assert [session.run(step) for _ in range(3)] == [1, 1, 1]
+        assert ended == [True]
+        session.run(step)
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(step)
+        assert ended == [True, True]
+
+
+# ---- arguments ----
+
+
+def test_messages_have_the_name_of_a_dataset() -> None:
+    with tf.Graph().as_default():
+        data = tf.data.Dataset.range(1, 3, name="counted").map(lambda i: tf.fill([i], i))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="batch 'pairs'"):
+            elements(data.batch(2, name="pairs"))
+
+
+def test_a_range_has_the_type_that_is_asked_for() -> None:
+    with tf.Graph().as_default():
+        data = tf.data.Dataset.range(1, 6, 2, output_type=tf.float16)
+        found = elements(data)
+        assert found == [1, 3, 5] and {type(v) for v in found} == {np.float16}
+        with pytest.raises(TypeError, match="expected a type of numbers"):
+            tf.data.Dataset.range(2, output_type=tf.string)
+
+
+def test_padding_has_defaults_for_shapes_and_values() -> None:
+    D = tf.data.Dataset
+    with tf.Graph().as_default():
+        rows = D.range(1, 4).map(lambda i: (tf.fill([i], i), {"s": tf.as_string(tf.fill([i], i))}))
+        (batch,) = elements(rows.padded_batch(3, padding_values=(np.int64(-1), None)))
+        assert batch[0].tolist() == [[1, -1, -1], [2, 2, -1], [3, 3, 3]]
+        assert batch[1]["s"].tolist()[0] == [b"1", b"", b""]
+        pairs = D.zip(D.range(1, 3).map(lambda i: tf.fill([i], 1)), D.range(2).batch(1))
+        (both,) = elements(pairs.padded_batch(2, ([-1], tf.constant([2], tf.int64)), -1))
+        assert [part.tolist() for part in both] == [[[1, -1], [1, 1]], [[0, -1], [1, -1]]]
+        shape = tf.placeholder(tf.int64, [1])
+        assert D.from_tensors([1, 2]).padded_batch(2, shape).output_shapes.as_list() == [None, None]
+        wrong: list[tuple[type[Exception], Any]] = [
+            (TypeError, lambda d: d.padded_batch(2, tf.constant([1.5]))),
+            (ValueError, lambda d: d.padded_batch(2, [[1, 1]])),
+            (ValueError, lambda d: d.padded_batch(2, tf.placeholder(tf.int64, [2]))),
+            (TypeError, lambda d: D.zip((d, D.from_tensors(None))).padded_batch(2)),
+        ]
+        for kind, make in wrong:
+            with pytest.raises(kind):
+                make(D.from_tensors([1, 2]))
+
+
+def test_rows_that_differ_in_number_cannot_be_unbatched() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"have \[2, 3\] rows"):
+        tf.data.Dataset.from_tensors(([1, 2], [1, 2, 3])).unbatch()
+
+
+def test_names_of_files_may_be_paths(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("a\nb\n")
+    with tf.Graph().as_default():
+        assert elements(tf.data.TextLineDataset([tmp_path / "lines"])) == [b"a", b"b"]
+        listed = tf.data.Dataset.list_files(tmp_path / "*")
+        assert elements(tf.data.TextLineDataset(listed)) == [b"a", b"b"]
+        for names in (tf.data.Dataset.range(2), listed.batch(2)):
+            with pytest.raises(TypeError, match="dataset of scalar strings"):
+                tf.data.TextLineDataset(names)
+
+
+def test_a_file_that_does_not_consist_of_records_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "records").write_bytes(b"aabbc")
+    with tf.Graph().as_default(), tf.Session() as session:
+        data = tf.data.FixedLengthRecordDataset(str(tmp_path / "records"), 2)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="1 bytes are left"):
+            session.run(data.make_one_shot_iterator().get_next())
+
+
+def test_a_sparse_value_is_a_state(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        data = tf.data.Dataset.range(3).map(
+            lambda i: tf.SparseTensor([[0, 0]], tf.reshape(i, [1]), [1, 1])
+        )
+        start = {"s": tf.SparseTensorValue([[0, 0]], np.array([7]), [1, 1]), "n": np.int64(0)}
+        last = data.reduce(start, lambda state, s: {"s": s, "n": state["n"] + 1}, name="last")
+        found = session.run(last)
+        assert (found["s"].values.tolist(), found["n"]) == ([2], 3)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="gives no tensors"):
+            data.reduce(0, lambda state, s: ())
+
+
+# ---- places ----
+
+
+def test_a_place_that_was_asked_for_is_kept_before_the_first_step_and_at_the_end(
+    tmp_path: Path,
+) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        iterator = tf.data.Dataset.range(3).shuffle(3).make_one_shot_iterator()
+        saver = tf.train.Saver([tf.data.experimental.make_saveable_from_iterator(iterator)])
+        step = iterator.get_next()
+        saver.save(session, str(tmp_path / "begin"))
+        first = [session.run(step) for _ in range(3)]
+        saver.save(session, str(tmp_path / "end"))
+        saver.restore(session, str(tmp_path / "begin"))
+        assert [session.run(step) for _ in range(3)] == first
+        saver.restore(session, str(tmp_path / "end"))
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(step)
+
+
+def test_a_place_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        iterator = tf.data.Dataset.range(3).make_initializable_iterator()
+        saver = tf.train.Saver([tf.data.experimental.make_saveable_from_iterator(iterator)])
+        with pytest.raises(tf.errors.FailedPreconditionError, match="has not been initialized"):
+            saver.save(session, str(tmp_path / "begin"))
+
+
 # ---- iterators ----
 
 

@@ -11,6 +11,11 @@ from graphio.data.stages import Element, Item, Stage
 from graphio.io.gfile import failing_as_tensorflow
 from graphio.schema import errors
 
+try:
+    import fcntl
+except ImportError:  # another system than POSIX's
+    fcntl = None  # type: ignore[assignment]
+
 
 class FileCache(Stage):
     """Writes the elements of the first pass to a file and reads those after it from there.
@@ -49,18 +54,42 @@ class FileCache(Stage):
         if self._writing is None:
             if self.given:
                 return []
-            with failing_as_tensorflow(self._part):
-                self._writing = open(self._part, "wb")
+            self._writing = self._begun()
         elements = self.source.elements(1)
         if elements:
             self._writing.write(records.framed(saving.encode(elements[0])))
             return elements
+        self._writing.flush()
+        os.replace(self._part, self.path)  # before the close, which gives the lock back
         self._writing.close()
         self._writing = None
-        os.replace(self._part, self.path)
         self._reading = records.opened(self.path, "")
         self._reading.seek(0, os.SEEK_END)
         return []
+
+    def _begun(self) -> Any:
+        """The part, open and empty. Raises AlreadyExistsError: another iterator writes it."""
+        with failing_as_tensorflow(self._part):
+            file = open(self._part, "ab")
+        if not self._locked(file):
+            file.close()
+            raise errors.AlreadyExistsError(
+                message=f"cache: another iterator, of this or another program, writes {self.path} "
+                f"at this time; let it come to its end, or give another filename [{self.what}]"
+            )
+        file.truncate(0)
+        return file
+
+    def _locked(self, file: Any) -> bool:
+        """Whether the part, which stays locked until it is closed, is this iterator's alone."""
+        if fcntl is None:
+            return True
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # It may have become the complete file since it was opened.
+            return os.path.samestat(os.fstat(file.fileno()), os.stat(self._part))
+        except OSError:
+            return False
 
     def _read(self) -> list[Element]:
         if self._reading is None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphio import door, dtypes, scopes, source
-from graphio.constants import as_array
+from graphio.constants import as_array, convert_to_tensor
 from graphio.data import elements, records, saving, stages, structure, threads, variables
 from graphio.data.caching import FileCache
 from graphio.data.function import Function, Opening
 from graphio.data.generators import Generator
 from graphio.data.options import Options
 from graphio.data.stages import Stage
-from graphio.data.structure import SparseParts, Spec
+from graphio.data.structure import Spec
+from graphio.folding import constant_value
 from graphio.graph import Tensor
+from graphio.schema import errors
 from graphio.schema.pickling import Unpicklable
 from graphio.sparse_tensor import SparseTensor
 from graphio.tensor_shape import TensorShape, as_shape
@@ -34,7 +36,8 @@ class Dataset(Unpicklable):
     """A sequence of elements, each a tensor, a tuple or a dict of tensors, nested as you like.
 
     Datasets are made by from_tensor_slices and the other sources and by transformations, which
-    give a new dataset and leave the old one as it is. Elements come through an iterator.
+    give a new dataset and leave the old one as it is. Elements come through an iterator. The `name`
+    that a method takes is what messages of a run call the dataset.
     """
 
     pickling_hint = "send the function that makes it, and make it in the other process"
@@ -72,12 +75,19 @@ class Dataset(Unpicklable):
         for function in functions:
             self.captures.update(dict.fromkeys(function.captures))
         self._line = source.user_line()
+        self._name: str | None = None
+
+    def _named(self, name: str | None) -> Dataset:
+        """This dataset, which messages call so."""
+        self._name = name
+        return self
 
     def open(self, opening: Opening) -> Stage:
         """The pipeline at its beginning."""
         stage = self._opener(opening)
-        if stage.what == stage.kind and self._line.file:
-            stage.what = f"{stage.kind} ({self._line})"
+        if stage.what == stage.kind and (self._line.file or self._name):
+            name = f" {self._name!r}" if self._name else ""
+            stage.what = f"{stage.kind}{name} ({self._line})"
         return stage
 
     def held(self, opening: Opening) -> list[Any]:
@@ -147,18 +157,19 @@ class Dataset(Unpicklable):
 
     @staticmethod
     @door.guarded
-    def from_tensors(tensors: Any) -> Dataset:
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """A dataset of one element.
 
         Args:
             tensors: nested tuples and dicts of arrays, numbers, lists or tensors.
         """
         specs, leaves = structure.of_values(tensors, "from_tensors")
-        return Dataset(specs, lambda o: stages.Tensors([o.value(v) for v in leaves]), given=leaves)
+        made = Dataset(specs, lambda o: stages.Tensors([o.value(v) for v in leaves]), given=leaves)
+        return made._named(name)
 
     @staticmethod
     @door.guarded
-    def from_tensor_slices(tensors: Any) -> Dataset:
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """A dataset of the slices along the first dimension.
 
         Args:
@@ -171,13 +182,13 @@ class Dataset(Unpicklable):
         specs, leaves = structure.of_values(tensors, "from_tensor_slices")
         lengths: dict[int, str] = {}
         for i, node in enumerate(structure.nodes(specs)):
-            sparse = isinstance(node, SparseParts)
-            if (structure.sparse_rank(node) if sparse else node.shape.ndims) == 0:
+            shape = structure.node_shape(node)
+            if shape.ndims == 0:
                 raise ValueError(
                     f"from_tensor_slices: component {i} is a scalar, which has no slices; use "
                     "from_tensors, or put it into a list"
                 )
-            size = None if sparse or node.shape.ndims is None else node.shape.as_list()[0]
+            size = None if shape.ndims is None else shape.as_list()[0]
             if size is not None:
                 lengths.setdefault(size, f"component {i} has {size} slices")
         if len(lengths) > 1:
@@ -192,7 +203,7 @@ class Dataset(Unpicklable):
                 return elements.Unbatch(stages.Tensors(values), places)
             return stages.Slices(values)
 
-        return Dataset(structure.sliced(specs), opened, given=leaves)
+        return Dataset(structure.sliced(specs), opened, given=leaves)._named(name)
 
     @staticmethod
     @door.guarded
@@ -231,6 +242,7 @@ class Dataset(Unpicklable):
         output_types: Any,
         output_shapes: Any = None,
         args: Sequence[Any] | None = None,
+        name: str | None = None,
     ) -> Dataset:
         """A dataset of what a Python generator yields.
 
@@ -249,56 +261,81 @@ class Dataset(Unpicklable):
         leaves = [structure.of_values(a, "from_generator")[1][0] for a in args or ()]
         return Dataset(
             specs, lambda o: Generator(generator, [o.value(v) for v in leaves], specs), given=leaves
-        )
+        )._named(name)
 
     @staticmethod
     @door.guarded
-    def range(*args: Any) -> Dataset:
-        """int64 numbers: range(stop), range(start, stop), range(start, stop, step)."""
+    def range(*args: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Dataset:
+        """Numbers: range(stop), range(start, stop), range(start, stop, step).
+
+        Args:
+            args: integers, or scalar integer tensors.
+            output_type: dtype of the numbers.
+            name: of the dataset, for messages.
+        """
         if not 1 <= len(args) <= 3:
             raise ValueError(f"range takes 1 to 3 numbers, got {len(args)}")
         numbers = [_number(v, "range") for v in args]
         start, stop, step = [0, *numbers, 1] if len(args) == 1 else [*numbers, 1][:3]
+        wanted = dtypes.as_dtype(output_type)
+        if not (wanted.is_integer or wanted.is_floating):
+            raise TypeError(f"range: `output_type` is {wanted.name}, expected a type of numbers")
         return Dataset(
-            Spec(dtypes.int64, TensorShape([])),
-            lambda o: stages.Range(o.number(start), o.number(stop), o.number(step)),
+            Spec(wanted, TensorShape([])),
+            lambda o: stages.Range(
+                o.number(start), o.number(stop), o.number(step), wanted.as_numpy_dtype
+            ),
             given=numbers,
-        )
+        )._named(name)
 
     @staticmethod
     @door.guarded
-    def zip(datasets: Any) -> Dataset:
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
         """One element of each dataset side by side, until the shortest ends.
 
         Args:
-            datasets: a nested tuple or dict of datasets.
+            args: a nested tuple or dict of datasets, or several such.
+            datasets: the same, by name.
+            name: of the dataset, for messages.
+
+        Raises:
+            TypeError: no dataset, or something else.
         """
+        if bool(args) == (datasets is not None):
+            raise TypeError("zip: give datasets either as arguments or as `datasets`")
+        datasets = datasets if not args else args[0] if len(args) == 1 else args
         flat = structure.flatten(datasets)
+        if not flat:
+            raise TypeError(f"zip: there are no datasets in {datasets!r}")
         for dataset in flat:
             _checked(dataset, "zip")
         specs = structure.pack(datasets, [d.element_specs for d in flat])
-        return Dataset(specs, lambda o: stages.zipped([d.open(o) for d in flat]), flat)
+        made = Dataset(specs, lambda o: stages.zipped([d.open(o) for d in flat]), flat)
+        return made._named(name)
 
     @staticmethod
     @door.guarded
-    def list_files(file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Dataset:
+    def list_files(
+        file_pattern: Any, shuffle: bool | None = None, seed: Any = None, name: str | None = None
+    ) -> Dataset:
         """The names of the files that match.
 
         Args:
-            file_pattern: a pattern (*, ?, [a-z]), a list of them, or a string tensor.
+            file_pattern: a pattern (*, ?, [a-z]) as text or path, a list of them, or a string
+                tensor.
             shuffle: None or True: in random order; False: sorted.
             seed: of the order.
 
         Raises, when run:
             InvalidArgumentError: no file matches.
         """
-        patterns = structure.of_values(file_pattern, "list_files")[1][0]
+        patterns = structure.of_values(records.paths_as_texts(file_pattern), "list_files")[1][0]
         files: Dataset = Dataset(
             Spec(dtypes.string, TensorShape([])),
             lambda o: stages.Slices([records.matching(o.value(patterns))]),
             given=[patterns],
         )
-        return files if shuffle is False else files.shuffle(1 << 20, seed)
+        return (files if shuffle is False else files.shuffle(1 << 20, seed))._named(name)
 
     # ---- transformations ----
 
@@ -309,7 +346,13 @@ class Dataset(Unpicklable):
         return Dataset(found, opener, [self], given, functions)
 
     @door.guarded
-    def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Dataset:
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        *,
+        name: str | None = None,
+    ) -> Dataset:
         """map_func of every element.
 
         Args:
@@ -319,6 +362,7 @@ class Dataset(Unpicklable):
                 at most 262,144, are made with the element.
             num_parallel_calls: threads that work side by side; the order stays. None: none;
                 AUTOTUNE: as many as there are processors.
+            name: of the dataset, for messages.
         """
         function = Function(map_func, self.element_specs, "map")
         nested = any(dataset is not None for dataset in function.datasets)
@@ -337,12 +381,12 @@ class Dataset(Unpicklable):
                 return elements.Map(inner, loaded)
             return threads.ParallelMap(inner, loaded, wanted)
 
-        return self._derived(opened, function.specs, [count], [function])
+        return self._derived(opened, function.specs, [count], [function])._named(name)
 
     @door.guarded
-    def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of the datasets that map_func gives, one dataset after the other."""
-        return self._interleaved(map_func, 1, 1 << 62, "flat_map")
+        return self._interleaved(map_func, 1, 1 << 62, "flat_map")._named(name)
 
     @door.guarded
     def interleave(
@@ -351,18 +395,22 @@ class Dataset(Unpicklable):
         cycle_length: Any = AUTOTUNE,
         block_length: Any = 1,
         num_parallel_calls: Any = None,
+        *,
+        name: str | None = None,
     ) -> Dataset:
         """The elements of the datasets that map_func gives, from several in turn.
 
         Args:
             map_func: from an element to a dataset.
-            cycle_length: how many datasets are open at a time; AUTOTUNE: the processors.
+            cycle_length: how many datasets are open at a time; AUTOTUNE or None: the processors, at
+                most num_parallel_calls, a third with AUTOTUNE there.
             block_length: elements taken from one before the next's turn.
-            num_parallel_calls: accepted; elements come in the same order with any.
+            num_parallel_calls: changes nothing else; elements come one after the other.
+            name: of the dataset, for messages.
         """
-        if isinstance(cycle_length, int) and cycle_length == AUTOTUNE:
-            cycle_length = min(os.cpu_count() or 1, _MOST_THREADS)
-        return self._interleaved(map_func, cycle_length, block_length, "interleave")
+        if cycle_length is None or (isinstance(cycle_length, int) and cycle_length == AUTOTUNE):
+            cycle_length = _open_at_a_time(num_parallel_calls)
+        return self._interleaved(map_func, cycle_length, block_length, "interleave")._named(name)
 
     def _interleaved(
         self, map_func: Any, cycle_length: Any, block_length: Any, what: str
@@ -381,12 +429,12 @@ class Dataset(Unpicklable):
         )
 
     @door.guarded
-    def filter(self, predicate: Callable[..., Any]) -> Dataset:
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of which predicate, a scalar bool, is true."""
         function = self._predicate(predicate, "filter")
         return self._derived(
             lambda o: elements.Filter(self.open(o), o.load(function)), functions=[function]
-        )
+        )._named(name)
 
     map_with_legacy_function = map
     filter_with_legacy_function = filter
@@ -399,20 +447,35 @@ class Dataset(Unpicklable):
         return function
 
     @door.guarded
-    def batch(self, batch_size: Any, drop_remainder: Any = False) -> Dataset:
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: Any = False,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
         """batch_size elements at a time as one, with a dimension more in front.
 
         Args:
             batch_size: int or scalar integer tensor.
             drop_remainder: True leaves out a last batch that is short.
+            num_parallel_calls, deterministic: accepted; batches are the same with any.
+            name: of the dataset, for messages.
         """
+        return self._batched(batch_size, drop_remainder)._named(name)
+
+    def _batched(self, batch_size: Any, drop_remainder: Any, whole: bool = False) -> Dataset:
+        """See batch; whole: see elements.Batch."""
         size = _number(batch_size, "batch")
         known = size if drop_remainder is True and isinstance(size, int) else None
         places = structure.sparse_places(self.element_specs)
 
         def opened(o: Opening) -> Stage:
             given = self.open(o), o.number(size), bool(o.value(drop_remainder))
-            return elements.SparseBatch(*given, places) if places else elements.Batch(*given)
+            made = elements.SparseBatch(*given, places) if places else elements.Batch(*given)
+            made.whole = whole
+            return made
 
         return self._derived(
             opened,
@@ -424,40 +487,49 @@ class Dataset(Unpicklable):
     def padded_batch(
         self,
         batch_size: Any,
-        padded_shapes: Any,
+        padded_shapes: Any = None,
         padding_values: Any = None,
         drop_remainder: Any = False,
+        name: str | None = None,
     ) -> Dataset:
         """As batch, for elements of different sizes: each is filled up.
 
         Args:
             batch_size, drop_remainder: see batch.
             padded_shapes: nested shapes; None or -1 as a dimension: the longest of the batch.
-            padding_values: nested scalars; None: 0, and the empty string.
+                None alone: the shapes of the components.
+            padding_values: nested scalars, or one for all; None: 0, and the empty string.
 
         Raises:
-            TypeError: a padding value of another dtype.
+            TypeError: a padding value of another dtype; a padded shape of no integers.
             ValueError: a padded shape of another rank than its component.
+
+        Raises, when run:
+            DataLossError: an element is larger than its padded shape.
         """
         what = "padded_batch"
         self._refuse_datasets(what)
         self._refuse_sparse(what)
+        if structure.holds_none(self.element_specs):
+            raise TypeError(f"{what}: a component is None, which cannot be padded")
         size = _number(batch_size, what)
         flat = structure.flatten(self.element_specs)
-        shapes = [
-            _padded(s) for s in structure.up_to(self.element_specs, padded_shapes, what, False)
-        ]
+        if padded_shapes is None:
+            shapes = [_known_rank(spec.shape) for spec in flat]
+        else:
+            given = structure.up_to(self.element_specs, padded_shapes, what, False)
+            shapes = [_padded(shape) for shape in given]
         for spec, shape in zip(flat, shapes, strict=True):
-            if spec.shape.ndims is not None and isinstance(shape, TensorShape):
-                _check_padded(spec.shape, shape)
-        values = [None] * len(flat)
-        if padding_values is not None:
-            values = structure.up_to(self.element_specs, padding_values, what)
+            _check_padded(spec.shape, shape)
+        if padding_values is None or isinstance(padding_values, (tuple, list, Mapping)):
+            values = structure.up_to(self.element_specs, padding_values, what, nothing=True)
+        else:
+            values = [padding_values] * len(flat)
         fillings = [_filling(v, s.dtype) for v, s in zip(values, flat, strict=True)]
         known = size if drop_remainder is True and isinstance(size, int) else None
         front = TensorShape([known])
         specs = [
-            Spec(s.dtype, front.concatenate(p) if isinstance(p, TensorShape) else TensorShape(None))
+            Spec(s.dtype, front.concatenate(_padded_rank(p)))
             for s, p in zip(flat, shapes, strict=True)
         ]
         return self._derived(
@@ -470,7 +542,7 @@ class Dataset(Unpicklable):
             ),
             structure.pack(self.element_specs, specs),
             [size, drop_remainder, *shapes, *fillings],
-        )
+        )._named(name)
 
     def _refuse_sparse(self, what: str) -> None:
         for node in structure.nodes(self.element_specs):
@@ -482,7 +554,11 @@ class Dataset(Unpicklable):
 
     @door.guarded
     def shuffle(
-        self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None
+        self,
+        buffer_size: Any,
+        seed: Any = None,
+        reshuffle_each_iteration: bool | None = None,
+        name: str | None = None,
     ) -> Dataset:
         """The elements in random order.
 
@@ -503,45 +579,52 @@ class Dataset(Unpicklable):
             found = o.new_key() if own is None else own
             return stages.Shuffle(self.open(o), o.number(size), found, own is not None, reshuffle)
 
-        return self._derived(opened, given=[size, given])
+        return self._derived(opened, given=[size, given])._named(name)
 
     @door.guarded
-    def repeat(self, count: Any = None) -> Dataset:
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """The elements count times over; None or -1: without end."""
         times = _number(-1 if count is None else count, "repeat")
-        return self._derived(lambda o: stages.Repeat(self.open(o), o.number(times)), given=[times])
+        made = self._derived(lambda o: stages.Repeat(self.open(o), o.number(times)), given=[times])
+        return made._named(name)
 
     @door.guarded
-    def take(self, count: Any) -> Dataset:
+    def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first count elements; -1: all."""
         most = _number(count, "take")
-        return self._derived(lambda o: stages.Take(self.open(o), o.number(most)), given=[most])
+        made = self._derived(lambda o: stages.Take(self.open(o), o.number(most)), given=[most])
+        return made._named(name)
 
     @door.guarded
-    def skip(self, count: Any) -> Dataset:
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first count elements; -1: none."""
         least = _number(count, "skip")
-        return self._derived(lambda o: stages.Skip(self.open(o), o.number(least)), given=[least])
+        made = self._derived(lambda o: stages.Skip(self.open(o), o.number(least)), given=[least])
+        return made._named(name)
 
     @door.guarded
-    def shard(self, num_shards: Any, index: Any) -> Dataset:
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every num_shards-th element, from number index on.
 
         Raises:
-            ValueError: index is not below num_shards.
+            InvalidArgumentError: index is not below num_shards.
         """
         number, first = _number(num_shards, "shard"), _number(index, "shard")
         if isinstance(number, int) and number < 1:
-            raise ValueError(f"shard: num_shards must be >= 1; got {number}")
+            raise errors.InvalidArgumentError(
+                message=f"shard: num_shards must be >= 1; got {number}"
+            )
         if isinstance(number, int) and isinstance(first, int) and not 0 <= first < number:
-            raise ValueError(f"shard: index must be in [0, {number}); got {first}")
+            raise errors.InvalidArgumentError(
+                message=f"shard: index must be in [0, {number}); got {first}"
+            )
         return self._derived(
             lambda o: stages.Shard(self.open(o), o.number(number), o.number(first)),
             given=[number, first],
-        )
+        )._named(name)
 
     @door.guarded
-    def concatenate(self, dataset: Dataset) -> Dataset:
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """These elements, then those of another dataset of the same types.
 
         Raises:
@@ -551,16 +634,16 @@ class Dataset(Unpicklable):
         specs = structure.common(self.element_specs, other.element_specs, "concatenate")
         return Dataset(
             specs, lambda o: stages.Concatenate(self.open(o), other.open(o)), [self, other]
-        )
+        )._named(name)
 
     @door.guarded
-    def prefetch(self, buffer_size: Any) -> Dataset:
+    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """Makes elements ahead, in a thread.
 
         Args:
-            buffer_size: how many; AUTOTUNE: 2 or so; 0: none.
+            buffer_size: how many; AUTOTUNE or None: 2 or so; 0: none.
         """
-        size = _number(buffer_size, "prefetch")
+        size = _number(AUTOTUNE if buffer_size is None else buffer_size, "prefetch")
 
         def opened(o: Opening) -> Stage:
             wanted, inner = o.number(size), self.open(o)
@@ -572,10 +655,10 @@ class Dataset(Unpicklable):
                 return inner
             return threads.Prefetch(inner, 2 if wanted == AUTOTUNE else wanted)
 
-        return self._derived(opened, given=[size])
+        return self._derived(opened, given=[size])._named(name)
 
     @door.guarded
-    def cache(self, filename: Any = "") -> Dataset:
+    def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
         """Keeps the elements of the first pass for those after it.
 
         Args:
@@ -584,20 +667,25 @@ class Dataset(Unpicklable):
         Raises:
             TypeError: filename is no text.
         """
-        name = structure.of_values(filename, "cache")[1][0]
-        if name.dtype != dtypes.string:
+        text = structure.of_values(filename, "cache")[1][0]
+        if text.dtype != dtypes.string:
             raise TypeError(f"cache: filename is {filename!r}, expected a text")
 
         def opened(o: Opening) -> Stage:
-            path = bytes(o.value(name)[()]).decode()
+            path = bytes(o.value(text)[()]).decode()
             inner = self.open(o)
             return FileCache(inner, path) if path else stages.Cache(inner)
 
-        return self._derived(opened, given=[name])
+        return self._derived(opened, given=[text])._named(name)
 
     @door.guarded
     def window(
-        self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False
+        self,
+        size: Any,
+        shift: Any = None,
+        stride: Any = 1,
+        drop_remainder: Any = False,
+        name: str | None = None,
     ) -> Dataset:
         """Datasets of size elements each: every component of an element is a dataset.
 
@@ -623,10 +711,12 @@ class Dataset(Unpicklable):
             ),
             specs,
             [wanted, moved, step, drop_remainder],
-        )
+        )._named(name)
 
     @door.guarded
-    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
+    def reduce(
+        self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
+    ) -> Any:
         """The state after reduce_func(state, element) for every element: tensors to be run.
 
         Args:
@@ -638,22 +728,27 @@ class Dataset(Unpicklable):
         """
         from graphio.data.whole import reduced
 
-        return reduced(self, initial_state, reduce_func)
+        return reduced(self, initial_state, reduce_func, name)
 
     @door.guarded
-    def unbatch(self) -> Dataset:
+    def unbatch(self, name: str | None = None) -> Dataset:
         """The slices of every element along its first dimension."""
-        for spec in structure.flatten(self.element_specs):
-            if spec.shape.ndims == 0:
-                raise ValueError("Cannot unbatch an input with scalar components.")
+        shapes = [structure.node_shape(node) for node in structure.nodes(self.element_specs)]
+        if any(shape.ndims == 0 for shape in shapes):
+            raise ValueError("Cannot unbatch an input with scalar components.")
+        rows = {shape.as_list()[0] for shape in shapes if shape.ndims is not None} - {None}
+        if len(rows) > 1:
+            raise ValueError(
+                f"unbatch: the components have {sorted(rows)} rows, expected one number"
+            )
         places = structure.sparse_places(self.element_specs)
         specs = structure.sliced(self.element_specs)
-        return self._derived(lambda o: elements.Unbatch(self.open(o), places), specs)
+        return self._derived(lambda o: elements.Unbatch(self.open(o), places), specs)._named(name)
 
     @door.guarded
-    def enumerate(self, start: Any = 0) -> Dataset:
+    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Pairs of a number, int64 from start on, and an element."""
-        return Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), self))
+        return Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), self), name=name)
 
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
         """transformation_func of this dataset.
@@ -672,11 +767,11 @@ class Dataset(Unpicklable):
         found._freeze()
         return found
 
-    def with_options(self, options: Options) -> Dataset:
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """This dataset with options, which are accepted."""
         made = self._derived(self.open)
         made._options = self._options.merge(options)
-        return made
+        return made._named(name)
 
 
 class Variant(Dataset):
@@ -723,6 +818,16 @@ def element_of(specs: Any, tensors: Sequence[Tensor]) -> Any:
     return structure.pack(specs, [component(s, t) for s, t in zip(flat, tensors, strict=True)])
 
 
+def _open_at_a_time(num_parallel_calls: Any) -> int:
+    """The cycle length of an interleave that leaves it open, as TensorFlow chooses it."""
+    processors = min(os.cpu_count() or 1, _MOST_THREADS)
+    if not isinstance(num_parallel_calls, int):
+        return processors
+    if num_parallel_calls == AUTOTUNE:
+        return (processors + 2) // 3
+    return min(num_parallel_calls, processors)
+
+
 def _checked(value: Any, what: str) -> Dataset:
     if not isinstance(value, Dataset):
         raise TypeError(f"{what}: expected a tf.data.Dataset, got {value!r}")
@@ -736,7 +841,7 @@ def _number(value: Any, what: str) -> Any:
         TypeError: it is something else.
     """
     if hasattr(value, "_as_graph_element"):
-        value = value._as_graph_element()
+        value = convert_to_tensor(value)
     if isinstance(value, Tensor):
         if not value.dtype.is_integer or value.shape.ndims not in (None, 0):
             raise TypeError(f"{what}: expected a scalar integer tensor, got {value!r}")
@@ -748,19 +853,54 @@ def _number(value: Any, what: str) -> Any:
 
 
 def _padded(shape: Any) -> Any:
-    """A static shape, or a vector tensor as it is."""
+    """A static shape, or a vector tensor as it is, if its numbers are not known.
+
+    Raises:
+        TypeError: numbers that are no integers.
+        ValueError: no vector.
+    """
+    known = constant_value(shape) if isinstance(shape, Tensor) else None
     if isinstance(shape, Tensor):
-        return shape
+        _check_vector(shape, shape.dtype.is_integer, shape.shape.ndims)
+    shape = shape if known is None else known
     if isinstance(shape, np.ndarray):
+        _check_vector(shape, shape.dtype.kind in "iu" or not shape.size, shape.ndim)
         shape = shape.tolist()
     if isinstance(shape, (list, tuple)):
+        if any(isinstance(size, (list, tuple)) for size in shape):
+            _check_vector(shape, True, 2)
         shape = [None if isinstance(size, int) and size < 0 else size for size in shape]
-    return as_shape(shape)
+    return shape if isinstance(shape, Tensor) else as_shape(shape)
 
 
-def _check_padded(component: TensorShape, shape: TensorShape) -> None:
+def _check_vector(shape: Any, integers: bool, rank: int | None) -> None:
+    if not integers:
+        raise TypeError(f"padded_batch: a padded shape is {shape!r}, expected integers")
+    if rank not in (None, 1):
+        raise ValueError(f"padded_batch: a padded shape is {shape!r}, expected a vector")
+
+
+def _padded_rank(shape: Any) -> TensorShape:
+    """What is known of a padded shape."""
+    if not isinstance(shape, Tensor):
+        found: TensorShape = shape
+        return found
+    rank = shape.shape.with_rank(1).as_list()[0]
+    return TensorShape(None if rank is None else [None] * rank)
+
+
+def _known_rank(shape: TensorShape) -> TensorShape:
     if shape.ndims is None:
+        raise ValueError("padded_batch: give `padded_shapes`, for a component has an unknown rank")
+    return shape
+
+
+def _check_padded(component: TensorShape, padded: Any) -> None:
+    shape = _padded_rank(padded)
+    if shape.ndims is None and not isinstance(padded, Tensor):
         raise ValueError("padded_batch: a padded shape must have a known rank")
+    if component.ndims is None or shape.ndims is None:
+        return
     if component.ndims != shape.ndims:
         raise ValueError(
             f"The padded shape {shape} is not compatible with the corresponding input component "

@@ -256,11 +256,34 @@ class Batch(Stage):
         if size < 1:
             raise self.refused("Batch size must be greater than zero.")
         self.source, self.size, self.drop = source, size, drop_remainder
+        #: whether an element that cannot be had takes the others of its batch with it
+        self.whole = False
+
+    def _items(self) -> Sequence[Item]:
+        """The items of the next batch."""
+        if not self.whole:
+            return self.source.pull(self.size)
+        found: list[Item] = []
+        failed: errors.OpError | None = None
+        for _ in range(self.size):
+            try:
+                items = self.source.pull(1)
+            except errors.OpError as error:
+                failed = failed or error
+                continue
+            if not items:
+                break
+            found += items
+        if isinstance(failed, errors.OutOfRangeError):
+            raise self.refused(f"the function gives no element: {failed.message}") from failed
+        if failed is not None:
+            raise failed
+        return found
 
     def pull(self, count: int) -> Sequence[Item]:
         found = []
         for _ in range(count):
-            items = self.source.pull(self.size)
+            items = self._items()
             if not items or (self.drop and len(items) < self.size):
                 break
             table = self.source.table
@@ -365,9 +388,10 @@ class PaddedBatch(Batch):
         full = [longest[d] if size < 0 else size for d, size in enumerate(full)]
         for d, size in enumerate(full):
             if longest[d] > size:
-                raise self.refused(
-                    f"Attempted to pad to a smaller size than the input element: component "
-                    f"{component} has size {longest[d]} in dimension {d}, padded_shapes says {size}"
+                raise errors.DataLossError(
+                    message="Attempted to pad to a smaller size than the input element: component "
+                    f"{component} has size {longest[d]} in dimension {d}, padded_shapes says "
+                    f"{size} [{self.what}]"
                 )
         out = np.full((len(column), *full), self.fillings[component], column[0].dtype)
         for i, array in enumerate(column):
@@ -490,7 +514,8 @@ class Window(Stage):
         self.restart()
 
     def restart(self) -> None:
-        self.buffer: collections.deque[Element] = collections.deque()
+        #: elements, and the errors of those that cannot be had
+        self.buffer: collections.deque[Element | errors.OpError] = collections.deque()
         self.ended = False
 
     def pull(self, count: int) -> Sequence[Item]:
@@ -503,21 +528,34 @@ class Window(Stage):
                 break
             for _ in range(min(self.shift, len(self.buffer))):
                 self.buffer.popleft()
-            found.append([[element[part] for element in picked] for part in self.parts])
+            window = [element for element in picked if isinstance(element, list)]
+            if len(window) < len(picked):
+                raise next(element for element in picked if not isinstance(element, list))
+            found.append([[element[part] for element in window] for part in self.parts])
         return found
 
     def _fill(self, count: int) -> None:
-        missing = count - len(self.buffer)
-        if missing > 0 and not self.ended:
-            elements = self.source.elements(missing)
-            self.ended = len(elements) < missing
+        # One at a time: an element that cannot be had is missed only by a window that has it.
+        while len(self.buffer) < count and not self.ended:
+            try:
+                elements = self.source.elements(1)
+            except errors.OpError as error:
+                self.buffer.append(error)
+                continue
+            self.ended = not elements
             self.buffer.extend(elements)
 
     def place(self) -> Any:
-        return [list(self.buffer), self.ended]
+        kept = [e if isinstance(e, list) else [e.error_code, e.message] for e in self.buffer]
+        failed = [i for i, e in enumerate(self.buffer) if not isinstance(e, list)]
+        return [kept, self.ended, failed]
 
     def set_place(self, place: Any) -> None:
-        self.buffer, self.ended = collections.deque(place[0]), place[1]
+        kept, self.ended, *failed = place
+        self.buffer = collections.deque(kept)
+        for i in failed[0] if failed else ():
+            code, message = kept[i]
+            self.buffer[i] = errors.exception_type_from_error_code(code)(message=message)
 
     def parameters(self) -> Sequence[Any]:
         return [self.size, self.shift, self.stride, self.drop]

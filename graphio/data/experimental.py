@@ -76,9 +76,14 @@ def map_and_batch(
     drop_remainder: Any = False,
     num_parallel_calls: Any = None,
 ) -> Transformation:
-    """map(map_func, num_parallel_calls), then batch."""
+    """map(map_func, num_parallel_calls), then batch.
+
+    An element that cannot be had takes its batch with it.
+    """
     calls = num_parallel_calls if num_parallel_batches is None else AUTOTUNE
-    return lambda dataset: dataset.map(map_func, calls).batch(batch_size, drop_remainder)
+    return lambda dataset: dataset.map(map_func, calls)._batched(
+        batch_size, drop_remainder, whole=True
+    )
 
 
 def parallel_interleave(
@@ -179,12 +184,12 @@ def group_by_window(
 
     def apply(dataset: Dataset) -> Dataset:
         what = "group_by_window"
-        key = Function(key_func, dataset.element_specs, what)
+        key = Function(_integer(key_func), dataset.element_specs, what)
         scalar = Spec(dtypes.int64, TensorShape([]))
         if not isinstance(key.specs, Spec) or key.specs.dtype != dtypes.int64:
             raise ValueError("`key_func` must return a single tf.int64 tensor.")
         window = structure.dataset_spec(dataset.element_specs)
-        size = Function(size_func, scalar, what)
+        size = Function(_integer(size_func), scalar, what)
         if not isinstance(size.specs, Spec) or size.specs.dtype != dtypes.int64:
             raise ValueError("`window_size_func` must return a single tf.int64 tensor.")
         reduce = Function(reduce_func, [scalar, window], what, arguments=True)
@@ -198,6 +203,17 @@ def group_by_window(
         )
 
     return apply
+
+
+def _integer(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with a number of Python as an int64; what is no scalar int64 is left."""
+
+    def call(*element: Any) -> Any:
+        found = function(*element)
+        number = isinstance(found, (int, np.integer)) and not isinstance(found, bool)
+        return constant(found, dtypes.int64) if number else found
+
+    return call
 
 
 def bucket_by_sequence_length(

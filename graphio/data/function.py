@@ -59,6 +59,7 @@ class Function:
         self.graph.seed, self.graph._seeds_given = outer.seed, outer._seeds_given
         self.graph.resolver = self._capture
         self.graph.around = outer
+        self.graph.members.update((key, list(values)) for key, values in outer.members.items())
         self.arguments: list[Tensor] = []
         with self.graph.as_default():
             given = [self._stand_ins(s) for s in (specs if arguments else [specs])]
@@ -127,8 +128,11 @@ class Function:
 
 
 def _has_effect(operation: Operation) -> bool:
-    called = operation.op == "HostCall" and bool(operation.attrs["stateful"])
-    return called or variables.assigns(operation)
+    """Whether a call runs the operation although nothing reads what it gives."""
+    return any(
+        op.op == "Assert" or (op.op == "HostCall" and bool(op.attrs["stateful"]))
+        for op in variables.with_bodies([operation])
+    ) or variables.assigns(operation)
 
 
 class Runner:

@@ -116,9 +116,10 @@ class Iterator(Unpicklable):
         """An operation that lets this iterator begin with a dataset of its types.
 
         Raises:
-            TypeError: the dataset's types, shapes or structure do not fit.
-            ValueError: the iterator is no re-initializable one; a function of the dataset reads or
-                assigns a variable, and get_next was called before.
+            TypeError: the dataset's types or shapes do not fit.
+            ValueError: its elements are nested in another way; the iterator is no re-initializable
+                one; a function of the dataset reads or assigns a variable, and get_next was called
+                before.
         """
         if self._handle is None or self._handle.one_shot:
             raise ValueError(_ONE_SHOT)
@@ -246,6 +247,11 @@ def _maker(handle: Handle, dataset: Dataset, name: str | None) -> Operation:
 
 def _check_fits(wanted: Any, found: Any) -> None:
     """Refuses a dataset of other elements than the iterator's."""
+    if not structure.alike(wanted, found):
+        raise ValueError(
+            "make_initializer: the two structures don't have the same nested structure: "
+            f"{structure.types_of(wanted)} and {structure.types_of(found)}"
+        )
     common = structure.common(wanted, found, "make_initializer")
     pairs = zip(structure.flatten(wanted), structure.flatten(found), strict=True)
     if common is None or not all(a.shape.is_compatible_with(b.shape) for a, b in pairs):
@@ -317,16 +323,19 @@ class IteratorSaveable:
 def make_saveable_from_iterator(iterator: Iterator) -> IteratorSaveable:
     """What stands for an iterator's place in a Saver's var_list or in SAVEABLE_OBJECTS.
 
-    A Saver of all variables saves the places of all iterators without it.
+    A Saver of all variables saves the places of all iterators without it. With it a place at the
+    end of the data is restored as such, a one-shot iterator has its place before its first step,
+    and one whose initializer has not run is an error of the save (FailedPreconditionError).
 
     Args:
         iterator: of this graph.
 
     Raises:
-        TypeError: it is no iterator.
+        TypeError: it is no iterator, or one of a string handle.
     """
-    if not isinstance(iterator, Iterator):
+    if not isinstance(iterator, Iterator) or iterator._handle is None:
         raise TypeError(f"make_saveable_from_iterator: expected an Iterator, got {iterator!r}")
+    iterator._handle.saveable = True
     return IteratorSaveable(iterator)
 
 

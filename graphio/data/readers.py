@@ -35,6 +35,7 @@ class _FileDataset(Dataset):
             return files(o, o.value(names), text)
 
         if isinstance(filenames, Dataset):
+            _check_names(filenames)
             made = filenames.flat_map(
                 lambda name: Dataset(_STRING, lambda o: opened(o, name), given=[name])
             )
@@ -44,8 +45,18 @@ class _FileDataset(Dataset):
             super().__init__(_STRING, lambda o: opened(o, names), given=[names, compressed, *given])
 
 
+def _check_names(filenames: Dataset) -> None:
+    spec = filenames.element_specs
+    if not isinstance(spec, Spec) or spec.dtype != dtypes.string or spec.shape.ndims:
+        raise TypeError(
+            "`filenames` must be a dataset of scalar strings; its elements are "
+            f"{filenames.output_types} of the shape {filenames.output_shapes}"
+        )
+
+
 def _names(filenames: Any) -> Any:
     """String tensor, or array of bytes."""
+    filenames = records.paths_as_texts(filenames)
     if isinstance(filenames, (list, tuple)) and not filenames:
         filenames = as_array([], dtypes.string)
     found = filenames if isinstance(filenames, Tensor) else convertible(filenames)
@@ -67,10 +78,12 @@ class TextLineDataset(_FileDataset):
     """The lines of text files, as bytes without their ends.
 
     Args:
-        filenames: a name, a list of them, a string tensor or a dataset of names.
+        filenames: a name, a list of them, a string tensor or a dataset of names; names are
+            texts or paths.
         compression_type: "", "GZIP" or "ZLIB".
         buffer_size: accepted.
         num_parallel_reads: accepted; files are read one after the other.
+        name: of the dataset, for messages.
     """
 
     @door.guarded
@@ -80,10 +93,12 @@ class TextLineDataset(_FileDataset):
         compression_type: Any = None,
         buffer_size: Any = None,
         num_parallel_reads: Any = None,
+        name: str | None = None,
     ) -> None:
         self._read(
             filenames, compression_type, [], lambda o, names, kind: records.TextLines(names, kind)
         )
+        self._named(name)
 
 
 class TFRecordDataset(_FileDataset):
@@ -96,17 +111,19 @@ class TFRecordDataset(_FileDataset):
         compression_type: Any = None,
         buffer_size: Any = None,
         num_parallel_reads: Any = None,
+        name: str | None = None,
     ) -> None:
         self._read(
             filenames, compression_type, [], lambda o, names, kind: records.TFRecords(names, kind)
         )
+        self._named(name)
 
 
 class FixedLengthRecordDataset(_FileDataset):
     """The records of files in which all have one length.
 
     Args:
-        filenames, buffer_size, compression_type, num_parallel_reads: see TextLineDataset.
+        filenames, buffer_size, compression_type, num_parallel_reads, name: see TextLineDataset.
         record_bytes: of a record.
         header_bytes, footer_bytes: left out at each file's beginning and end.
     """
@@ -121,6 +138,7 @@ class FixedLengthRecordDataset(_FileDataset):
         buffer_size: Any = None,
         compression_type: Any = None,
         num_parallel_reads: Any = None,
+        name: str | None = None,
     ) -> None:
         sizes = [
             _number(v or 0, "FixedLengthRecordDataset") if not isinstance(v, Tensor) else v
@@ -132,3 +150,4 @@ class FixedLengthRecordDataset(_FileDataset):
             return records.FixedLength(names, record, header, footer, kind, 0)
 
         self._read(filenames, compression_type, sizes, files)
+        self._named(name)

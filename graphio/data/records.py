@@ -85,6 +85,13 @@ def checked_compression(compression: Any) -> str:
     return str(text)
 
 
+def paths_as_texts(value: Any) -> Any:
+    """Names of files as texts, one or a list of them."""
+    if isinstance(value, (list, tuple)):
+        return [paths_as_texts(v) for v in value]
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
 def matching(patterns: Array) -> Array:
     """Names of the files that match, sorted."""
     texts = [bytes(p).decode() for p in patterns.ravel().tolist()]
@@ -305,6 +312,8 @@ class FixedLength(Files):
         self.size, self.header, self.footer = size, header, footer
 
     def records(self, file: IO[bytes], path: str) -> Iterator[bytes]:
+        if not self.compression:
+            self._check_size(os.fstat(file.fileno()).st_size, path)
         if len(file.read(self.header)) < self.header:
             raise self.refused(f"{path} is shorter than its header of {self.header} bytes")
         ahead = file.read(self.size + self.footer)
@@ -312,11 +321,20 @@ class FixedLength(Files):
             yield ahead[: self.size]
             ahead = ahead[self.size :] + file.read(self.size)
         if len(ahead) != self.footer:
-            raise self.refused(
-                f"Excluding the header ({self.header} bytes) and footer ({self.footer} bytes), "
-                f"input file {path} has a body which is not a multiple of the record length "
-                f"({self.size} bytes): {len(ahead) - self.footer} bytes are left."
-            )
+            raise self._cut(path, len(ahead) - self.footer)
+
+    def _check_size(self, size: int, path: str) -> None:
+        """Refuses a regular file, before its first record, that does not consist of records."""
+        body = size - self.header - self.footer
+        if size and body % self.size:
+            raise self._cut(path, body % self.size)
+
+    def _cut(self, path: str, left: int) -> errors.OpError:
+        return self.refused(
+            f"Excluding the header ({self.header} bytes) and footer ({self.footer} bytes), "
+            f"input file {path} has a body which is not a multiple of the record length "
+            f"({self.size} bytes): {left} bytes are left."
+        )
 
     def parameters(self) -> Sequence[Any]:
         return [*super().parameters(), self.size, self.header, self.footer]

@@ -37,6 +37,8 @@ class Handle:
         one_shot: whether it needs no initializer.
         functions: names of the host functions that step it.
         touched: variables that functions of its datasets read or assign.
+        saveable: whether a program has asked for its place in checkpoints; see
+            make_saveable_from_iterator.
     """
 
     def __init__(self, graph: Graph, name: str, specs: Any, one_shot: bool) -> None:
@@ -44,7 +46,7 @@ class Handle:
         self.makers: list[Dataset] = []
         self.functions: list[str] = []
         self.touched: variables.Touched = {}
-        self._stepped = False
+        self._stepped = self.saveable = False
         handles_of(graph)[name] = self
 
     def add_maker(self, dataset: Dataset) -> None:
@@ -152,7 +154,7 @@ class Resource:
             raise errors.FailedPreconditionError(
                 message=f"GetNext() failed because the iterator '{self.handle.name}' has not been "
                 "initialized. Ensure that you have run the initializer operation for this "
-                "iterator before getting the next element."
+                "iterator before getting the next element, or saving its place."
             )
         return self._stage
 
@@ -161,9 +163,18 @@ class Resource:
         """Whether it stands somewhere."""
         return self._stage is not None
 
-    def save(self) -> IteratorState | None:
-        """Where it stands; None before it begins."""
+    def save(self, asked: bool = False) -> IteratorState | None:
+        """Where it stands; None before it begins.
+
+        Args:
+            asked: True begins a one-shot iterator.
+
+        Raises:
+            FailedPreconditionError: it is asked, and has not been initialized.
+        """
         with self._lock:
+            if asked:
+                self._running()
             if self._stage is None:
                 return None
             if self._ahead is not None:
@@ -220,7 +231,8 @@ class Resource:
         return True
 
     def _look_ahead(self, stage: Stage, state: IteratorState, place: Any) -> None:
-        """A program that restores what was saved at the end of the data begins it anew."""
+        """A program that restores what was saved at the end of the data begins it anew, unless it
+        has asked for the place itself."""
         if self.handle.touched:
             return  # functions have variables in a run alone
         try:
@@ -230,7 +242,7 @@ class Resource:
             return
         if elements:
             self._ahead = (elements[0], state)
-        else:
+        elif not self.handle.saveable:
             self.make(self._maker, self._values)
 
     def _values_for(self, maker: int) -> Sequence[Array] | None:
@@ -338,12 +350,20 @@ def check_types(wanted: Any, found: Any) -> None:
         )
 
 
-def save_all(session: Any) -> dict[str, IteratorState]:
-    """Where a session's iterators stand, by name."""
+def save_all(session: Any, asked: bool = False) -> dict[str, IteratorState]:
+    """Where a session's iterators stand, by name.
+
+    Args:
+        asked: whether those that make_saveable_from_iterator was called for must stand somewhere.
+
+    Raises:
+        FailedPreconditionError: one of those has not been initialized.
+    """
     found = {}
     for name, handle in handles_of(session.graph).items():
-        key = f"{_TABLE}/{name}"
-        state = session.resources[key].save() if key in session.resources else None
+        key, wanted = f"{_TABLE}/{name}", asked and handle.saveable
+        known = wanted or key in session.resources
+        state = resource_of(session, handle).save(wanted) if known else None
         if state is not None:
             found[handle.name] = state
     return found

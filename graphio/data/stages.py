@@ -7,6 +7,7 @@ batch gathers its rows at once.
 
 from __future__ import annotations
 
+import contextlib
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -198,13 +199,14 @@ class Tensors(Stage):
 
 
 class Range(Stage):
-    """int64 numbers."""
+    """Numbers of a type."""
 
     kind = "range"
     first = 0
 
-    def __init__(self, start: int, stop: int, step: int) -> None:
+    def __init__(self, start: int, stop: int, step: int, dtype: Any = np.int64) -> None:
         super().__init__()
+        self.dtype = np.dtype(dtype)
         if step == 0:
             raise self.refused("step cannot be zero.")
         self.numbers = range(start, stop, step)
@@ -212,13 +214,14 @@ class Range(Stage):
     def pull(self, count: int) -> Sequence[Item]:
         found = self.numbers[self.position : self.position + count]
         self.position += len(found)
-        return [[np.array(number, np.int64)] for number in found]
+        return [[np.array(number, self.dtype)] for number in found]
 
     def most(self) -> int | None:
         return len(self.numbers)
 
     def parameters(self) -> Sequence[Any]:
-        return [self.numbers]
+        kind = [] if self.dtype == np.int64 else [self.dtype.name]
+        return [self.numbers, *kind]
 
 
 class Given(Stage):
@@ -277,6 +280,8 @@ class Take(_Picking):
     def pull(self, count: int) -> Sequence[Item]:
         if self.count >= 0:
             count = min(count, self.count - self.position)
+            if count <= 0:
+                self.source.close()  # it is asked for nothing more in this pass
         items = self.source.pull(count) if count > 0 else []
         self.position += len(items)
         return items
@@ -573,9 +578,10 @@ class Zip(Stage):
         columns: list[list[Element]] = []
         for stage in self.inputs:
             columns.append(stage.elements(count))
+            if count < asked:  # one before has ended: a cache behind that is as long ends, too
+                with contextlib.suppress(errors.OpError):
+                    stage.elements(1)
             count = len(columns[-1])
-            if not count:
-                break
         self.position = count < asked
         return [[v for part in (c[i] for c in columns) for v in part] for i in range(count)]
 

@@ -179,11 +179,14 @@ def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
     return pack(structure, [function(leaf) for leaf in flatten(structure)])
 
 
-def up_to(structure: Any, value: Any, what: str, lists: bool = True) -> list[Any]:
+def up_to(
+    structure: Any, value: Any, what: str, lists: bool = True, nothing: bool = False
+) -> list[Any]:
     """The parts of value that stand where structure has its components.
 
     Args:
         lists: whether a list may stand for a tuple; where shapes are meant it is a shape.
+        nothing: whether None may stand for Nones at all components below.
 
     Raises:
         TypeError: value is not nested as structure is.
@@ -191,6 +194,8 @@ def up_to(structure: Any, value: Any, what: str, lists: bool = True) -> list[Any
     """
     if not is_nested(structure):
         return [value]
+    if value is None and nothing:
+        return [None] * len(flatten(structure))
     if isinstance(value, SparseTensor):
         value = SparseParts(*value.parts())
     if isinstance(structure, Mapping):
@@ -207,7 +212,22 @@ def up_to(structure: Any, value: Any, what: str, lists: bool = True) -> list[Any
     if len(found) != len(wanted):
         raise ValueError(f"{what}: expected {len(wanted)} components, got {len(found)}")
     pairs = zip(wanted, found, strict=True)
-    return [leaf for inner, part in pairs for leaf in up_to(inner, part, what, lists)]
+    return [leaf for inner, part in pairs for leaf in up_to(inner, part, what, lists, nothing)]
+
+
+def holds_none(structure: Any) -> bool:
+    """Whether None is somewhere in a structure."""
+    if structure is None or not is_nested(structure):
+        return structure is None
+    return any(map(holds_none, _children(structure)))
+
+
+def alike(one: Any, two: Any) -> bool:
+    """Whether two structures are nested alike, in whatever tuples and dicts."""
+    if not is_nested(one) or not is_nested(two):
+        return is_nested(one) == is_nested(two)
+    first, second = _children(one), _children(two)
+    return len(first) == len(second) and all(map(alike, first, second))
 
 
 def declared(types: Any, shapes: Any, what: str, classes: Any = None) -> Any:
@@ -443,13 +463,21 @@ def shapes_of(specs: Any) -> Any:
     """The nested shapes; of a SparseTensor that of the whole."""
 
     def shape(node: Any) -> Any:
-        if isinstance(node, SparseParts):
-            return sparse_shape(node)
         if isinstance(node, ArrayParts):
             return node.like.element_shape
-        return node.shape if node.inside is None else shapes_of(node.inside)
+        inside = getattr(node, "inside", None)
+        return node_shape(node) if inside is None else shapes_of(inside)
 
     return mapped_nodes(shape, specs)
+
+
+def node_shape(node: Any) -> TensorShape:
+    """What is known of the shape of a component; of a SparseTensor that of the whole, of a
+    TensorArray that of its stack."""
+    if isinstance(node, SparseParts):
+        return sparse_shape(node)
+    found: TensorShape = (node.stack if isinstance(node, ArrayParts) else node).shape
+    return found
 
 
 def classes_of(specs: Any) -> Any:

@@ -29,6 +29,7 @@ __all__ = [
     "merged",
     "touched_by",
     "touched_here",
+    "with_bodies",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -75,7 +76,7 @@ def touched_by(graph: Graph, what: str) -> Touched:
             "may read and assign it"
         )
     around = variables_of(outermost(graph))
-    names = {op.attrs["variable"] for op in _operations(graph.operations) if "variable" in op.attrs}
+    names = {op.attrs["variable"] for op in with_bodies(graph.operations) if "variable" in op.attrs}
     known.update({name: around[name] for name in sorted(names)})
     return touched_here(graph)
 
@@ -84,22 +85,22 @@ def touched_here(graph: Graph) -> Touched:
     """What touched_by found in a graph."""
     return merged(
         {name: Touch(variables_of(graph)[name], op.op == _ASSIGN)}
-        for op in _operations(graph.operations)
+        for op in with_bodies(graph.operations)
         if (name := op.attrs.get("variable")) is not None
     )
 
 
 def assigns(operation: Operation) -> bool:
     """Whether an operation or one in its bodies assigns a variable."""
-    return any(op.op == _ASSIGN for op in _operations([operation]))
+    return any(op.op == _ASSIGN for op in with_bodies([operation]))
 
 
-def _operations(operations: Iterable[Operation]) -> Iterator[Operation]:
+def with_bodies(operations: Iterable[Operation]) -> Iterator[Operation]:
     """Operations with those in their bodies."""
     for operation in operations:
         yield operation
         for body in operation.bodies():
-            yield from _operations(body.operations)
+            yield from with_bodies(body.operations)
 
 
 Outputs = Sequence[tuple[Any, TensorShape]]

@@ -19,11 +19,10 @@ from graphio.ops.host import host_call
 from graphio.schema import errors
 
 
-def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any) -> Any:
+def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any, name: str | None) -> Any:
     """See Dataset.reduce."""
-    initial = structure.mapped(convert_to_tensor, initial_state)
-    states = structure.flatten(initial)
-    specs = structure.mapped(lambda t: Spec(t.dtype, t.shape), initial)
+    specs, leaves = structure.of_values(initial_state, "reduce")
+    states = [convert_to_tensor(leaf) for leaf in leaves]
     function = state_function(reduce_func, specs, dataset, "reduce")
     result = structure.flatten(function.specs)
     tensors = list(dict.fromkeys([*dataset.captures, *function.captures]))
@@ -40,8 +39,8 @@ def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any) -> Any:
 
     shapes = [structure.common_shape(s.shape, t.shape) for s, t in zip(result, states, strict=True)]
     outputs = [(t.dtype, s) for t, s in zip(states, shapes, strict=True)]
-    made = _opened(touched, tensors, run, states, outputs, "ReduceDataset")
-    return structure.pack(initial, list(made.outputs))
+    made = _opened(touched, tensors, run, states, outputs, "ReduceDataset", name)
+    return element_of(specs, made.outputs)
 
 
 def _opened(
@@ -50,7 +49,8 @@ def _opened(
     work: Callable[[Opening, Any], Any],
     inputs: Sequence[Tensor],
     outputs: Sequence[Any],
-    name: str,
+    kind: str,
+    name: str | None = None,
 ) -> Operation:
     """An operation that works on a pipeline in one run.
 
@@ -58,7 +58,7 @@ def _opened(
         touched: variables that functions of the pipeline read or assign.
         tensors: what the pipeline captures.
         work: from what a pipeline is opened with, and the values of inputs, to those of outputs.
-        name: of the operation, and its type in TensorFlow.
+        kind: the operation's type in TensorFlow, and its name if name is None.
     """
 
     def bind(session: Any) -> Any:
@@ -77,11 +77,11 @@ def _opened(
     return variables.called(
         touched,
         lambda reads, outputs, node: host_call(
-            bind, [*tensors, *inputs, *reads], outputs, function=name, name=node, tf_type=name
+            bind, [*tensors, *inputs, *reads], outputs, function=kind, name=node, tf_type=kind
         ),
         outputs,
-        name,
-        name,
+        name or kind,
+        kind,
     )
 
 
@@ -90,10 +90,13 @@ def state_function(reduce_func: Any, specs: Any, dataset: Dataset, what: str) ->
 
     Raises:
         TypeError: it gives another structure or dtype than the state's.
+        InvalidArgumentError: it gives no tensors.
     """
     while True:
         function = Function(reduce_func, [specs, dataset.element_specs], what, arguments=True)
         found = function.specs[0] if what == "scan" else function.specs
+        if not function.outputs:
+            raise errors.InvalidArgumentError(message=f"{what}: the function gives no tensors")
         if function.dataset is not None:
             raise TypeError(f"{what}: the function returned a dataset, expected the next state")
         wider = structure.common(specs, found, f"{what}: the next state")
@@ -148,6 +151,8 @@ class TFRecordWriter:
         Raises:
             TypeError: an element is something else than one scalar string.
         """
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"TFRecordWriter: expected a tf.data.Dataset, got {dataset!r}")
         spec = dataset.element_specs
         if not isinstance(spec, Spec) or spec.dtype != dtypes.string or spec.shape.ndims:
             raise TypeError(

@@ -277,8 +277,8 @@ def slots_of(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
 
 
 def _iterators(session: Any) -> dict[str, Any]:
-    if not session.resources:
+    if not session.graph.root.state_attributes.get("iterators"):
         return {}
     from graphio.data import resource
 
-    return dict(resource.save_all(session))
+    return dict(resource.save_all(session, asked=True))
