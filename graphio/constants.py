@@ -16,7 +16,7 @@ from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.schema import array_likes, errors
 from graphio.schema.tensors import check_dims
-from graphio.tensor_shape import TensorShape, as_shape
+from graphio.tensor_shape import Dimension, TensorShape, as_shape
 
 __all__ = [
     "constant",
@@ -79,7 +79,7 @@ def node_of(array: Array, kind: DType, name: str) -> Tensor:
             check_dims(array.shape)
         except errors.DataLossError as error:  # numpy makes it, for it has no elements
             raise ValueError(error.message) from None
-    operation = scopes.get_default_graph().create_op(
+    operation = scopes.get_default_graph().add_operation(
         "Constant",
         [],
         [(kind, TensorShape(array.shape))],
@@ -123,7 +123,17 @@ def as_array(value: Any, dtype: DType | None) -> Array:
     flat = list(_leaves(value))
     if any(v is None for v in flat):
         raise ValueError("None values not supported.")
+    if any(isinstance(v, Dimension) for v in flat):
+        value = _with_sizes(value)
+        flat = list(_leaves(value))
     return _of_python(value, flat, dtype)
+
+
+def _with_sizes(value: Any) -> Any:
+    """Nested lists with the sizes of Dimensions in their place."""
+    if isinstance(value, (list, tuple)):
+        return [_with_sizes(v) for v in value]
+    return int(value) if isinstance(value, Dimension) else value
 
 
 def _of_numpy(array: Array, dtype: DType | None) -> Array:
@@ -272,8 +282,10 @@ def convert_to_tensor(
         return constant(
             np.array(value.as_list(), np.int32), wanted or dtypes.int32, name=name or "Const"
         )
-    if type(value).__name__ == "Dimension" and hasattr(value, "value"):
+    if isinstance(value, Dimension):
         return constant(value.value, wanted or dtypes.int32, name=name or "Const")
+    if hasattr(value, "__tf_tensor__"):
+        return _checked(value.__tf_tensor__(wanted, name), wanted)
     if isinstance(value, (list, tuple)) and any(_is_symbolic(v) for v in _leaves(value)):
         return _stacked(value, wanted, name)
     if wanted is None and preferred_dtype is not None:
@@ -327,7 +339,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
         name: of the operation.
     """
     kind, static = dtypes.as_dtype(dtype), as_shape(shape)
-    operation = scopes.get_default_graph().create_op(
+    operation = scopes.get_default_graph().add_operation(
         "Placeholder",
         [],
         [(kind, static)],
@@ -357,7 +369,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
             f"placeholder_with_default: input '{default.name}' has shape {default.shape}, which is "
             f"not of the shape {static} given"
         )
-    operation = scopes.get_default_graph().create_op(
+    operation = scopes.get_default_graph().add_operation(
         "PlaceholderWithDefault",
         [default],
         [(default.dtype, static)],

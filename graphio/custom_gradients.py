@@ -120,18 +120,18 @@ class _View:
         self._operation = operation
         self._beneath = operation.name + "/"
         found: dict[Tensor, None] = {}
-        for tensor in operation.inputs:
+        for tensor in operation.operands:
             if tensor is not None:
                 self._look(tensor, found)
-        inner = any(self._is_part(t) for t in operation.inputs if t is not None)
-        self.inputs: list[Any] = list(found) if inner else list(operation.inputs)
+        inner = any(self._is_part(t) for t in operation.operands if t is not None)
+        self.inputs: list[Any] = list(found) if inner else list(operation.operands)
 
     def _is_part(self, tensor: Tensor) -> bool:
-        return bool(tensor.op.inputs) and tensor.op.name.startswith(self._beneath)
+        return bool(tensor.op.operands) and tensor.op.name.startswith(self._beneath)
 
     def _look(self, tensor: Tensor, found: dict[Tensor, None]) -> None:
         if self._is_part(tensor):
-            for before in tensor.op.inputs:
+            for before in tensor.op.operands:
                 if before is not None:
                     self._look(before, found)
         elif not self._is_own(tensor):
@@ -155,7 +155,7 @@ def _fitted(found: list[Any], view: _View) -> list[Any]:
     spare = [
         i
         for i, t in enumerate(inputs)
-        if t in inputs[:i] or (not t.op.inputs and t.op.name.startswith(view.name + "/"))
+        if t in inputs[:i] or (not t.op.operands and t.op.name.startswith(view.name + "/"))
     ]
     if len(found) == len(inputs) - len(spare):
         given = iter(found)
@@ -262,7 +262,7 @@ def _joined(
         )
     graph = scopes.get_default_graph()
     outputs = [
-        graph.create_op("Identity", [t], [(t.dtype, t.shape)], tf_type="IdentityN").outputs[0]
+        graph.add_operation("Identity", [t], [(t.dtype, t.shape)], tf_type="IdentityN").outputs[0]
         for t in inner
     ]
 

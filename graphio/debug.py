@@ -129,7 +129,7 @@ class DebugDump:
         """The first value with a NaN or an infinity that no constant is; None if there is none."""
         for datum in self.data:
             if datum.op.op != "Constant" and has_inf_or_nan(datum, datum.array):
-                read = [t for t in datum.op.inputs if t is not None and t in self]
+                read = [t for t in datum.op.operands if t is not None and t in self]
                 return NonFinite(datum, tuple(self._by_name[t.name] for t in read))
         return None
 
@@ -263,5 +263,5 @@ def _tree(data: dict[str, DebugTensor], root: str) -> Iterator[str]:
         yield f"{indent}{datum} = {datum.op.type}{datum.op.where}{again}"
         if not again:
             seen.add(name)
-            inputs = dict.fromkeys(t.name for t in datum.op.inputs if t is not None)
+            inputs = dict.fromkeys(t.name for t in datum.op.operands if t is not None)
             pending += [(n, indent + "  ") for n in reversed(inputs) if n in data]

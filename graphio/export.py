@@ -348,7 +348,7 @@ class _Writer(NodeWriter):
             parts.append(_field("node", name))
         if initializer is not None and initializer.name in present:
             parts.append(_field("initializer", initializer.name))
-            parts.append(_field("initial_value", value_name(initializer.inputs[0])))
+            parts.append(_field("initial_value", value_name(initializer.operands[0])))
         if value.op.name in present:
             parts.append(_field("snapshot", value_name(value)))
         if name in held and state.initialized(name):

@@ -292,7 +292,7 @@ def sources(operation: Operation) -> list[Tensor | None]:
         return region.inputs
     if operation.op == "ReadVariable" and operation.domain == "graphio":
         return [_variable_read(operation)]
-    return [*operation.inputs, *operation.captures]
+    return [*operation.operands, *operation.captures]
 
 
 def _variable_read(operation: Operation) -> Tensor | None:

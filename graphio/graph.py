@@ -34,20 +34,34 @@ _MEASURES = ("Shape", "Size")
 _TENSOR_NAMES = 'Tensor names must be of the form "<op_name>:<output_index>".'
 
 
+class _Awaited:
+    """What the operations in a context wait for, and those that were made in it."""
+
+    __slots__ = ("inside", "operations")
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self.operations = operations
+        self.inside: set[Operation] = set()
+
+
 class _Place(threading.local):
     """Where a thread builds.
 
     Attributes:
         scope: the name scope, with a "/" at its end.
-        control: what new operations wait for, a tuple for each open context.
+        control: what new operations wait for, a group for each open context.
         waits: whether a control dependency is open, also on what is outside.
         applying: TensorFlow's type of assignments while an optimizer makes them.
+        devices: names and functions of the open device scopes.
+        colocated: operations that new ones stand beside.
     """
 
     scope = ""
-    control: tuple[tuple[Operation, ...], ...] = ()
+    control: tuple[_Awaited, ...] = ()
     waits = False
     applying: str | None = None
+    devices: tuple[Any, ...] = ()
+    colocated: tuple[Operation, ...] = ()
 
 
 class Graph(Unpicklable):
@@ -87,7 +101,6 @@ class Graph(Unpicklable):
         self._at = _Place()  # each thread has name scopes and control dependencies of its own
         self.assigned: set[str] = set()  # in here: variables that a body and those in it assign
         self.front_reads: dict[str, Tensor] = {}  # reads of variables outside, made for uses here
-        self._devices: list[Any] = []
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self.taken_back = False  # whether it holds what a failed call had made
@@ -121,6 +134,46 @@ class Graph(Unpicklable):
     # ---- making operations ----
 
     def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Any],
+        dtypes: Sequence[Any] | None = None,
+        input_types: Sequence[Any] | None = None,
+        name: str | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        op_def: Any = None,
+        compute_shapes: bool = True,
+        compute_device: bool = True,
+    ) -> Operation:
+        """Adds an operation of one of TensorFlow's types, in the current scopes.
+
+        An operator that graphio does not have becomes a node that no session runs, unless the
+        program registers it: `tf.register_operator("tensorflow", op_type, ...)`.
+
+        Args:
+            op_type: TensorFlow's type: "MatMul".
+            inputs: tensors.
+            dtypes: of the outputs of an operator that graphio does not have, None: it has none;
+                others know theirs.
+            input_types: accepted: there are no reference types.
+            name: of the operation, made unique in the current name scope; None: the type. One that
+                ends in "/" is taken as it is.
+            attrs: AttrValue by name.
+            op_def, compute_shapes, compute_device: accepted.
+
+        Raises:
+            RuntimeError: the graph is finalized.
+            TypeError: an input is no tensor.
+            ValueError: an input is of another graph, the name is malformed, or inputs or attributes
+                do not fit the type.
+            UnimplementedError: the type is a variable's, or that of a part of a loop or branch.
+        """
+        from graphio import by_type
+
+        self._check_open()
+        return by_type.create(self, op_type, inputs, dtypes, name, attrs)
+
+    def add_operation(
         self,
         op: str,
         inputs: Sequence[Tensor | None],
@@ -158,11 +211,11 @@ class Graph(Unpicklable):
         if op in _MEASURES and domain == "":
             measured = self._measured(inputs[0], op, attrs)
             if measured is not None:
-                return self.create_op("Identity", [measured], outputs, name=name)
+                return self.add_operation("Identity", [measured], outputs, name=name)
         resolved = [t if t is None or t.graph is self else self._resolve(t) for t in inputs]
         if op in self.lifted and all(t is None or t.graph is not self for t in resolved):
             assert self.outer is not None
-            return self.outer.create_op(
+            return self.outer.add_operation(
                 op, resolved, outputs, attrs, domain=domain, version=version, name=name,
                 tf_type=tf_type, at=at,
             )  # fmt: skip
@@ -183,10 +236,15 @@ class Graph(Unpicklable):
         made = Operation(self, full, op, domain, version, held, resolved, tf_type, line)
         if self._at.control:
             made.control_inputs = self._current_control(resolved)
+            if op != "Constant":  # engines do not wait for constants
+                for group in self._at.control:
+                    group.inside.add(made)
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
-        if self._devices:
-            root.has_devices |= bool(devices.merged(self._devices, made))
+        if self._at.devices:
+            root.has_devices |= bool(devices.merged(self._at.devices, made))
+        if self._at.colocated:
+            self._colocate(made)
         if self.outer is not None or (held and made.bodies()):
             self._capture(made)
         self._add(made)
@@ -195,6 +253,15 @@ class Graph(Unpicklable):
         if root._gradient_overrides:
             self._override_gradient(made)
         return made
+
+    def _colocate(self, made: Operation) -> None:
+        """Puts a new operation into the groups of those that it is to stand beside."""
+        groups: set[bytes] = set()
+        for operation in self._at.colocated:
+            groups.update(operation.colocation_groups())
+            made.device = operation.device or made.device
+        self.table("colocation_groups")[made] = sorted(groups)
+        self.root.has_devices |= bool(made.device)
 
     def _override_gradient(self, made: Operation) -> None:
         override = self.root._gradient_overrides.get(made.type)
@@ -207,7 +274,7 @@ class Graph(Unpicklable):
         root._order += 1
         root._by_name[made.name] = made
         self.operations.append(made)
-        for tensor in set(made.inputs) if len(made.inputs) > 1 else made.inputs:
+        for tensor in set(made.operands) if len(made.operands) > 1 else made.operands:
             if tensor is not None:
                 tensor.add_consumer(made)
         root.changed()
@@ -275,7 +342,7 @@ class Graph(Unpicklable):
             if operation in live or operation.graph is not self:
                 continue
             live.add(operation)
-            sources = [t for t in (*operation.inputs, *operation.captures) if t is not None]
+            sources = [t for t in (*operation.operands, *operation.captures) if t is not None]
             read.update(sources)
             pending += [*(t.op for t in sources), *operation.control_inputs]
         nowhere = Graph()
@@ -353,7 +420,7 @@ class Graph(Unpicklable):
     def _capture(self, made: Operation) -> None:
         """Records what comes from outside, on every graph on the way."""
         bodies = made.bodies()
-        read = [t for t in made.inputs if t is not None]
+        read = [t for t in made.operands if t is not None]
         for body in bodies:
             self._wait_outside(made, body)
             body.outputs[:] = [body._resolve(tensor) for tensor in body.outputs]
@@ -469,13 +536,14 @@ class Graph(Unpicklable):
         """As as_default, for a body: names go on in the outer graph's scope."""
         assert self.outer is not None
         around = scopes.get_default_graph()
-        before = self._scope, self._devices
-        self._scope, self._devices = around._scope, around._devices
+        at, there = self._at, around._at
+        before = at.scope, at.devices, at.colocated
+        at.scope, at.devices, at.colocated = there.scope, there.devices, there.colocated
         try:
             with scopes.graph_as_default(self):
                 yield self
         finally:
-            self._scope, self._devices = before
+            at.scope, at.devices, at.colocated = before
 
     def control_dependencies(self, control_inputs: Any) -> contextlib.AbstractContextManager[None]:
         """See graphio.control_dependencies. It holds in the thread that enters it."""
@@ -488,6 +556,8 @@ class Graph(Unpicklable):
 
     def _control_operation(self, value: Any) -> Operation | None:
         """The operation to wait for; None if it is outside this body or no work at all."""
+        if isinstance(value, str) or hasattr(value, "_as_graph_element"):
+            value = self.as_graph_element(value)
         operation = value if isinstance(value, Operation) else None
         for attribute in ("values", "op"):
             if (
@@ -520,36 +590,40 @@ class Graph(Unpicklable):
         data = {t.op for t in inputs if t is not None}
         wanted: dict[Operation, None] = {}
         for group in self._at.control:
-            wanted.update(dict.fromkeys(op for op in group if op not in data))
+            if group.inside.isdisjoint(data):  # else an input waits for the same
+                wanted.update(dict.fromkeys(op for op in group.operations if op not in data))
         return list(wanted)
 
     @contextlib.contextmanager
     def device(self, name: Any) -> Iterator[None]:
-        """See graphio.device."""
-        before = self._devices
-        inside = self._devices = [*before, devices.checked_scope(name)]
+        """See graphio.device. It holds in the thread that enters it."""
+        at = self._at
+        before = at.devices
+        inside = at.devices = (*before, devices.checked_scope(name))
         try:
             yield
         finally:
-            if self._devices is not inside:
+            if at.devices is not inside:
                 raise RuntimeError("Exiting device scope without proper scope nesting.")
-            self._devices = before
+            at.devices = before
 
     @contextlib.contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """See graphio.colocate_with."""
+        """See graphio.colocate_with. It holds in the thread that enters it."""
         if op is None and not ignore_existing:
             raise ValueError("op is None; only ignore_existing=True may go without an operation")
         if op is not None and not isinstance(getattr(op, "device", None), str):
             raise TypeError(
                 f"op is {type(op).__name__}, expected an operation, a tensor or a variable"
             )
-        before = self._devices
-        self._devices = [] if op is None else [devices.DeviceSpec.from_string(op.device)]
+        at = self._at
+        before = at.devices, at.colocated
+        beside = () if op is None else (op if isinstance(op, Operation) else op.op,)
+        at.devices, at.colocated = (), (*(() if ignore_existing else at.colocated), *beside)
         try:
             yield
         finally:
-            self._devices = before
+            at.devices, at.colocated = before
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
@@ -623,11 +697,11 @@ class Graph(Unpicklable):
             KeyError: the name is unknown. ValueError: another graph's, or of the wrong kind.
             TypeError: obj is nothing of the sort.
         """
-        if isinstance(obj, (str, bytes)):
-            obj = obj.decode() if isinstance(obj, bytes) else obj
-            return self._by_given_name(obj, allow_tensor, allow_operation)
         convert = getattr(obj, "_as_graph_element", None)
         element = convert() if convert is not None else obj
+        if isinstance(element, (str, bytes)):
+            name = element.decode() if isinstance(element, bytes) else element
+            return self._by_given_name(name, allow_tensor, allow_operation)
         kinds = (Tensor,) * allow_tensor + (Operation,) * allow_operation
         if not isinstance(element, (Tensor, Operation)) or not isinstance(element, kinds):
             expected = " or ".join(k.__name__ for k in kinds)
@@ -674,20 +748,26 @@ class Graph(Unpicklable):
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether the tensor may be fed."""
-        return tensor.graph is self and tensor not in self._unfeedable
+        return not self._is_in_body(tensor) and tensor not in self._unfeedable
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
         """Whether the element may be fetched."""
         operation = element if isinstance(element, Operation) else element.op
-        return element.graph is self and operation not in self._unfetchable
+        return not self._is_in_body(element) and operation not in self._unfetchable
+
+    def _is_in_body(self, element: Tensor | Operation) -> bool:
+        """Whether an element is in another of this graph and its bodies; those of other graphs are
+        refused elsewhere."""
+        return element.graph is not self and element.graph.root is self.root
 
     def prevent_feeding(self, tensor: Any) -> None:
         """Makes the tensor one that may not be fed, and no input of a signature.
 
         Raises:
-            KeyError, TypeError, ValueError: it is not a tensor of this graph or the name of one.
+            KeyError, TypeError, ValueError: it is neither a tensor nor the name of one.
         """
-        found = self.as_graph_element(tensor, allow_operation=False)
+        named = not isinstance(tensor, Tensor)
+        found = self.as_graph_element(tensor, allow_operation=False) if named else tensor
         assert isinstance(found, Tensor)
         self._unfeedable.add(found)
         self._forget_plans()
@@ -697,10 +777,10 @@ class Graph(Unpicklable):
         signature.
 
         Raises:
-            KeyError, TypeError, ValueError: it is not an operation of this graph or the name of
-                one.
+            KeyError, TypeError, ValueError: it is neither an operation nor the name of one.
         """
-        found = self.as_graph_element(op, allow_tensor=False)
+        named = not isinstance(op, Operation)
+        found = self.as_graph_element(op, allow_tensor=False) if named else op
         assert isinstance(found, Operation)
         self._unfetchable.add(found)
         self._forget_plans()
@@ -953,7 +1033,7 @@ class _Controlled(contextlib.ContextDecorator, contextlib.AbstractContextManager
             at.control, at.waits = (), False
         else:
             found = [self._graph._control_operation(c) for c in self._inputs]
-            at.control = (*at.control, tuple(op for op in found if op is not None))
+            at.control = (*at.control, _Awaited([op for op in found if op is not None]))
             at.waits = at.waits or bool(found)
 
     def __exit__(self, *details: object) -> None:

@@ -191,7 +191,7 @@ class Importer:
         for attribute in node.attr:
             key = attribute.key
             attrs[key] = self.attribute(node, key, attribute.value, graph, values)
-        made = graph.create_op(
+        made = graph.add_operation(
             node.op,
             inputs,
             self.output_types(node, inputs),
@@ -252,7 +252,7 @@ class Importer:
 
     def loosen(self, made: Operation) -> None:
         """Notes that the outputs' shapes are not the message's."""
-        if self.loosened and (made.bodies() or not self.loosened.isdisjoint(made.inputs)):
+        if self.loosened and (made.bodies() or not self.loosened.isdisjoint(made.operands)):
             self.loosened.update(made.outputs)
 
     def attribute(
@@ -324,7 +324,7 @@ class Importer:
         values, operations = self.found.values, self.found.operations
         for proto in variables:
             initializer = operations.get(proto.initializer)
-            if initializer is not None and not initializer.inputs:
+            if initializer is not None and not initializer.operands:
                 raise ValueError(
                     f"variable '{proto.name}': its initializer '{proto.initializer}' assigns "
                     "nothing"

@@ -234,7 +234,7 @@ class AttrValue(View):
 
     def __init__(self, **field: Any) -> None:
         self._message = model_pb2.AttributeValue()
-        self._is_type = "type" in field
+        self._is_type, self._is_flag = "type" in field, False
         for key, value in field.items():
             setattr(self, key, value)
 
@@ -252,6 +252,7 @@ class AttrValue(View):
             self._is_type = True
             self._message.i = dtypes.as_dtype(value).number
         elif name in ("i", "b"):
+            self._is_flag = name == "b"
             self._message.i = int(value)
         elif name == "f":
             self._message.f = float(value)
@@ -269,8 +270,8 @@ class AttrValue(View):
     def WhichOneof(self, oneof: str = "value") -> str | None:
         """The name of the field that is set, in TensorFlow's words."""
         kind = self._message.WhichOneof("value")
-        if kind == "i" and self._is_type:
-            return "type"
+        if kind == "i" and (self._is_type or self._is_flag):
+            return "type" if self._is_type else "b"
         names = {"d": "f", "t": "tensor", "tensor": "tensor", "type": "shape", "g": "func"}
         return names.get(kind, "list" if kind in _LISTS else kind)
 
@@ -405,6 +406,9 @@ class AttrMap(MutableMapping[str, Any]):
 def attribute_of(operation: Any, name: str) -> Any:
     """An operation's attribute in TensorFlow's form; see Operation.get_attr."""
     node = operation.node_def
+    beside = operation.graph.table("colocation_groups")
+    if name == "_class" and operation in beside:
+        return list(beside[operation])
     if name not in node.attr:
         raise ValueError(f"Operation '{operation.name}' has no attr named '{name}'.")
     if isinstance(operation.attrs.get(name), (bool, float)):

@@ -51,7 +51,7 @@ class Liveness:
 
     def sources(self, operation: Operation) -> list[Tensor]:
         """All values that an operation reads: its inputs, then what its bodies capture."""
-        found = [t for t in operation.inputs if t is not None]
+        found = [t for t in operation.operands if t is not None]
         for value in operation.attrs.values():
             if isinstance(value, Graph):
                 found.extend(self.captures(value))
@@ -192,7 +192,7 @@ class NodeWriter:
     def _node(self, operation: Operation, late: _Late) -> bytes:
         sized = wire.sized
         parts = [sized(_NAME, operation.name.encode()), self._form(operation)]
-        for tensor in self._as_read(operation.inputs):
+        for tensor in self._as_read(operation.operands):
             parts.append(sized(_INPUT, b"" if tensor is None else value_name(tensor).encode()))
         for control in operation.control_inputs:
             if control in self.given:

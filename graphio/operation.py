@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from graphio.graph import Graph
 
 
+#: operators of ours that name in an attribute the variable that they concern
+_OF_VARIABLES = frozenset({"Assign", "IsInitialized", "ReadVariable"})
+
+
 class OpDef(NamedTuple):
     """What describes a type of operations.
 
@@ -32,7 +36,7 @@ class Operation(Handle):
         name: unique in the root graph and all its bodies.
         op: the operator, domain: its domain, version: the operator's version.
         attrs: attributes by name.
-        inputs: tensors, None where an optional input is absent.
+        operands: what the node of a file reads: tensors, None where an optional one is absent.
         outputs: tensors.
         control_inputs: operations that run before.
         order: grows with creation, across a root graph and its bodies.
@@ -45,9 +49,9 @@ class Operation(Handle):
         "device",
         "domain",
         "graph",
-        "inputs",
         "name",
         "op",
+        "operands",
         "order",
         "outputs",
         "source",
@@ -73,13 +77,23 @@ class Operation(Handle):
         self.domain = domain
         self.version = version
         self.attrs = attrs
-        self.inputs = inputs
+        self.operands = inputs
         self.outputs: list[Tensor] = []
         self.control_inputs: list[Operation] = []
         self.device = ""
         self.tf_type = tf_type
         self.order: float = 0
         self.source = at
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The tensors that it reads, None where an optional one is absent; of what assigns or reads
+        a variable by its name, that variable's tensor comes first, as in TensorFlow."""
+        if self.domain == "graphio" and self.op in _OF_VARIABLES:
+            variable = self.graph.find_operation(self.attrs["variable"])
+            if variable is not None:
+                return (variable.outputs[0], *self.operands)
+        return tuple(self.operands)
 
     @property
     def type(self) -> str:
@@ -92,8 +106,11 @@ class Operation(Handle):
         return f" ({self.source})" if self.source.file else ""
 
     def colocation_groups(self) -> list[bytes]:
-        """TensorFlow's groups of operations on one device: of an assignment its variable's, else
-        this operation alone."""
+        """TensorFlow's groups of operations on one device: those of the operations that
+        colocate_with put it beside; else of an assignment its variable's, else its own."""
+        given: list[bytes] | None = self.graph.table("colocation_groups").get(self)
+        if given is not None:
+            return list(given)
         assigns = self.op == "Assign" and self.domain == "graphio"
         name = self.attrs["variable"] if assigns else self.name
         return [b"loc:@" + name.encode()]
@@ -142,7 +159,7 @@ class Operation(Handle):
 
     def insert_input(self, at: int, tensor: Tensor) -> None:
         """One more initial value for a Loop or Scan whose gradient carries one more."""
-        self.inputs.insert(at, tensor)
+        self.operands.insert(at, tensor)
         tensor.add_consumer(self)
 
     def _let_go(self, nowhere: Graph) -> None:
@@ -150,7 +167,7 @@ class Operation(Handle):
 
         The last operation of a graph goes first, so it is the last consumer, too.
         """
-        for tensor in self.inputs:
+        for tensor in self.operands:
             if tensor is not None:
                 tensor.drop_consumer(self)
         self.graph = nowhere

@@ -54,8 +54,8 @@ def fed_reads(graph: Graph, fed: Iterable[Tensor]) -> dict[Tensor, Tensor]:
 def _fed_variable(variables: Mapping[str, Variable], tensor: Tensor) -> Variable | None:
     """The variable for which a tensor is fed; None if it is neither its value nor `v/read`."""
     operation = tensor.op
-    if operation.op == "Identity" and operation.inputs[0] is not None:
-        operation = operation.inputs[0].op
+    if operation.op == "Identity" and operation.operands[0] is not None:
+        operation = operation.operands[0].op
     variable = variables.get(operation.name) if operation.op == "Variable" else None
     if variable is None or tensor not in (variable.op.outputs[0], variable.snapshot):
         return None
@@ -92,7 +92,7 @@ class _Shown(NamedTuple):
 
     def indices(self) -> list[Operation]:
         """The operations that give what the views read beside the value."""
-        return [t.op for view in self.views for t in view.inputs[1:] if t is not None]
+        return [t.op for view in self.views for t in view.operands[1:] if t is not None]
 
 
 def _shown(
@@ -101,11 +101,11 @@ def _shown(
     """What a tensor shows of a variable; None if it is no alias of one, or shows what is fed."""
     views: list[Operation] = []
     operation = tensor.op
-    while operation.type in _VIEWS and operation.inputs and operation.inputs[0] is not None:
-        if operation.inputs[0] in fed:
+    while operation.type in _VIEWS and operation.operands and operation.operands[0] is not None:
+        if operation.operands[0] in fed:
             return None
         views.append(operation)
-        operation = operation.inputs[0].op
+        operation = operation.operands[0].op
     if operation.op != "Variable" and not is_plain(operation):
         return None
     variable = variables.get(operation.attrs["variable"])
@@ -284,7 +284,7 @@ class Reads:
         name = self._name(view.name)
         made = Operation(
             self._graph, name, view.op, view.domain, view.version, view.attrs,
-            [data, *view.inputs[1:]], view.tf_type, view.source,
+            [data, *view.operands[1:]], view.tf_type, view.source,
         )  # fmt: skip
         (was,) = view.outputs
         made.outputs.append(Tensor(self._graph, made, 0, f"{name}:0", was.dtype, was.shape))

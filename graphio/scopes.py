@@ -118,6 +118,24 @@ def _other_graph(values: Iterable[Any]) -> Graph | None:
     return None if found is None or _is_around(found, here) else found
 
 
+def graph_of(values: Iterable[Any]) -> Graph | None:
+    """The graph of values where it is another than the default one; None: what they are read in is
+    the default graph, or they have no graph.
+
+    Raises:
+        ValueError: they are of several graphs.
+    """
+    here, first = get_default_graph().root, None
+    for value in values:
+        graph = getattr(value, "graph", None)
+        if graph is None or _is_around(graph.root, here):
+            continue
+        if first is not None and graph.root is not first[1].root:
+            raise ValueError(f"{value!r} must be from the same graph as {first[0]!r}.")
+        first = first or (value, graph)
+    return None if first is None or first[1].root is here else first[1].root
+
+
 def _is_around(graph: Graph, function: Graph) -> bool:
     """Whether a graph is one around that of a dataset's function."""
     around = function.around
@@ -133,12 +151,15 @@ class name_scope:
         name: of the scope; None with a default_name: that; None without one, or "": the root; a
             name that ends in "/" re-enters that very scope.
         default_name: taken when name is None.
-        values: accepted for TensorFlow's sake; a value of another graph is refused there.
+        values: what the operations in the scope are to read; if it is of another graph than the
+            default one, that graph is the default one in the context.
 
     The context's value is the full scope with a "/" at its end ("" for the root).
 
     Raises:
-        ValueError: the name is malformed.
+        ValueError: the name is malformed; values are given, but no name; they are of several
+            graphs.
+        TypeError: a name is no text.
     """
 
     def __init__(
@@ -148,8 +169,14 @@ class name_scope:
             name = name.decode()
         if name is not None and not isinstance(name, str):
             raise TypeError(f"a name scope's name is {type(name).__name__}, expected str or None")
+        if default_name is not None and not isinstance(default_name, str):
+            raise TypeError(
+                f"a name scope's default_name is {type(default_name).__name__}, expected str or "
+                "None; give tensors as values"
+            )
         self._name = default_name if name is None else name
-        self._open: tuple[Graph, str] | None = None
+        self._values = values
+        self._open: list[tuple[Graph, str, contextlib.AbstractContextManager[Graph] | None]] = []
 
     @property
     def name(self) -> str | None:
@@ -158,13 +185,24 @@ class name_scope:
 
     def __enter__(self) -> str:
         graph = get_default_graph()
+        if self._values is not None:
+            if self._name is None:
+                raise ValueError(
+                    "a name scope with values has no name; give name or default_name, or leave "
+                    "values out to go back to the root"
+                )
+            graph = graph_of(self._values) or graph
         before, scope = graph.enter_scope(self._name)
-        self._open = graph, before
+        other = None if self._values is None or graph is get_default_graph() else graph.as_default()
+        if other is not None:
+            other.__enter__()
+        self._open.append((graph, before, other))
         return scope
 
     def __exit__(self, *details: Any) -> bool | None:
-        assert self._open is not None
-        graph, before = self._open
+        graph, before, other = self._open.pop()
+        if other is not None:
+            other.__exit__(*details)
         graph.leave_scope(before)
         return None
 
@@ -227,6 +265,6 @@ def colocate_with(
 
     Args:
         op: an operation, tensor or variable; None with ignore_existing: no wish.
-        ignore_existing: accepted.
+        ignore_existing: False: beside those of the contexts around, too (`colocation_groups`).
     """
     return get_default_graph().colocate_with(op, ignore_existing)

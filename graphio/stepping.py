@@ -80,7 +80,7 @@ class Stepper:
         if self.done:
             return None
         op = self._ops[self.position]
-        inputs = data_of(op.inputs, self._steps.inputs(self.position), self._fed)
+        inputs = data_of(op.operands, self._steps.inputs(self.position), self._fed)
         return Visit(op, inputs, (), done=False)
 
     @property
@@ -144,7 +144,7 @@ class Stepper:
     def _step(self) -> Visit:
         i = self.position
         op = self._ops[i]
-        inputs = data_of(op.inputs, self._steps.inputs(i), self._fed)
+        inputs = data_of(op.operands, self._steps.inputs(i), self._fed)
         with self._naming():
             self._steps.step()
         visit = Visit(op, inputs, data_of(op.outputs, self._steps.outputs(i)), done=True)

@@ -58,7 +58,7 @@ def describe(variable: Any, export_scope: str | None) -> VariableDef | None:
     message.snapshot = value_name(variable.snapshot)
     if variable.initializer_or_none is not None:
         message.initializer = variable.initializer.name
-        message.initial_value = value_name(variable.initializer.inputs[0])
+        message.initial_value = value_name(variable.initializer.operands[0])
     for field in ("name", "node", "slot_of", "snapshot", "initializer", "initial_value"):
         setattr(message, field, getattr(message, field).removeprefix(prefix))
     return made

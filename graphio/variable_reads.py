@@ -72,7 +72,7 @@ def outermost(graph: Graph) -> Graph:
 
 def at_start(tensor: Tensor, name: str | None = None) -> Tensor:
     """The tensor, which neither an assignment nor a fetch moves to the present."""
-    made = scopes.get_default_graph().create_op(
+    made = scopes.get_default_graph().add_operation(
         "Identity", [tensor], [(tensor.dtype, tensor.shape)], name=name, tf_type=SNAPSHOT
     )
     return made.outputs[0]
@@ -116,12 +116,12 @@ class _Inside:
         for operation in list(body.operations):
             for inner in operation.bodies():
                 self.place(inner)
-            for i, tensor in enumerate(operation.inputs):
+            for i, tensor in enumerate(operation.operands):
                 if tensor in self._outside:
                     made = self._read(tensor, body, now, operation, placed)
                     tensor.drop_consumer(operation)
                     made.add_consumer(operation)
-                    operation.inputs[i] = made
+                    operation.operands[i] = made
             placed.append(operation)
             _forget_assigned(operation, now)
         for i, tensor in enumerate(body.outputs):

@@ -264,7 +264,7 @@ class variable_scope:
         name_or_scope: a name, which is nested in the current scope; or a VariableScope, which is
             entered as it is; or None, when default_name is given.
         default_name: taken, and made unique, when name_or_scope is None.
-        values: accepted for TensorFlow's sake.
+        values: as of name_scope.
         initializer, regularizer, constraint, dtype: defaults of get_variable; None: those of the
             scope around.
         caching_device, partitioner: accepted.
@@ -310,6 +310,7 @@ class variable_scope:
             raise ValueError(f"The reuse parameter must be True or False or None, got {reuse!r}")
         self._given = name_or_scope
         self._default_name = default_name
+        self._values = values
         self._reuse = reuse
         self._with_name_scope = auxiliary_name_scope
         self._changes = {
@@ -323,7 +324,8 @@ class variable_scope:
         self._context: contextlib.AbstractContextManager[VariableScope] | None = None
 
     def __enter__(self) -> VariableScope:
-        self._context = self._opened()
+        other = scopes.graph_of(self._values or ())
+        self._context = self._opened() if other is None else self._opened_in(other)
         return self._context.__enter__()
 
     def __exit__(self, *details: Any) -> bool | None:
@@ -331,6 +333,11 @@ class variable_scope:
         if self._store.scope is not self._inside:
             raise RuntimeError("Improper nesting of variable_scope.")
         return self._context.__exit__(*details)
+
+    @contextlib.contextmanager
+    def _opened_in(self, other: Graph) -> Iterator[VariableScope]:
+        with other.as_default(), self._opened() as scope:
+            yield scope
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[VariableScope]:

@@ -219,7 +219,7 @@ class Variable(Handle, Operators):
         self._shape = value.shape if known is None else known
         kind = value.dtype
         attrs = {"variable": scope[:-1], "dtype": kind, "shape": (kind, self._shape)}
-        made = graph.create_op(
+        made = graph.add_operation(
             "Variable", [], [(kind, self._shape)], attrs,
             domain="graphio", name=scope, tf_type=_RESOURCE if self.use_resource else "VariableV2",
         )  # fmt: skip
@@ -229,7 +229,7 @@ class Variable(Handle, Operators):
             first = initialized(value)
         line = made.source
         self._initializer: Operation | None = self._assign(first, "Assign", at=line).op
-        read = graph.create_op(
+        read = graph.add_operation(
             "Identity", [self._variable], [(kind, self._shape)], name="read", at=line
         )
         self._snapshot = read.outputs[0]
@@ -386,7 +386,7 @@ class Variable(Handle, Operators):
         return self._read(name, graph, tf_type)
 
     def _read(self, name: str, graph: Graph, tf_type: str = "Identity") -> Tensor:
-        made = graph.create_op(
+        made = graph.add_operation(
             "ReadVariable",
             [],
             [(self.dtype, self._shape)],
@@ -421,7 +421,7 @@ class Variable(Handle, Operators):
             result: Tensor = control_flow.cond(
                 is_variable_initialized(self),
                 self.read_value,
-                lambda: self.initializer.inputs[0],
+                lambda: self.initializer.operands[0],
             )
             result.set_shape(self._shape)
             return result
@@ -436,7 +436,7 @@ class Variable(Handle, Operators):
         from graphio.session import session_of
 
         chosen = session_of(self.graph, session, "load")
-        chosen.run(self.initializer, {self.initializer.inputs[0]: value})
+        chosen.run(self.initializer, {self.initializer.operands[0]: value})
 
     # ---- assigning ----
 
@@ -521,7 +521,7 @@ class Variable(Handle, Operators):
     ) -> Tensor:
         graph = scopes.get_default_graph()
         with graph.colocate_with(self._variable.op):
-            made = graph.create_op(
+            made = graph.add_operation(
                 "Assign",
                 [tensor],
                 [(tensor.dtype, shape)],
@@ -538,7 +538,7 @@ class Variable(Handle, Operators):
             tensor = convert_to_tensor(delta, dtype=self.dtype, name="value")
             self._check_shape(tensor, tf_type)
             graph = scopes.get_default_graph()
-            made = graph.create_op(
+            made = graph.add_operation(
                 op, [self._read("ReadVariable", graph), tensor], [(self.dtype, self._shape)]
             )
             return self._assign(made.outputs[0], scope, tf_type)
@@ -598,10 +598,10 @@ def initialized(tensor: Tensor) -> Tensor:
         variable = variables_of(graph).get(operation.name)
         if operation.op == "Variable" and variable is not None:
             made[operation.outputs[0]] = made[variable.snapshot] = variable.initialized_value()
-        elif operation.outputs[0] not in made and any(t in made for t in operation.inputs):
-            again = graph.create_op(
+        elif operation.outputs[0] not in made and any(t in made for t in operation.operands):
+            again = graph.add_operation(
                 operation.op,
-                [made.get(t, t) for t in operation.inputs],
+                [made.get(t, t) for t in operation.operands],
                 [(t.dtype, t.shape) for t in operation.outputs],
                 operation.attrs,
                 domain=operation.domain,
@@ -623,7 +623,7 @@ def _made_again(tensor: Tensor) -> set[Operation]:
             return set()
         if operation not in found:
             found.add(operation)
-            pending.extend(t.op for t in operation.inputs if t is not None)
+            pending.extend(t.op for t in operation.operands if t is not None)
     return found
 
 
@@ -693,7 +693,7 @@ def local_variables_initializer() -> Operation:
 
 def is_variable_initialized(variable: Variable, name: str | None = None) -> Tensor:
     """A bool scalar: whether the variable has a value."""
-    made = scopes.get_default_graph().create_op(
+    made = scopes.get_default_graph().add_operation(
         "IsInitialized",
         [],
         [(dtypes.bool, TensorShape([]))],

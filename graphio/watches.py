@@ -118,7 +118,7 @@ class Watch:
                 if self._when(datum, datum.array):
                     self.hits += 1
                     name = getattr(self._when, "__name__", "")
-                    read = data_of(datum.op.inputs, inputs)
+                    read = data_of(datum.op.operands, inputs)
                     self._then(Hit(datum, read, "" if name == "<lambda>" else name))
         finally:
             self._busy = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -94,6 +95,52 @@ def test_colocation_takes_the_other_device_alone() -> None:
         tf.colocate_with(None).__enter__()
     with pytest.raises(TypeError, match="str"):
         tf.colocate_with("v").__enter__()
+
+
+def test_colocation_groups_are_those_of_the_operations_around() -> None:
+    a, b = tf.constant(1.0, name="a"), tf.constant(2.0, name="b")
+    with tf.colocate_with(a):
+        one = tf.constant(3.0)
+        with tf.colocate_with(b):
+            both = tf.constant(4.0)
+        with tf.colocate_with(b, ignore_existing=True):
+            other = tf.constant(5.0)
+        with tf.colocate_with(one):
+            through = tf.constant(6.0)
+    after = tf.constant(7.0, name="after")
+    groups = [t.op.colocation_groups() for t in (one, both, other, through, after)]
+    assert groups == [
+        [b"loc:@a"],
+        [b"loc:@a", b"loc:@b"],
+        [b"loc:@b"],
+        [b"loc:@a"],
+        [b"loc:@after"],
+    ]
+    assert both.op.get_attr("_class") == [b"loc:@a", b"loc:@b"]
+    with pytest.raises(ValueError, match="_class"):
+        after.op.get_attr("_class")
+
+
+def test_colocation_is_stronger_than_a_device_scope_inside() -> None:
+    with tf.device("/cpu:1"):
+        a = tf.constant(1.0)
+    with tf.colocate_with(a), tf.device("/cpu:0"):
+        assert tf.constant(1.0).device == "/device:CPU:1"
+
+
+def test_device_scopes_hold_in_their_thread() -> None:
+    graph, seen = tf.get_default_graph(), []
+
+    def build() -> None:
+        with graph.as_default():
+            seen.append(tf.constant(1.0).device)
+
+    with tf.device("/cpu:1"):
+        thread = threading.Thread(target=build)
+        thread.start()
+        thread.join()
+        seen.append(tf.constant(1.0).device)
+    assert seen == ["", "/device:CPU:1"]
 
 
 def test_branches_and_loops_inherit_the_scope() -> None:

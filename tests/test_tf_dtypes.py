@@ -154,3 +154,46 @@ FRACTIONS: dict[str, Any] = {
 def test_sizes_and_axes_are_whole_numbers(name: str) -> None:
     with tf.Graph().as_default(), pytest.raises(TypeError, match=r"integer|'float'"):
         FRACTIONS[name]()
+
+
+@TARGETS
+def test_pythons_operators_of_bits_work_on_bits_of_integers_and_on_truth(target: str) -> None:
+    x, truth = tf.constant([6, 3]), tf.constant([True, False])
+    made = [x & 3, x | [8, 8], x ^ 1, ~x, 2 & x, truth & True, truth ^ truth, ~truth]
+    with tf.Session(target) as session:
+        values = [v.tolist() for v in session.run(made)]
+    assert values == [
+        [2, 3], [14, 11], [7, 2], [-7, -4], [2, 2], [True, False], [False, False], [False, True],
+    ]  # fmt: skip
+
+
+def test_pythons_operators_of_bits_do_not_mix_integers_and_truth() -> None:
+    x, truth, text = tf.constant([6, 3]), tf.constant([True, False]), tf.constant("a")
+    uses: list[Callable[[], object]] = [
+        lambda: x & truth, lambda: truth | x, lambda: text ^ text, lambda: ~tf.constant(1.0),
+    ]  # fmt: skip
+    for use in uses:
+        with pytest.raises(TypeError):
+            use()
+
+
+def test_what_says_how_it_becomes_a_tensor_does() -> None:
+    class Points:
+        def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> tf.Tensor:
+            return tf.constant((1, 2), dtype=dtype, name=name)
+
+    made = tf.convert_to_tensor(Points(), tf.int64, name="points")
+    assert (made.dtype, made.op.name) == (tf.int64, "points")
+    Points.__tf_tensor__ = lambda self, dtype=None, name=None: made  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match="requested dtype"):
+        tf.convert_to_tensor(Points(), tf.int32)
+
+
+def test_sizes_of_a_shape_and_array_interfaces_become_constants() -> None:
+    class Held:
+        __array_interface__ = np.array([[b"ab", b"c"]]).__array_interface__
+
+    with tf.Session() as session:
+        assert session.run(tf.constant([10, tf.Dimension(20)])).tolist() == [10, 20]
+        assert session.run(tf.constant([[tf.Dimension(2)], [3]], tf.int64)).tolist() == [[2], [3]]
+        assert session.run(tf.constant(Held())).tolist() == [[b"ab", b"c"]]

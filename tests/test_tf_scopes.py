@@ -336,3 +336,84 @@ def test_what_is_fetched_may_be_named_in_bytes() -> None:
 def test_a_custom_getter_that_cannot_be_called_is_refused() -> None:
     with pytest.raises(ValueError, match="custom_getter which is not callable: 3"):
         tf.get_variable("v", [1], custom_getter=3)
+
+
+# ---- scopes of values, control inputs ----
+
+
+def test_the_values_of_a_scope_choose_its_graph(graph: tf.Graph) -> None:
+    other = tf.Graph()
+    with other.as_default():
+        x = tf.constant(1.0, name="x")
+    with tf.name_scope("a", values=[x, 2.0]) as scope:
+        y = tf.constant(1.0)
+    with tf.variable_scope("b", values=[x]):
+        v = tf.get_variable("v", [1])
+    assert (y.graph, v.graph, scope, y.name) == (other, other, "a/", "a/Const:0")
+    assert tf.get_default_graph() is graph and graph.get_operations() == []
+
+
+def test_a_scope_refuses_values_of_several_graphs_and_values_without_a_name() -> None:
+    x = tf.constant(1.0)
+    with tf.Graph().as_default():
+        y = tf.constant(1.0)
+    with pytest.raises(ValueError, match="must be from the same graph"):
+        tf.name_scope("a", values=[x, y]).__enter__()
+    with pytest.raises(ValueError, match="has no name"):
+        tf.name_scope(None, values=[x]).__enter__()
+    with pytest.raises(TypeError, match="default_name is list"):
+        tf.name_scope("a", [x])
+
+
+def test_a_name_scope_may_be_entered_again_inside_of_itself() -> None:
+    a, b = tf.name_scope("a"), tf.name_scope("b")
+    with a, a as inner, b:
+        assert (inner, tf.constant(1.0).op.name) == ("a/a/", "a/a/b/Const")
+    with b as again:
+        assert again == "b/"
+    assert tf.constant(1.0).op.name == "Const"
+
+
+def test_what_an_input_waits_for_is_not_waited_for_twice() -> None:
+    first, x = tf.no_op(name="first"), tf.constant([1.0])
+    with tf.control_dependencies([first]):
+        a = tf.negative(x)
+        b = tf.abs(a)
+        with tf.control_dependencies([x]):
+            c = tf.exp(a)
+    assert [t.op.control_inputs for t in (a, b, c)] == [[first], [], [x.op]]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_operation_on_a_constant_made_inside_waits(target: str) -> None:
+    holds = tf.placeholder(tf.bool, [])
+    with tf.control_dependencies([tf.Assert(holds, ["no"])]):
+        y = tf.reduce_sum(tf.constant([1.0, 2.0]) + 1.0)
+    with tf.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(y, {holds: False})
+
+
+def test_control_inputs_may_be_names_and_what_stands_for_an_operation() -> None:
+    x = tf.constant(1.0, name="x")
+
+    class Named:
+        def _as_graph_element(self) -> str:
+            return "x:0"
+
+    for awaited in ("x", Named()):
+        with tf.control_dependencies([awaited]):
+            assert tf.no_op().control_inputs == [x.op]
+    with pytest.raises(KeyError, match="nope"):
+        tf.control_dependencies(["nope"]).__enter__()
+
+
+def test_what_another_graph_may_feed_and_fetch_is_not_forbidden(graph: tf.Graph) -> None:
+    other = tf.Graph()
+    with other.as_default():
+        x = tf.constant(1.0)
+    assert graph.is_feedable(x) and graph.is_fetchable(x.op)
+    graph.prevent_feeding(x)
+    graph.prevent_fetching(x.op)
+    assert not graph.is_feedable(x) and not graph.is_fetchable(x)
+    assert other.is_feedable(x) and other.is_fetchable(x)

@@ -47,7 +47,7 @@ def test_a_node_with_long_names_many_inputs_and_all_kinds_of_attributes_is_writt
             "g": (tf.int64, tf.TensorShape([None, 2])), "h": -7, "i": None, "j": ["p", "q"],
         }  # fmt: skip
         with tf.control_dependencies([inputs[-1]]):
-            made = graph.create_op(
+            made = graph.add_operation(
                 "Own", [None, *inputs[:-1]], [(tf.float32, tf.TensorShape(None))] * 2, attrs,
                 domain="own", version=3, name=long,
             )  # fmt: skip
@@ -70,7 +70,7 @@ def test_equal_attributes_of_other_kinds_are_not_mistaken_for_each_other() -> No
     with tf.Graph().as_default() as graph:
         values = (1, 1.0, True, 0.0, -0.0, "1", b"1")
         for value in values:
-            graph.create_op("Own", [], [], {"a": value}, domain="own", name="own")
+            graph.add_operation("Own", [], [], {"a": value}, domain="own", name="own")
     held = [node.attr[0].value for node in graph_message(graph).node]
     kinds = [value.WhichOneof("value") for value in held]
     assert kinds == ["i", "f", "i", "f", "f", "s", "s"]
@@ -127,7 +127,7 @@ def test_arrays_of_the_other_byte_order_and_of_subclasses_stay_arrays(dtype: str
 
     for value in (np.array(5, dtype), np.arange(3.0).view(Own)):
         with tf.Graph().as_default() as graph:
-            made = graph.create_op("Own", [], [], {"a": value}, domain="own")
+            made = graph.add_operation("Own", [], [], {"a": value}, domain="own")
         (attribute,) = node_message(made).attr
         assert attribute.value.WhichOneof("value") == "t"
         assert list(attribute.value.t.dims) == list(value.shape)
@@ -150,9 +150,9 @@ def test_nodes_that_differ_in_one_thing_are_told_apart() -> None:
             given |= {"at": source.NOWHERE} | change
             op, outputs, attrs = (given.pop(key) for key in ("op", "outputs", "attrs"))
             shapes = [(dtype, tf.TensorShape(shape)) for dtype, shape in outputs]
-            graph.create_op(op, [], shapes, attrs, **given)
+            graph.add_operation(op, [], shapes, attrs, **given)
         with tf.device("/cpu:0"):
-            graph.create_op("Own", [], [(tf.float32, tf.TensorShape([2]))], {}, domain="own")
+            graph.add_operation("Own", [], [(tf.float32, tf.TensorShape([2]))], {}, domain="own")
     together = graph_message(graph).node
     alone = [node_message(op) for op in graph.operations]
     assert [n.SerializeToString() for n in together] == [n.SerializeToString() for n in alone]

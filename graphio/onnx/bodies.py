@@ -47,7 +47,7 @@ def control(
         if importer.problems.noted > before:
             return [None] * len(node.output)
         version = operators.lookup("", node.op_type, 28).version
-        made = graph.create_op(
+        made = graph.add_operation(
             node.op_type, given, specs, attrs, name=node.op_type, version=version
         )
     return list(made.outputs)

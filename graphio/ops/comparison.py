@@ -8,7 +8,7 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
-from graphio.ops import shapes
+from graphio.ops import bits, shapes
 from graphio.ops.emit import NUMERIC, describe, like, node, operands, require, scope
 from graphio.ops.primitive import compare
 from graphio.ops.shapes import dims_of
@@ -134,19 +134,30 @@ def _install() -> None:
     Tensor.overload("__le__", less_equal)
     Tensor.overload("__gt__", greater)
     Tensor.overload("__ge__", greater_equal)
-    Tensor.overload("__invert__", logical_not)
-    for method, function in (("and", logical_and), ("or", logical_or), ("xor", logical_xor)):
-        _install_logical(method, function)
+    Tensor.overload("__invert__", lambda x: (bits.invert if _has_bits(x) else logical_not)(x))
+    for method, logical, bitwise in (
+        ("and", logical_and, bits.bitwise_and),
+        ("or", logical_or, bits.bitwise_or),
+        ("xor", logical_xor, bits.bitwise_xor),
+    ):
+        _install_logical(method, logical, bitwise)
 
 
-def _install_logical(method: str, function: Binary) -> None:
+def _has_bits(tensor: Any) -> bool:
+    """Whether Python's operators of bits concern a tensor's bits, and not its truth."""
+    return bool(tensor.dtype.is_integer)
+
+
+def _install_logical(method: str, logical: Binary, bitwise: Binary) -> None:
     def forward(x: Tensor, y: Any) -> Tensor:
         with scope(None, method) as at:
-            return function(x, y, name=at)
+            return (bitwise if _has_bits(x) else logical)(x, y, name=at)
 
     def reflected(y: Tensor, x: Any) -> Tensor:
         with scope(None, method) as at:
-            return function(x, y, name=at)
+            if _has_bits(y):
+                return bitwise(convert_to_tensor(x, y.dtype, name="x"), y, name=at)
+            return logical(x, y, name=at)
 
     Tensor.overload(f"__{method}__", forward)
     Tensor.overload(f"__r{method}__", reflected)

@@ -42,7 +42,7 @@ _CHAIN = 6  # branches that are tried one in the other; bodies nest only so deep
 def no_op(name: str | None = None) -> Operation:
     """An operation that does nothing; its control inputs run first."""
     graph = scopes.get_default_graph()
-    return graph.create_op("NoOp", [], [], domain="graphio", name=name or "NoOp")
+    return graph.add_operation("NoOp", [], [], domain="graphio", name=name or "NoOp")
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
@@ -153,7 +153,7 @@ def cond(
         if not specs:
             return yes.result
         read_what_they_assign(yes.graph, no.graph)
-        operation = scopes.get_default_graph().create_op(
+        operation = scopes.get_default_graph().add_operation(
             "If",
             [condition],
             specs,

@@ -79,7 +79,7 @@ class _Intermediates:
         if key not in self._measured:
             shape = TensorShape([tensor.shape.ndims] if op == "Shape" else [])
             with self.body.as_default(), scopes.control_dependencies(None):
-                made = self.body.create_op(op, [tensor], [(dtypes.int64, shape)], attrs)
+                made = self.body.add_operation(op, [tensor], [(dtypes.int64, shape)], attrs)
             self._measured[key] = made.outputs[0]
         return self._measured[key]
 
@@ -263,7 +263,7 @@ def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gr
         with graph.as_body():
             graph.outputs.extend(_inside(_or_zeros(part[i], targets[i])) for i in used)
         intermediates.settle()
-    backward = outer.create_op(
+    backward = outer.add_operation(
         "If",
         [op.inputs[0]],
         [(targets[i].dtype, targets[i].shape) for i in used],
@@ -334,7 +334,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
         ]
         backward.outputs.extend([array.identity(go_on), *following])
     intermediates.settle()
-    operation = outer.create_op(
+    operation = outer.add_operation(
         "Loop",
         [trips, None, *initial],
         [(t.dtype, t.shape) for t in initial],
@@ -495,7 +495,7 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     ways = [(cuts[i][0], not cuts[i][1]) for i, _ in left]
     specs = [(t.dtype, t.shape) for t in initial]
     specs += [(dx.dtype, _shape(given_inputs[count + i])) for i, dx in left]
-    operation = outer.create_op(
+    operation = outer.add_operation(
         "Scan",
         [*initial, *(whole for whole, _ in given)],
         specs,

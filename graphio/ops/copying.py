@@ -30,9 +30,9 @@ def made_again(
         for key, value in op.attrs.items()
     }
     with scopes.control_dependencies([done[c] for c in op.control_inputs if c in done]):
-        return scopes.get_default_graph().create_op(
+        return scopes.get_default_graph().add_operation(
             op.op,
-            [None if t is None else known.get(t, t) for t in op.inputs],
+            [None if t is None else known.get(t, t) for t in op.operands],
             [(t.dtype, t.shape) for t in op.outputs],
             attrs,
             domain=op.domain,

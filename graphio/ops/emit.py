@@ -1,4 +1,4 @@
-"""Making nodes: the small layer between the builders and Graph.create_op.
+"""Making nodes: the small layer between the builders and Graph.add_operation.
 
 A builder enters `scope(name, default)`; helper nodes that it makes are named `<name>/<part>`,
 and the node that is made with `name=scope` bears the user's name itself.
@@ -77,7 +77,7 @@ def operation(
     attrs: Mapping[str, object] | None = None,
 ) -> Operation:
     """One node; outputs gives each one's dtype and static shape."""
-    return scopes.get_default_graph().create_op(
+    return scopes.get_default_graph().add_operation(
         op,
         inputs,
         [(dtype, TensorShape(dims)) for dtype, dims in outputs],

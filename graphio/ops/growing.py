@@ -176,7 +176,7 @@ def _constant_before(op: Operation, dtype: DType, value: np.ndarray) -> Tensor:
     """A constant that is made right before an operation."""
     graph = op.graph
     with graph.as_default(), scopes.control_dependencies(None):
-        made = graph.create_op(
+        made = graph.add_operation(
             "Constant",
             [],
             [(dtype, TensorShape(value.shape))],

@@ -54,7 +54,7 @@ def host_call_to(
     tf_type: str | None = None,
 ) -> Operation:
     """As host_call, for a function that Graph.add_host_function registered under this name."""
-    return scopes.get_default_graph().create_op(
+    return scopes.get_default_graph().add_operation(
         "HostCall",
         inputs,
         outputs,

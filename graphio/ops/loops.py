@@ -133,7 +133,7 @@ def _loop_node(
         part if isinstance(part, Tensor) else part.make(formal.shape)
         for part, formal in zip(parts, formals, strict=True)
     ]
-    operation = scopes.get_default_graph().create_op(
+    operation = scopes.get_default_graph().add_operation(
         "Loop",
         [limit, *inlined(test, initial), *initial],
         [(t.dtype, t.shape) for t in formals],
@@ -336,7 +336,7 @@ def scan_node(
     ways = [joins] * len(outputs) if isinstance(joins, tuple) else list(joins)
     specs = [(s.dtype, s.shape) for s in state]
     specs += [(y.dtype, _with(y.shape, axis)) for y, (axis, _) in zip(outputs, ways, strict=True)]
-    operation = outer.create_op(
+    operation = outer.add_operation(
         "Scan", [*state, *inputs], specs, scan_attributes(graph, cuts, ways), name=name
     )
     return list(operation.outputs)

@@ -73,7 +73,9 @@ def _each(
     count = node("SequenceLength", [sequences[0]], dtypes.int64, ())
     assert kind.inside is not None
     empty = operation("SequenceEmpty", [], [(kind, None)], attrs={"dtype": kind.inside}).outputs[0]
-    return outer.create_op("Loop", [count, None, empty], [(kind, shape)], {"body": body}).outputs[0]
+    return outer.add_operation(
+        "Loop", [count, None, empty], [(kind, shape)], {"body": body}
+    ).outputs[0]
 
 
 def _from_front(position: Tensor | None, sequence: Tensor) -> Tensor | None:

@@ -68,12 +68,12 @@ class Varying:
         for operation in body.operations:
             if not numbers.isdisjoint(_sizes(operation, _NUMBERED)):
                 found.update(operation.outputs)
-            elif operation.op == "If" and (operation.inputs[0] in numbers or _resizes(operation)):
+            elif operation.op == "If" and (operation.operands[0] in numbers or _resizes(operation)):
                 self._operations.add(operation)
                 found.update(_of_either_size(operation))
             elif operation.op == "Loop" and _trips(operation) & numbers:
                 self._operations.add(operation)
-                found.update(operation.outputs[len(operation.inputs) - 2 :])
+                found.update(operation.outputs[len(operation.operands) - 2 :])
         following: dict[Tensor, list[Tensor]] = {}
         for formal, _, after in variables:
             following.setdefault(after, []).append(formal)
@@ -83,7 +83,7 @@ class Varying:
     def larger(self, tensor: Tensor) -> list[Tensor]:
         """Loop variables, as they leave an iteration, that broadcasting may make larger, if the
         tensor of the body depends on them: its size in the first iteration tells little then."""
-        around = [tensor] if tensor.value_index >= 0 else tensor.op.inputs
+        around = [tensor] if tensor.value_index >= 0 else tensor.op.operands
         rank = tensor.shape.ndims
         return [
             variable
@@ -94,7 +94,7 @@ class Varying:
     def __contains__(self, tensor: Tensor) -> bool:
         if not _is_open(tensor) or tensor.op is None:
             return False
-        inputs: list[Tensor | None] = tensor.op.inputs
+        inputs: list[Tensor | None] = tensor.op.operands
         if tensor.op.op == "Shape":  # of unknown length, if its tensor is of unknown rank
             return inputs[0] in self._tensors
         if tensor.value_index >= 0:
@@ -111,7 +111,7 @@ def _readers(body: Graph) -> Readers:
     found: Readers = {}
     for operation in body.operations:
         if operation.op not in _MEASURES or operation.domain != "":
-            for tensor in {*operation.inputs, *operation.captures} - {None}:
+            for tensor in {*operation.operands, *operation.captures} - {None}:
                 found.setdefault(tensor, []).append(operation)
     return found
 
@@ -137,8 +137,10 @@ def _sizes(operation: Operation, table: Mapping[str, tuple[int, ...]]) -> list[T
     """The inputs that say how large what an operation gives is; the table has those of operators
     that are not sized in every case."""
     if operation.op in _SIZED:
-        return operation.inputs[_SIZED[operation.op] :]
-    return [operation.inputs[i] for i in table.get(operation.op, ()) if i < len(operation.inputs)]
+        return operation.operands[_SIZED[operation.op] :]
+    return [
+        operation.operands[i] for i in table.get(operation.op, ()) if i < len(operation.operands)
+    ]
 
 
 def _is_resized(tensor: Tensor, readers: Readers) -> bool:
@@ -156,11 +158,11 @@ def _resizes(operation: Operation) -> bool:
         return False
     if operation.op == "Concat":
         return dims is None or dims[int(operation.attrs["axis"])] is None
-    if operation.op == "Slice" and dims is not None and len(operation.inputs) > 3:
-        axes = None if operation.inputs[3] is None else constant_value(operation.inputs[3])
+    if operation.op == "Slice" and dims is not None and len(operation.operands) > 3:
+        axes = None if operation.operands[3] is None else constant_value(operation.operands[3])
         return axes is None or any(dims[int(axis)] is None for axis in axes)
     if operation.op == "Gather":
-        return not operation.inputs[1].shape.is_fully_defined()
+        return not operation.operands[1].shape.is_fully_defined()
     if operation.op in _SIZED or operation.op in _COUNTING:
         return True
     chosen = _sizes(operation, _CHOOSING)
@@ -175,7 +177,7 @@ def _loop_variables(op: Operation) -> list[tuple[Tensor, Tensor | None, Tensor]]
     body: Graph = op.attrs["body"]
     count, before_in, before_out = carried(op)
     return [
-        (body.inputs[before_in + k], op.inputs[before_in + k], body.outputs[before_out + k])
+        (body.inputs[before_in + k], op.operands[before_in + k], body.outputs[before_out + k])
         for k in range(count)
     ]
 
@@ -228,7 +230,7 @@ def _origins(tensor: Tensor) -> set[Tensor]:
 
 def _sizing(operation: Operation) -> list[Tensor]:
     """The inputs of which an operation's result has its open sizes."""
-    inputs = [t for t in (*operation.inputs, *operation.captures) if t is not None]
+    inputs = [t for t in (*operation.operands, *operation.captures) if t is not None]
     if operation.op == "Gather" and _is_open(inputs[1]):
         return inputs[1:2]
     return [t for t in inputs if _is_open(t)] or inputs
@@ -240,7 +242,7 @@ def _sizing(operation: Operation) -> list[Tensor]:
 def _trips(operation: Operation) -> set[Tensor]:
     """What says how often an inner Loop runs, of the tensors around it."""
     body: Graph = operation.attrs["body"]
-    around: set[Tensor] = {t for t in operation.inputs[:2] if t is not None}
+    around: set[Tensor] = {t for t in operation.operands[:2] if t is not None}
     seen, pending = {body.outputs[0]}, [body.outputs[0]]
     while pending:
         tensor = pending.pop()
@@ -249,12 +251,12 @@ def _trips(operation: Operation) -> set[Tensor]:
             sources: list[Tensor | None] = []
         elif tensor in body.inputs[2:]:
             k = body.inputs.index(tensor)
-            initial = operation.inputs[k]
+            initial = operation.operands[k]
             assert initial is not None
             around.add(initial)
             sources = [body.outputs[k - 1]]
         else:
-            sources = [*tensor.op.inputs, *tensor.op.captures]
+            sources = [*tensor.op.operands, *tensor.op.captures]
         following = [t for t in sources if t is not None and t not in seen]
         seen.update(following)
         pending.extend(following)

@@ -13,7 +13,7 @@ __all__ = ["PROTOCOLS", "odd_element", "to_numpy"]
 
 Array = np.ndarray[Any, Any]
 #: by which an object says that it is an array
-PROTOCOLS = ("__array__", "__dlpack__", "__cuda_array_interface__")
+PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__", "__cuda_array_interface__")
 #: what needs no look
 _PLAIN = (int, float, complex, str, bytes, bool, np.generic)
 #: torch's names of types that numpy lacks, and ours

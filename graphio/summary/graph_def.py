@@ -31,7 +31,7 @@ def _nodes(graph: Graph) -> Iterator[tuple[Operation, list[Tensor]]]:
         for body in operation.bodies():
             yield from _nodes(body)
         results = [t for body in operation.bodies() for t in body.outputs]
-        inputs = [t for t in (*operation.inputs, *operation.captures, *results) if t is not None]
+        inputs = [t for t in (*operation.operands, *operation.captures, *results) if t is not None]
         yield operation, list(dict.fromkeys(inputs))
 
 

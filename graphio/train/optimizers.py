@@ -17,7 +17,7 @@ __all__ = ["AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer"]
 def _step(op: str, inputs: Sequence[Tensor], outputs: int, tf_type: str) -> list[Tensor]:
     """A step operator of domain graphio whose outputs are like its first input."""
     like = inputs[0]
-    operation = scopes.get_default_graph().create_op(
+    operation = scopes.get_default_graph().add_operation(
         op,
         inputs,
         [(like.dtype, like.shape)] * outputs,
