@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphio as tf
+from graphio.ops import text_patterns
+from graphio.runtime import regex
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 X = np.array([[b"a", b"bb", b""], [b"d\0e", "ä".encode(), b"f"]], object)
@@ -107,10 +109,28 @@ CASES: list[tuple[Callable[[Any], Any], list[Any], Any]] = [
     (lambda x: tf.regex_replace(x, "(b+)", r"<\1\0>"), ["abba b"], [b"a<bbbb>a <bb>"]),
     (lambda x: tf.strings.regex_replace(x, "b", "", replace_global=False), ["bb"], [b"b"]),
     (lambda x: tf.strings.regex_full_match(x, "a.*"), ["ab", "ba"], [True, False]),
+    (lambda x: tf.regex_replace(x, ".", "x"), ["é", "a\n"], [b"x", b"x\n"]),
+    (lambda x: tf.regex_replace(x, "$", "!"), ["a\n"], [b"a\n!"]),
+    (lambda x: tf.regex_replace(x, "b*", "-"), ["abb"], [b"-a-"]),
+    (lambda x: tf.regex_replace(x, r"\p{Lu}|\d", "_"), ["Aé4É"], ["_é__".encode()]),
+    (lambda x: tf.regex_replace(x, "a", r"\7"), ["a"], [b"a"]),
+    (lambda x: tf.strings.regex_full_match(x, r"\w+"), ["a_1", "é"], [True, False]),
+    (lambda x: tf.strings.regex_full_match(x, "a(?i)b|c"), ["aB", "C", "Ab"], [True, True, False]),
+    (lambda x: tf.as_string(x, width=4), ["ab", "abcde"], [b"  ab", b"abcde"]),
+    (lambda x: tf.as_string(x, width=4, fill="-"), ["ab"], [b"ab  "]),
     (tf.string_to_number, ["1.5", "-2e3"], [1.5, -2000.0]),
+    (tf.string_to_number, ["0xF", "-0x1.8P+3", "0x.8"], [15.0, -12.0, 0.5]),
+    (tf.string_to_number, ["0x1p99999"], [np.inf]),
     (lambda x: tf.strings.to_number(x, tf.int64), ["12", " -7 "], [12, -7]),
     (lambda x: tf.decode_raw(x, tf.uint8), ["ab"], [[97, 98]]),
     (lambda x: tf.decode_raw(x, tf.int16, little_endian=False), [b"\0\1\1\0"], [[1, 256]]),
+    (lambda x: tf.decode_raw(x, tf.uint8, fixed_length=2), ["a", "bcd"], [[97, 0], [98, 99]]),
+    (
+        lambda x: tf.decode_raw(x, tf.int32, little_endian=False, fixed_length=8),
+        [b"\1\2"],
+        [[0x1020000, 0]],
+    ),
+    (lambda x: tf.decode_base64(x), ["YQ==", "YWI="], [b"a", b"ab"]),
     (lambda x: tf.decode_base64(x), ["YWI_", "YQ"], [b"ab?", b"a"]),
     (lambda x: tf.encode_base64(x, pad=True), ["ab?", "a"], [b"YWI_", b"YQ=="]),
 ]
@@ -188,7 +208,17 @@ def test_static_shapes_are_known() -> None:
         (lambda x: tf.substr(x, 4, 1), "pos 4 out of range for string"),
         (lambda x: tf.substr(x, 0, -1), "len -1 is negative"),
         (lambda x: tf.decode_raw(x, tf.int16), "not a multiple"),
+        (lambda x: tf.string_to_number(tf.strings.join(["0x", x])), "convert string: 0xone"),
+        (lambda x: tf.string_to_number(tf.fill([1], "0x"), tf.int32), "convert string: 0x"),
         (lambda x: tf.decode_base64(tf.strings.join([x, "!"])), "base64"),
+        (lambda x: tf.decode_base64(tf.fill([1], "YQ=")), "base64"),
+        (lambda x: tf.decode_base64(tf.fill([1], "YWJj====")), "base64"),
+        (lambda x: tf.regex_replace(x, "(", ""), "Invalid pattern: '\\('"),
+        (lambda x: tf.strings.regex_full_match(x, r"(?=a)"), "not of RE2's syntax"),
+        (lambda x: tf.strings.regex_full_match(x, r"(a)\1"), "not of RE2's syntax"),
+        (lambda x: tf.regex_replace(x, x, ""), "Pattern must be scalar"),
+        (lambda x: tf.regex_replace(x, "a", x), "Rewrite must be scalar"),
+        (lambda x: tf.string_split(x, x).values, "delimiter must be scalar"),
     ],
 )
 def test_texts_that_do_not_fit_are_refused_by_the_run(
@@ -208,7 +238,11 @@ def test_texts_that_do_not_fit_are_refused_by_the_run(
         (lambda: tf.reduce_join(["a"], 1), ValueError, "ReduceJoin"),
         (lambda: tf.string_split("a"), ValueError, "rank 1"),
         (lambda: tf.strings.split(["a"], result_type="RaggedTensor"), ValueError, "result_type"),
-        (lambda: tf.regex_replace(["a"], "(", ""), ValueError, "regular expression"),
+        (lambda: tf.string_split(["a"], ["b"]), ValueError, "one text"),
+        (lambda: tf.strings.join(["a"], separator=tf.constant("-")), TypeError, "Python text"),
+        (lambda: tf.regex_replace(["a"], 1, ""), TypeError, "Python text"),
+        (lambda: tf.decode_raw(["a"], tf.int32, fixed_length=7), ValueError, "multiple of 4"),
+        (lambda: tf.as_string(["a"], precision=2), tf.errors.InvalidArgumentError, "string"),
         (lambda: tf.string_to_number(["1"], tf.bool), TypeError, "out_type"),
         (lambda: tf.as_string([1.0], scientific=True, shortest=True), ValueError, "both"),
         (lambda: tf.as_string([1], precision=2), ValueError, "precision"),
@@ -218,6 +252,38 @@ def test_texts_that_do_not_fit_are_refused_by_the_run(
 def test_what_cannot_be_built_is_refused(build: Any, error: type[Exception], words: str) -> None:
     with tf.Graph().as_default(), pytest.raises(error, match=words):
         build()
+
+
+@TARGETS
+def test_marks_and_patterns_may_be_tensors(target: str) -> None:
+    words = np.array(["a.b,c"], object)
+
+    def build(x: Any, mark: Any) -> Any:
+        mark = tf.reshape(mark, [])
+        split = tf.string_split(x, mark), tf.strings.split(x, mark)
+        return [s.values for s in split], tf.regex_replace(x, mark, mark), tf.shape(split[0])
+
+    (letters, whole), replaced, shape = run(target, build, words, np.array([".,"], object))
+    assert texts(letters) == [b"a", b"b", b"c"]
+    assert texts(whole) == [b"a.b,c"]
+    assert texts(replaced) == [b"a..,c"]
+    assert shape.tolist() == [1, 3]
+
+
+PIECES = st.sampled_from(
+    ["a", "b", "é", ".", "\\d", "\\W", "[^a]", "[a-c]", "[[:alpha:]]", "[]a]", "^", "$", "(a|b)",
+     "x*", "(?:a)", "(?i)", "\\x{e9}", "\\z", "{", "a{1,2}", "|", "(b(?i)a)", "[a&&b]"]
+)  # fmt: skip
+
+
+@given(pattern=st.lists(PIECES, max_size=5).map("".join), text=st.text("abBé\n1x{", max_size=5))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_patterns_match_what_the_runtime_s_engine_matches(pattern: str, text: str) -> None:
+    try:
+        expected = regex.compile(pattern).full_match(text)
+    except tf.errors.InvalidArgumentError:
+        return
+    assert text_patterns.full_match(pattern.encode(), text.encode()) is expected
 
 
 # ---- texts that a run made, in state and in loops ----

@@ -25,7 +25,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import binary, cast
 from graphio.ops.shapes import Dims, dims_of
-from graphio.ops.text_calls import as_bytes, as_text, utf8_cased
+from graphio.ops.text_calls import as_bytes, as_text, split_by, utf8_cased
 from graphio.sparse_tensor import SparseTensor
 
 __all__ = [
@@ -243,7 +243,8 @@ def string_split(
 
     Args:
         source: string vector (n).
-        sep: Python text: each of its bytes separates; "": every byte is a part; None: a space.
+        sep: text, or string scalar tensor: each of its bytes separates; "": every byte is a part;
+            None: a space.
         skip_empty: True leaves empty parts out.
         delimiter: old name of sep.
 
@@ -254,13 +255,8 @@ def string_split(
         ValueError: source is no vector.
     """
     chosen = delimiter if sep is None else sep
-    if isinstance(chosen, (list, tuple, np.ndarray)):
-        raise ValueError(
-            f"string_split: delimiter is {chosen!r}, expected one text, whose bytes separate"
-        )
-    marks = b" " if chosen is None else as_bytes(chosen)
-    attrs = {"separator": marks, "letters": 1, "skip_empty": int(skip_empty), "limit": -1}
-    return _split("StringSplit", source, None, attrs)
+    attrs = {"letters": 1, "skip_empty": int(skip_empty), "limit": -1}
+    return _split("StringSplit", source, b" " if chosen is None else chosen, None, attrs)
 
 
 def split(
@@ -275,7 +271,7 @@ def split(
 
     Args:
         input: string vector (n).
-        sep: Python text: what separates; None or "": white space.
+        sep: text, or string scalar tensor: what separates; None or "": white space.
         maxsplit: at most how many times a text is split; -1: as often as sep comes.
         result_type: SparseTensor; there are no ragged tensors.
         source: old name of input.
@@ -290,12 +286,15 @@ def split(
     if result_type != "SparseTensor":
         raise ValueError(f"result_type is {result_type!r}; only 'SparseTensor' is there")
     given = source if input is None else input
-    mark = b"" if sep is None else as_bytes(sep)
-    attrs = {"separator": mark, "letters": 0, "skip_empty": 0, "limit": max(maxsplit, -1)}
-    return _split("StringSplitV2", given, name, attrs)
+    attrs = {"letters": 0, "skip_empty": 0, "limit": max(maxsplit, -1)}
+    return _split("StringSplitV2", given, b"" if sep is None else sep, name, attrs)
 
 
-def _split(tf_type: str, source: Any, name: str | None, attrs: Mapping[str, Any]) -> SparseTensor:
+def _split(
+    tf_type: str, source: Any, mark: Any, name: str | None, attrs: Mapping[str, Any]
+) -> SparseTensor:
+    if isinstance(mark, (list, tuple, np.ndarray)):
+        raise ValueError(f"{tf_type}: delimiter is {mark!r}, expected one text")
     with scope(name, tf_type) as at:
         x = as_text(source, "source")
         if x.shape.ndims not in (1, None):
@@ -303,9 +302,11 @@ def _split(tf_type: str, source: Any, name: str | None, attrs: Mapping[str, Any]
                 f"Shape must be rank 1 but is rank {x.shape.ndims} for {describe(at, tf_type)} "
                 f"with input shapes: {shapes.text_of(x)}"
             )
+        if isinstance(mark, Tensor):
+            return SparseTensor(*split_by(x, as_text(mark), tf_type, at, **attrs).outputs)
         outputs: list[tuple[DType, Dims]] = [
             (dtypes.int64, (None, 2)), (dtypes.string, (None,)), (dtypes.int64, (2,)),
         ]  # fmt: skip
         made = operation("StringSplit", [x], outputs, name=at, domain="graphio", tf_type=tf_type,
-                         attrs=attrs)  # fmt: skip
+                         attrs={"separator": as_bytes(mark), **attrs})  # fmt: skip
         return SparseTensor(*made.outputs)

@@ -17,7 +17,7 @@ from graphio import dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
-from graphio.ops import hashes
+from graphio.ops import hashes, text_patterns
 from graphio.ops.emit import scope
 from graphio.ops.host import host_call_to
 from graphio.ops.shapes import Dims, dims_of
@@ -117,78 +117,133 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
 
     Args:
         input: string tensor.
-        pattern: text, or string scalar tensor: a regular expression (that of Python's re, on
-            bytes).
+        pattern: text, or string scalar tensor: a regular expression of RE2's syntax on UTF-8. A
+            run with one that is none is an InvalidArgumentError.
         name: of the operation.
 
     Raises:
-        InvalidArgumentError: pattern is no regular expression; of the run, where only that knows
-            the pattern.
+        TypeError: input or pattern is no text.
     """
     if isinstance(pattern, Tensor):
         with scope(name, "RegexFullMatch") as at:
-            inputs = [as_text(input), pattern]
+            inputs = [as_text(input), as_text(pattern)]
             outputs = [(dtypes.bool, dims_of(inputs[0]))]
             return _call("RegexFullMatch", _full_matches, inputs, outputs, at).outputs[0]
-    compiled = _compiled(pattern)
 
-    def matches(text: bytes, pattern: Any) -> bool:
-        return compiled.fullmatch(text) is not None
+    def matches(text: bytes, pattern: bytes) -> bool:
+        return text_patterns.full_match(pattern, text)
 
-    return _mapped("StaticRegexFullMatch", input, matches, name, dtypes.bool, pattern=pattern)
+    return _mapped("StaticRegexFullMatch", input, matches, name, dtypes.bool,
+                   pattern=as_bytes(pattern))  # fmt: skip
 
 
 def _full_matches(texts: Array, pattern: Array) -> Sequence[Array]:
     """Work of regex_full_match by a pattern of the run."""
-    if np.ndim(pattern):
+    known = _scalar(pattern, "Pattern")
+    return [_each(lambda t: text_patterns.full_match(known, t), texts, dtype=np.bool_)]
+
+
+def _scalar(value: Array, what: str) -> bytes:
+    """The text of an input that a run must give as one."""
+    if np.ndim(value):
         raise errors.InvalidArgumentError(
-            message=f"Pattern must be scalar, but received {list(np.shape(pattern))}"
+            message=f"{what} must be scalar, but received {list(np.shape(value))}"
         )
-    compiled = _compiled(np.asarray(pattern, object).item())
-    return [_each(lambda t: compiled.fullmatch(t) is not None, texts, dtype=np.bool_)]
+    return bytes(np.asarray(value, object).item())
 
 
 def regex_replace(
-    input: Any, pattern: str, rewrite: str, replace_global: bool = True, name: str | None = None
+    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
     """Texts with what matches a regular expression replaced.
 
     Args:
         input: string tensor.
         pattern: as regex_full_match's.
-        rewrite: Python text; \\\\1 to \\\\9 stand for groups, \\\\0 for the whole match.
+        rewrite: text, or string scalar tensor; \\\\1 to \\\\9 stand for groups, \\\\0 for the whole
+            match.
         replace_global: False replaces the first match alone.
         name: of the operation.
 
     Raises:
-        InvalidArgumentError: pattern is no regular expression.
+        TypeError: input, pattern or rewrite is no text.
     """
-    compiled = _compiled(pattern)
-    template = re.sub(rb"\\(\d)", rb"\\g<\1>", as_bytes(rewrite))
+    if isinstance(pattern, Tensor) or isinstance(rewrite, Tensor):
+        with scope(name, "RegexReplace") as at:
+            inputs = [as_text(input), as_text(pattern), as_text(rewrite)]
+            outputs = [(dtypes.string, dims_of(inputs[0]))]
+            options = {"replace_global": bool(replace_global)}
+            return _call("RegexReplace", _replacements, inputs, outputs, at, **options).outputs[0]
 
-    def replaced(text: bytes, **_: Any) -> bytes:
-        return compiled.sub(template, text, 0 if replace_global else 1)
+    def replaced(text: bytes, pattern: bytes, rewrite: bytes, replace_global: bool) -> bytes:
+        return text_patterns.replaced(pattern, rewrite, replace_global, text)
 
     return _mapped(
-        "StaticRegexReplace", input, replaced, name, pattern=pattern, rewrite=rewrite,
-        replace_global=replace_global,
+        "StaticRegexReplace", input, replaced, name, pattern=as_bytes(pattern),
+        rewrite=as_bytes(rewrite), replace_global=bool(replace_global),
     )  # fmt: skip
 
 
+def _replacements(
+    texts: Array, pattern: Array, rewrite: Array, replace_global: bool
+) -> Sequence[Array]:
+    """Work of regex_replace by a pattern and a rewrite of the run."""
+    known, to = _scalar(pattern, "Pattern"), _scalar(rewrite, "Rewrite")
+    return [_each(lambda t: text_patterns.replaced(known, to, replace_global, t), texts)]
+
+
 def as_bytes(text: Any) -> bytes:
-    """A Python text as bytes."""
-    return text if isinstance(text, bytes) else str(text).encode()
+    """A Python text as bytes.
+
+    Raises:
+        TypeError: it is something else, as a tensor, which only a run knows.
+    """
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogateescape")
+    if isinstance(text, bytes):
+        return bytes(text)
+    raise TypeError(f"expected a Python text, got {text!r} of {type(text).__name__}")
 
 
-def _compiled(pattern: Any) -> re.Pattern[bytes]:
-    if isinstance(pattern, Tensor):
-        raise TypeError("the pattern of a regular expression must be a Python text, not a tensor")
-    try:
-        return re.compile(as_bytes(pattern))
-    except re.error as error:
+def split_by(x: Tensor, mark: Tensor, tf_type: str, at: str, **options: Any) -> Operation:
+    """The parts of the texts of a vector between marks that only a run knows: their places, the
+    parts, and the shape of both.
+
+    Args:
+        x: string vector.
+        mark: string scalar.
+        tf_type: type of the operation in TensorFlow.
+        at: its name.
+        options: letters, skip_empty and limit, as StringSplit's attributes.
+    """
+    outputs: list[tuple[DType, Dims]] = [
+        (dtypes.int64, (None, 2)), (dtypes.string, (None,)), (dtypes.int64, (2,)),
+    ]  # fmt: skip
+    return _call(tf_type, _split, [x, mark], outputs, at, **options)
+
+
+def _split(texts: Array, mark: Array, letters: int, skip_empty: int, limit: int) -> Sequence[Array]:
+    """Work of split_by."""
+    known = _scalar(mark, "delimiter" if letters else "sep")
+    if texts.ndim != 1:
         raise errors.InvalidArgumentError(
-            message=f"{pattern!r} is no regular expression: {error}"
-        ) from None
+            message=f"the texts have shape {list(texts.shape)}, expected a vector"
+        )
+    rows = [_parts(text, known, letters, skip_empty, limit) for text in texts.tolist()]
+    places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+    values = np.empty(len(places), object)
+    values[:] = [part for row in rows for part in row]
+    shape = np.array([len(rows), max(map(len, rows), default=0)], np.int64)
+    return [np.array(places, np.int64).reshape(-1, 2), values, shape]
+
+
+def _parts(text: bytes, mark: bytes, letters: int, skip_empty: int, limit: int) -> list[bytes]:
+    if not letters:
+        return text.split(mark or None, limit)
+    if not mark:
+        return [text[i : i + 1] for i in range(len(text))]
+    parts = re.split(b"[" + re.escape(mark) + b"]", text)
+    return [part for part in parts if part or not skip_empty]
 
 
 def _bucketed(
@@ -269,20 +324,22 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
     """Texts from web-safe base64, with or without "=" at the end.
 
     Raises:
-        InvalidArgumentError: at run time: a text is none of that.
+        InvalidArgumentError: at run time: a text is none of that, or has some "=" too many or
+            too few.
     """
 
     def decoded(text: bytes) -> bytes:
-        try:
-            if b"+" in text or b"/" in text:
-                raise ValueError("not web-safe")
-            return base64.b64decode(text + b"=" * (-len(text) % 4), b"-_", validate=True)
-        except ValueError:
-            raise errors.InvalidArgumentError(
-                message=f"Invalid character found in base64: {text!r}"
-            ) from None
+        letters = text.rstrip(b"=")
+        missing = -len(letters) % 4
+        if len(letters) == len(text) or len(text) == len(letters) + missing:
+            if missing < 3 and _BASE64.fullmatch(letters):
+                return base64.b64decode(letters + b"=" * missing, b"-_")
+        raise errors.InvalidArgumentError(message=f"Invalid character found in base64: {text!r}")
 
     return _mapped("DecodeBase64", input, decoded, name)
+
+
+_BASE64 = re.compile(rb"[A-Za-z0-9_-]*")
 
 
 # ---- formats ----

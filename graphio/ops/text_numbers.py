@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphio import dtypes
-from graphio.constants import convert_to_tensor
+from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
-from graphio.ops import primitive
+from graphio.ops import primitive, text
 from graphio.ops.emit import operation, scope
 from graphio.ops.shapes import Dims, dims_of
 from graphio.ops.text_calls import as_text
@@ -70,7 +70,7 @@ def as_string(
     """Numbers as text, as C's printf writes them.
 
     Args:
-        input: numbers or bools, or texts, which stay as they are.
+        input: numbers or bools, or texts, which only width changes.
         precision: digits after the point of floats; -1: 6.
         scientific, shortest: floats as %e or %g instead of %f.
         width: at least so many characters; -1: as many as there are.
@@ -78,31 +78,17 @@ def as_string(
         name: of the operation.
 
     Raises:
-        InvalidArgumentError: both scientific and shortest.
-        ValueError: the options do not go with the dtype, or fill or width is out of range.
-        TypeError: input is neither numbers nor bools.
+        InvalidArgumentError: both scientific and shortest, the options do not go with the dtype,
+            or fill or width is out of range.
+        TypeError: input has no text.
     """
     with scope(name, "AsString") as at:
         x = convert_to_tensor(input, name="input")
-        if x.dtype == dtypes.string and width < 0 and not fill:
-            return primitive.unary("Identity", x, at)
         if x.dtype in (dtypes.float16, dtypes.bfloat16):
             x = primitive.cast(x, dtypes.float32)
-        floating = x.dtype in _PRINTED
-        if not floating and not x.dtype.is_integer and x.dtype != dtypes.bool:
-            raise TypeError(f"AsString: input is {x.dtype.name}, expected numbers or bools")
-        if scientific and shortest:
-            raise errors.InvalidArgumentError(
-                message="AsString: Cannot select both scientific and shortest notation"
-            )
-        if not floating and (scientific or shortest or precision >= 0):
-            raise ValueError(
-                f"AsString: scientific, shortest and precision are not supported for {x.dtype.name}"
-            )
-        if fill not in ("", " ", "+", "-", "0", "#"):
-            raise ValueError(f'AsString: Fill argument not supported: "{fill}"')
-        if max(width, precision) > _MOST_WIDTH:
-            raise ValueError(f"AsString: width and precision are at most {_MOST_WIDTH}")
+        _check_form(x.dtype, precision, scientific, shortest, width, fill)
+        if x.dtype == dtypes.string:
+            return _widened(x, width, fill == "-", at)
         return _made(
             "AsString",
             [x],
@@ -118,6 +104,38 @@ def as_string(
         )
 
 
+def _check_form(
+    dtype: DType, precision: int, scientific: bool, shortest: bool, width: int, fill: str
+) -> None:
+    """That as_string can write the dtype with these options."""
+    floating = dtype in _PRINTED
+    if not floating and not dtype.is_integer and dtype not in (dtypes.bool, dtypes.string):
+        raise TypeError(f"AsString: input is {dtype.name}, expected numbers, bools or texts")
+    wrong = None
+    if scientific and shortest:
+        wrong = "Cannot select both scientific and shortest notation"
+    elif not floating and (scientific or shortest or precision >= 0):
+        wrong = f"scientific, shortest and precision are not supported for {dtype.name}"
+    elif fill not in ("", " ", "+", "-", "0", "#"):
+        wrong = f'Fill argument not supported: "{fill}"'
+    elif max(width, precision) > _MOST_WIDTH:
+        wrong = f"width and precision are at most {_MOST_WIDTH}"
+    if wrong is not None:
+        raise errors.InvalidArgumentError(message=f"AsString: {wrong}")
+
+
+def _widened(x: Tensor, width: int, left: bool, at: str) -> Tensor:
+    """Texts with blanks on one side, so that each has the width."""
+    if width <= 0:
+        return primitive.unary("Identity", x, at)
+    none = constant(0)
+    missing = primitive.binary("Sub", constant(width), text.length(x))
+    missing = primitive.binary("Max", missing, none)
+    starts = primitive.binary("Mul", missing, none)
+    blanks = text.substr(" " * width, starts, missing)
+    return text.string_join([x, blanks] if left else [blanks, x], name=at)
+
+
 _PRINTED = (dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128)
 _MOST_WIDTH = 100
 
@@ -128,6 +146,7 @@ def decode_raw(
     little_endian: bool = True,
     name: str | None = None,
     bytes: Any = None,
+    fixed_length: int | None = None,
 ) -> Tensor:
     """The bytes of texts as numbers.
 
@@ -137,24 +156,35 @@ def decode_raw(
         out_type: dtype of the numbers.
         little_endian: False: the bytes of each number come the highest first.
         name: of the operation.
+        fixed_length: so many bytes of each text, a multiple of the dtype's size; zeros follow
+            shorter texts. None: all.
 
     Returns:
         The numbers, with one dimension more than the input.
 
     Raises:
         TypeError: it is no text, or there is no such out_type.
+        ValueError: fixed_length is no multiple of the dtype's size.
     """
     with scope(name, "DecodeRaw") as at:
         x = as_text(input_bytes if bytes is None else bytes, "bytes")
         wanted = dtypes.as_dtype(out_type)
         if wanted == dtypes.string or wanted.number > dtypes.bfloat16.number:
             raise TypeError(f"DecodeRaw: out_type is {wanted.name}, expected a type of numbers")
-        dims = dims_of(x)
+        dims, count = dims_of(x), None
+        if fixed_length is not None:
+            count, rest = divmod(fixed_length, wanted.size)
+            if rest or count <= 0:
+                raise ValueError(
+                    f"DecodeRaw: fixed_length is {fixed_length}, which must be a multiple of "
+                    f"{wanted.size}, the size of {wanted.name}"
+                )
+            x = text.substr(text.string_join([x, b"\0" * fixed_length]), 0, fixed_length)
         return _made(
             "DecodeRaw",
             [x],
             wanted,
-            None if dims is None else (*dims, None),
+            None if dims is None else (*dims, count),
             at,
             "DecodeRaw",
             dtype=wanted,

@@ -14,6 +14,9 @@ from graphio.schema import dtypes, errors
 _SPACE = b" \t\n\v\f\r"
 _WHOLE = re.compile(rb"[+-]?[0-9]+")
 _FLOAT = re.compile(rb"[+-]?(?:([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity|nan)", re.I)
+_HEXADECIMAL = re.compile(
+    rb"[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(p[+-]?[0-9]+)?", re.IGNORECASE
+)
 _MOST_NUMBER = 1000  # characters of a number
 _MOST_WIDTH = 100
 _MOST_RAW = 16  # element types beyond bfloat16 have less than a byte, or are exchanged packed
@@ -48,6 +51,8 @@ def _to_number(call: Call) -> Function:
         word = word if len(word) <= _MOST_NUMBER else b""
         if dtype.kind == "f" and _FLOAT.fullmatch(word):
             return float(word)
+        if dtype.kind == "f" and _HEXADECIMAL.fullmatch(word):
+            return _hexadecimal(word.decode())
         if dtype.kind == "i" and _WHOLE.fullmatch(word):
             number = int(word)
             if np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
@@ -56,6 +61,13 @@ def _to_number(call: Call) -> Function:
         raise _bad(f"StringToNumberOp could not correctly convert string: {shown}")
 
     return lambda x: _map(read, _array(x), dtype)
+
+
+def _hexadecimal(word: str) -> float:
+    try:
+        return float.fromhex(word)
+    except OverflowError:
+        return float("-inf" if word.startswith("-") else "inf")
 
 
 @kernel("AsString", domain="graphio", fresh=True)

@@ -50,7 +50,8 @@ for _dtype, (_words_of, _name) in NUMBERS.items():
         _read = [float(t) if "f" in _name else int(t) for t in _words_of]
         _numbers = np.array(_read).astype(_name)
     ours("StringToNumber", [_words_of], _numbers, _name, dtype=_dtype)
-for _text in ("", "one", "1_0", "1 2", "1e", ".", "0x10", "1.5f", "--1", "1\0", "٣", "1" * 1001):
+_NO_NUMBERS = "one 1_0 1e . 0x 0xg 0x1p 1.5f --1 1\0 ٣".split(" ")
+for _text in ("", "1 2", "1" * 1001, *_NO_NUMBERS):
     wrong("StringToNumber", [texts(_text)], "could not correctly", ascii(_text)[:9], dtype=FLOAT)
 for _text in ("2147483648", "-2147483649", "1.0", "1e3", "", "99999999999999999999"):
     wrong("StringToNumber", [texts(_text)], "could not correctly", f"int {_text}", dtype=INT32)

@@ -45,8 +45,8 @@ static size_t words_exchange(char *text, const char *from, size_t from_length, c
 
 /* ---- numbers ---- */
 
-static const char *words_digits(const char *p) {
-  while (*p >= '0' && *p <= '9') p++;
+static const char *words_digits(const char *p, bool hexadecimal) {
+  while ((*p >= '0' && *p <= '9') || (hexadecimal && (*p | 32) >= 'a' && (*p | 32) <= 'f')) p++;
   return p;
 }
 
@@ -60,18 +60,20 @@ static bool words_word(const char *p, const char *word) { /* without regard to c
 static bool words_is_float(const char *p) {
   if (*p == '+' || *p == '-') p++;
   if (words_word(p, "inf") || words_word(p, "infinity") || words_word(p, "nan")) return true;
+  const bool hexadecimal = p[0] == '0' && (p[1] | 32) == 'x';
+  if (hexadecimal) p += 2;
   const char *whole = p;
-  p = words_digits(p);
+  p = words_digits(p, hexadecimal);
   bool digits = p > whole;
   if (*p == '.') {
     const char *part = ++p;
-    p = words_digits(p);
+    p = words_digits(p, hexadecimal);
     digits = digits || p > part;
   }
-  if (digits && (*p | 32) == 'e') {
+  if (digits && (*p | 32) == (hexadecimal ? 'p' : 'e')) {
     p += p[1] == '+' || p[1] == '-' ? 2 : 1;
     const char *power = p;
-    p = words_digits(p);
+    p = words_digits(p, false);
     digits = p > power;
   }
   return digits && *p == '\0';
