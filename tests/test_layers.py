@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -351,7 +352,7 @@ def test_a_network_of_layers_learns(target: str) -> None:
         (
             lambda: tf.layers.conv2d(tf.zeros([2, 784]), 2, 3),
             ValueError,
-            r"Input 0 of layer conv2d is incompatible .* expected ndim=4, found ndim=2",
+            r"Input 0 of layer conv2d_1 is incompatible .* expected ndim=4, found ndim=2",
         ),
         (
             lambda: tf.layers.conv2d(tf.placeholder(tf.float32, [1, 4, 4, None]), 2, 3),
@@ -374,10 +375,34 @@ def test_a_network_of_layers_learns(target: str) -> None:
             "undefined `axis`",
         ),
         (
-            lambda: tf.layers.batch_normalization(tf.zeros([2, 2]), renorm=True),
-            NotImplementedError,
-            "renorm.*tf.nn.moments",
+            lambda: tf.layers.BatchNormalization(renorm=True, renorm_clipping={"rmix": 2.0}),
+            ValueError,
+            "rmix",
         ),
+        (
+            lambda: tf.layers.batch_normalization(tf.zeros([2, 2]), virtual_batch_size=-1),
+            ValueError,
+            "virtual_batch_size is -1",
+        ),
+        (
+            lambda: tf.layers.batch_normalization(tf.zeros([2, 2]), 0, virtual_batch_size=1),
+            ValueError,
+            "axis 0",
+        ),
+        (
+            lambda: tf.layers.batch_normalization(
+                tf.zeros([2, 2]), virtual_batch_size=1, adjustment=lambda shape: (1.0, 0.0)
+            ),
+            ValueError,
+            "adjustment",
+        ),
+        (
+            lambda: tf.layers.batch_normalization(tf.zeros([2, 3, 3, 1]), renorm=True, fused=True),
+            ValueError,
+            "fused.*renorm",
+        ),
+        (lambda: tf.layers.MaxPooling2D(2, None), ValueError, "`strides`"),
+        (lambda: tf.layers.Flatten()(tf.zeros([2])), ValueError, "min_ndim=2"),
         (
             lambda: tf.layers.batch_normalization(tf.zeros([2, 2]), fused=True),
             ValueError,
@@ -407,3 +432,110 @@ def test_a_failed_call_leaves_graph_and_layer_as_they_were() -> None:
     assert tf.layers.conv2d(x, 2, 3).name == "conv2d/BiasAdd:0"
     assert layer(tf.zeros([1, 9, 9, 1])).name == "conv2d_1/BiasAdd:0"
     assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 1
+
+
+def test_a_copy_of_a_layer_shares_its_variables() -> None:
+    layer = tf.layers.Dense(2, kernel_initializer=tf.ones_initializer())
+    y = layer(tf.constant([[1.0, 2.0]]))
+    copied = copy.deepcopy(layer)
+    again = copied(tf.constant([[2.0, 3.0]]))
+    assert copied.kernel is layer.kernel and copied.graph is layer.graph
+    assert copied.variables == layer.variables and len(tf.global_variables()) == 2
+    assert layer.output is y
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(sess.run([y, again]), [[[3.0, 3.0]], [[5.0, 5.0]]])
+
+
+def test_layers_without_names_are_counted_from_one() -> None:
+    assert [tf.layers.Dense(1).name for _ in range(2)] == ["dense_1", "dense_2"]
+    with tf.variable_scope("inner"):
+        layer = tf.layers.Dense(1)
+        assert layer.name == "dense_3" and layer(tf.zeros([1, 1])).name == "inner/dense/BiasAdd:0"
+
+
+def test_what_a_custom_getter_keeps_from_training_is_not_trainable() -> None:
+    def fixed(getter: Any, *arguments: Any, **options: Any) -> Any:
+        options["trainable"] = False
+        return getter(*arguments, **options)
+
+    with tf.variable_scope("root", custom_getter=fixed):
+        layer = tf.layers.Dense(1)
+        layer(tf.zeros([1, 1]))
+    assert layer.trainable_variables == [] and len(layer.non_trainable_variables) == 2
+
+
+_BATCH = np.random.default_rng(7).normal(2.0, 3.0, (4, 3)).astype(np.float32)
+
+
+@TARGETS
+def test_a_renormalised_batch_is_corrected_by_averages_without_their_bias(target: str) -> None:
+    x, training = tf.placeholder(tf.float32, [4, 3]), tf.placeholder(tf.bool, [])
+    layer = tf.layers.BatchNormalization(
+        momentum=0.5, epsilon=0.5, renorm=True, renorm_momentum=0.75, scale=False,
+        renorm_clipping={"rmin": 0.9, "rmax": 1.1, "dmax": 0.2},
+    )  # fmt: skip
+    y = layer(x, training=training)
+    assert len(layer.variables) == 7 and len(layer.updates) == 2
+    means, stddevs, weight, moving = np.zeros(3), np.zeros(3), 0.0, np.zeros(3)
+    with tf.Session(target) as sess:
+        sess.run(tf.global_variables_initializer())
+        for step in range(3):
+            batch = _BATCH * (step + 1)
+            mean, stddev = batch.mean(0), np.sqrt(batch.var(0) + 0.5)
+            mixed_mean = means + (1 - weight) * mean
+            mixed_stddev = stddevs + (1 - weight) * stddev
+            r = np.clip(stddev / mixed_stddev, 0.9, 1.1)
+            d = np.clip((mean - mixed_mean) / mixed_stddev, -0.2, 0.2)
+            found, *_ = sess.run([y, *layer.updates], {x: batch, training: True})
+            np.testing.assert_allclose(found, (batch - mean) / stddev * r + d, rtol=1e-4, atol=1e-5)
+            means += (mean - means) / 4
+            stddevs += (stddev - stddevs) / 4
+            weight += (1 - weight) / 4
+            moving += (means / weight - moving) / 2
+            kept, *_ = sess.run([layer.moving_mean, *layer.updates], {x: batch, training: False})
+            np.testing.assert_allclose(kept, moving, rtol=1e-4)
+
+
+@TARGETS
+def test_parts_of_a_batch_are_normalised_each_by_its_own_moments(target: str) -> None:
+    x = tf.placeholder(tf.float32, [None, 2, 3])
+    layer = tf.layers.BatchNormalization(1, momentum=0.5, virtual_batch_size=2, epsilon=0.25)
+    y = layer(x, training=True)
+    batch = np.random.default_rng(8).normal(1.0, 2.0, (6, 2, 3)).astype(np.float32)
+    parts = batch.reshape(2, 3, 2, 3)
+    mean = parts.mean((0, 3), keepdims=True)
+    wanted = (parts - mean) / np.sqrt(parts.var((0, 3), keepdims=True) + 0.25)
+    assert y.shape.as_list() == [None, 2, 3]
+    with tf.Session(target) as sess:
+        sess.run(tf.global_variables_initializer())
+        found, *_ = sess.run([y, *layer.updates], {x: batch})
+        np.testing.assert_allclose(found, wanted.reshape(6, 2, 3), rtol=1e-4, atol=1e-5)
+        kept = mean.mean(1, keepdims=True) / 2
+        np.testing.assert_allclose(sess.run(layer.moving_mean), kept, rtol=1e-4)
+
+
+@TARGETS
+def test_an_adjustment_holds_while_training_only(target: str) -> None:
+    x, training = tf.placeholder(tf.float32, [4, 3]), tf.placeholder(tf.bool, [])
+    asked = []
+
+    def adjustment(shape: Any) -> Any:
+        asked.append(shape)
+        return tf.constant([1.0, 2.0, 3.0]), tf.constant([0.5, 0.0, -1.0])
+
+    layer = tf.layers.BatchNormalization(
+        adjustment=adjustment,
+        gamma_initializer=tf.constant_initializer(2.0),
+        beta_initializer=tf.ones_initializer(),
+    )
+    y = layer(x, training=training)
+    normal = (_BATCH - _BATCH.mean(0)) / np.sqrt(_BATCH.var(0) + 1e-3)
+    with tf.Session(target) as sess:
+        sess.run(tf.global_variables_initializer())
+        found = sess.run(y, {x: _BATCH, training: True})
+        wanted = (normal * [1.0, 2.0, 3.0] + [0.5, 0.0, -1.0]) * 2 + 1
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+        found = sess.run(y, {x: _BATCH, training: False})
+        np.testing.assert_allclose(found, _BATCH / np.sqrt(1 + 1e-3) * 2 + 1, rtol=1e-5)
+        assert sess.run(asked[0], {x: _BATCH}).tolist() == [4, 3]

@@ -7,6 +7,7 @@ custom getters and the scope's defaults work as they do elsewhere.
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import re
 from collections.abc import Callable, Sequence
@@ -15,13 +16,12 @@ from typing import Any, ParamSpec, Protocol
 from graphio import door, dtypes, initializers, nest, scopes
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor
-from graphio.graph import Graph, Tensor
+from graphio.graph import Graph, Operation, Tensor
 from graphio.ops import array, math, nn
 from graphio.tensor_shape import Dimension
 from graphio.variable_scope import (
     VariableScope,
     get_variable,
-    get_variable_scope,
     variable_scope,
 )
 from graphio.variables import Variable
@@ -64,12 +64,17 @@ def named(kind: str, given: Any) -> Any:
     return table[given] if kind == "activation" else table[given]()
 
 
+#: what belongs to a graph, so that copies of layers have the same
+_SHARED = (Graph, Tensor, Operation, Variable, VariableScope)
+
+
 class Layer:
     """A part of a network with variables of its own; subclasses give `build` and `call`.
 
     Args:
         trainable: whether optimizers change its variables.
-        name: of its scope, made unique; None: the class's name in lower case.
+        name: of its scope, made unique; None: the class's name in lower case, with a number in
+            the layer's own name.
         dtype: of its variables; None: that of the first input.
 
     Attributes:
@@ -145,6 +150,7 @@ class Layer:
                 if not self.built:
                     self._build(given)
                 outputs = self.call(given, *arguments, **options)
+                self.built = True  # only now where build did not say so
                 if self._activity_regularizer is not None:
                     self._regularize_activity(outputs)
         self._inside = False
@@ -180,7 +186,6 @@ class Layer:
         self._graph = first.graph.root
         shapes = nest.map_structure(lambda t: t.shape, given)
         self.build(shapes)
-        self.built = True
 
     def _check(self, given: Any) -> None:
         if not isinstance(given, Tensor):
@@ -237,7 +242,9 @@ class Layer:
             )
         after = scopes.get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)
         self._losses.extend(after[len(losses) :])
-        (self._own_trainable if trainable else self._own_others).append(made)
+        # A custom getter can make a variable that does not train, or give a tensor instead.
+        trains = trainable and (getattr(made, "trainable", True) or not self.trainable)
+        (self._own_trainable if trains else self._own_others).append(made)
         return made
 
     add_variable = add_weight
@@ -365,9 +372,17 @@ class Layer:
         return sum(v.shape.num_elements() or 0 for v in self.variables)
 
     def __deepcopy__(self, memo: Any) -> Layer:
-        raise NotImplementedError(
-            f"layer '{self._name}' cannot be copied: its variables belong to a graph; make another"
-        )
+        """A layer of its own that shares the variables, tensors and the graph."""
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        for name, value in vars(self).items():
+            parts = nest.flatten(value)
+            if parts and all(isinstance(part, _SHARED) for part in parts):
+                value = copy.copy(value) if nest.is_nested(value) else value
+            else:
+                value = copy.deepcopy(value, memo)
+            vars(made)[name] = value
+        return made
 
 
 class Functional(Protocol[P]):
@@ -433,8 +448,7 @@ def _snake(name: str) -> str:
 
 
 def _unique_name(base: str) -> str:
-    """dense, dense_1, ...: counted in a graph's variable scope."""
+    """dense_1, dense_2, ...: counted in a graph, whatever the scope is."""
     counts = scopes.get_default_graph().table("layer_names")
-    key = (get_variable_scope().name, base)
-    counts[key] = counts.get(key, -1) + 1
-    return f"{base}_{counts[key]}" if counts[key] else base
+    counts[base] = counts.get(base, 0) + 1
+    return f"{base}_{counts[base]}"

@@ -156,7 +156,7 @@ class Flatten(Layer):
         data_format: channels_last, or channels_first, which brings the channels last before.
     """
 
-    _least_rank = 1
+    _least_rank = 2
 
     def __init__(self, data_format: str = "channels_last", **options: Any) -> None:
         super().__init__(**options)

@@ -9,7 +9,8 @@ from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.layers.base import Layer, named, size_of, sizes_of
 from graphio.layers.core import chosen, decided
-from graphio.ops import array, emit, math, nn
+from graphio.layers.renorm import Renorm
+from graphio.ops import array, emit, math, nn, reduction
 from graphio.variables import Variable
 
 __all__ = ["BatchNormalization", "batch_normalization"]
@@ -31,22 +32,34 @@ class BatchNormalization(Layer):
             moving_variance_initializer: of the variables.
         beta_regularizer, gamma_regularizer: from a variable to a loss.
         beta_constraint, gamma_constraint: from a variable's new value to the one to keep.
-        renorm, renorm_clipping, renorm_momentum, virtual_batch_size, adjustment: not supported.
+        renorm: whether a batch is corrected by averages of the moments, so that training and
+            inference normalise alike (batch renormalisation, Ioffe 2017).
+        renorm_clipping: limits of the corrections: a dictionary of rmin, rmax and dmax; None:
+            there are none.
+        renorm_momentum: what an average of the moments keeps of itself in an update.
         fused: None or True: for rank 4 with channels last or second the moving variance follows
             the sample's (divided by one less than the count), as TensorFlow's fused kernel does;
-            False: never.
+            False, or with renorm, virtual_batch_size or adjustment: never.
         trainable: whether optimizers change beta and gamma, and updates are made.
+        virtual_batch_size: None, or the size of the parts of a batch that are normalised each
+            by its own moments; the size of a batch is a multiple of it.
+        adjustment: None, or a function from the shape of the inputs (integer vector) to a factor
+            and a summand for the normalised values before gamma and beta, while training.
         name: of the layer.
 
     Variables: `gamma`, `beta`, `moving_mean`, `moving_variance`, each of the channels' size;
-    float32 where the inputs are of 16 bits.
+    float32 where the inputs are of 16 bits. With renorm also `renorm_mean`, `renorm_stddev` of
+    that size, and the scalars `renorm_mean_weight`, `renorm_stddev_weight`.
 
     Raises:
-        NotImplementedError: renorm, virtual_batch_size or adjustment is given.
-        ValueError: at the first call: the axis is out of range, or its size unknown.
+        ValueError: renorm_clipping has another key; or, at the first call: the axis is out of
+            range, or its size unknown; fused=True where it cannot be; virtual_batch_size is
+            below 1, stands beside adjustment, or the axis is 0.
     """
 
     _least_rank = 1
+    #: False leaves the sample's variance out of a fused layer; programs know it by this name
+    _bessels_correction_test_only = True
 
     def __init__(
         self,
@@ -74,18 +87,11 @@ class BatchNormalization(Layer):
         **options: Any,
     ) -> None:
         super().__init__(trainable, name, **options)
-        for given, word in (
-            (renorm, "renorm"),
-            (virtual_batch_size, "virtual_batch_size"),
-            (adjustment, "adjustment"),
-        ):
-            if given:
-                raise NotImplementedError(
-                    f"batch_normalization: {word} is not supported; leave it out, or normalise "
-                    "with tf.nn.moments and tf.nn.batch_normalization"
-                )
         self.axis, self.momentum, self.epsilon = axis, momentum, epsilon
         self.center, self.scale, self.fused = center, scale, fused
+        self.renorm, self.renorm_momentum = renorm, renorm_momentum
+        self.virtual_batch_size, self.adjustment = virtual_batch_size, adjustment
+        self._renorm = Renorm(renorm_clipping, renorm_momentum, epsilon) if renorm else None
         #: for each parameter: initializer, regularizer, constraint
         self._made = {
             "gamma": (gamma_initializer, gamma_regularizer, gamma_constraint),
@@ -110,18 +116,16 @@ class BatchNormalization(Layer):
                 f"Input has undefined `axis` dimension. Input shape: {dims}, axis: {self.axis}"
             )
         self._axes = dict(zip(self.axis, sizes, strict=True))
-        # Several axes keep their places, so that the parameters broadcast.
         shape = sizes
-        if len(self.axis) > 1:
+        if self._keeps_places:
             shape = [size if i in self.axis else 1 for i, size in enumerate(dims)]
+        if self.virtual_batch_size is not None:
+            self._check_virtual_batches()
+            shape.insert(1, 1)
+            self.axis = [axis + 1 for axis in self.axis]
         half = self._dtype in (dtypes.float16, dtypes.bfloat16)
         kind = dtypes.float32 if half else self._dtype
-        self._fused_shape = len(dims) == 4 and self.axis in ([1], [3])
-        if self.fused and not self._fused_shape:
-            raise ValueError(
-                f"fused batch normalization takes inputs of rank 4 with the channels on axis 1 or "
-                f"3; found rank {len(dims)} and axis {self.axis}; leave out `fused`"
-            )
+        self._check_fused(dims)
         wanted = {"gamma": self.scale, "beta": self.center}
         for name, (initializer, regularizer, constraint) in self._made.items():
             if wanted.get(name, True):
@@ -130,7 +134,42 @@ class BatchNormalization(Layer):
                     not name.startswith("moving"), constraint,
                 )  # fmt: skip
                 setattr(self, name, made)
+        if self._renorm is not None:
+            self._renorm.build(self, shape, kind)
         self.built = True
+
+    @property
+    def _keeps_places(self) -> bool:
+        """Whether parameters have all axes of the inputs, so that they broadcast."""
+        return len(self.axis) > 1 or self.virtual_batch_size is not None
+
+    def _check_virtual_batches(self) -> None:
+        if self.virtual_batch_size is not None and self.virtual_batch_size <= 0:
+            raise ValueError(
+                f"virtual_batch_size is {self.virtual_batch_size}, expected a positive integer "
+                "that divides the size of a batch"
+            )
+        if 0 in self.axis:
+            raise ValueError("virtual_batch_size takes axis 0 for the batch; axis cannot have it")
+        if self.adjustment is not None:
+            raise ValueError("adjustment cannot be given together with virtual_batch_size")
+
+    def _check_fused(self, dims: list[int | None]) -> None:
+        special = {
+            "renorm": self.renorm,
+            "virtual_batch_size": self.virtual_batch_size is not None,
+            "adjustment": self.adjustment is not None,
+        }
+        found = [word for word, given in special.items() if given]
+        fits = len(dims) == 4 and self.axis in ([1], [3])
+        self._fused_shape = fits and not found
+        if self.fused and found:
+            raise ValueError(f"fused batch normalization has no {', '.join(found)}; leave out one")
+        if self.fused and not fits:
+            raise ValueError(
+                f"fused batch normalization takes inputs of rank 4 with the channels on axis 1 or "
+                f"3; found rank {len(dims)} and axis {self.axis}; leave out `fused`"
+            )
 
     def _channel_axes(self, dims: list[int | None]) -> list[int]:
         given = [self.axis] if isinstance(self.axis, int) else list(self.axis)
@@ -146,25 +185,52 @@ class BatchNormalization(Layer):
         training = options.pop("training", arguments[0] if arguments else False)
         kind = self.moving_mean.dtype.base_dtype
         x = math.cast(inputs, kind)
+        if self.virtual_batch_size is not None:
+            x = self._in_virtual_batches(x)
         moving = (self.moving_mean.value(), self.moving_variance.value())
         mean, variance = chosen(training, lambda: self._moments(x), lambda: moving)
-        if self.trainable and decided(training) is not False:
-            self._follow(x, mean, variance, training)
+        gamma, beta = self._broad(self.gamma, x), self._broad(self.beta, x)
+        new_mean, new_variance = mean, variance
+        if decided(training) is not False:
+            gamma, beta = self._adjusted(x, gamma, beta, training)
+            if self._renorm is not None:
+                r, d, new_mean, new_variance = self._renorm.corrections(mean, variance, training)
+                gamma, beta = _then(self._broad(r, x), self._broad(d, x), gamma, beta)
+            if self.trainable:
+                self._follow(x, new_mean, new_variance, training)
         y = nn.batch_normalization(
-            x, self._broad(mean, x), self._broad(variance, x), self._broad(self.beta, x),
-            self._broad(self.gamma, x), self.epsilon, name="batchnorm",
+            x, self._broad(mean, x), self._broad(variance, x), beta, gamma, self.epsilon,
+            name="batchnorm",
         )  # fmt: skip
+        if self.virtual_batch_size is not None:
+            y = array.reshape(y, sizes_of(inputs))
         y.set_shape(inputs.shape)
         return math.cast(y, inputs.dtype)
 
+    def _in_virtual_batches(self, x: Tensor) -> Tensor:
+        size = self.virtual_batch_size
+        split = array.reshape(x, array.concat([[size, -1], sizes_of(x)[1:]], 0))
+        rows, *rest = x.shape.as_list()
+        split.set_shape([size, None if rows is None else rows // (size or 1), *rest])
+        return split
+
+    def _adjusted(self, x: Tensor, gamma: Any, beta: Any, training: Any) -> tuple[Any, Any]:
+        if self.adjustment is None:
+            return gamma, beta
+        given = [math.cast(value, x.dtype) for value in self.adjustment(array.shape(x))]
+        scale = chosen(training, lambda: given[0], lambda: array.ones_like(given[0]))
+        shift = chosen(training, lambda: given[1], lambda: array.zeros_like(given[1]))
+        return _then(scale, shift, gamma, beta)
+
     def _moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        others = [axis for axis in range(x.shape.ndims or 0) if axis not in self.axis]
-        return nn.moments(x, others, keep_dims=len(self.axis) > 1)
+        kept = self.axis if self.virtual_batch_size is None else [1, *self.axis]
+        others = [axis for axis in range(x.shape.ndims or 0) if axis not in kept]
+        return nn.moments(x, others, keep_dims=self._keeps_places)
 
     def _broad(self, value: Any, x: Tensor) -> Any:
         """A parameter (channels) with the axes after the channels' added, so that it broadcasts."""
         rank = x.shape.ndims or 0
-        if value is None or len(self.axis) > 1 or self.axis == [rank - 1]:
+        if value is None or self._keeps_places or self.axis == [rank - 1]:
             return value
         return array.reshape(value, [-1, *[1] * (rank - 1 - self.axis[0])])
 
@@ -174,8 +240,11 @@ class BatchNormalization(Layer):
         """Adds the updates; when training does not hold in a run they change nothing."""
         kind = mean.dtype
         decay = convert_to_tensor(1.0 - self.momentum, kind)
-        if self._fused_shape and self.fused is not False:
+        if self._fused_shape and self.fused is not False and self._bessels_correction_test_only:
             variance = math.multiply(variance, self._sample_factor(x))
+        if self.virtual_batch_size is not None:
+            mean = reduction.reduce_mean(mean, 1, keepdims=True)
+            variance = reduction.reduce_mean(variance, 1, keepdims=True)
         decay = chosen(training, lambda: array.identity(decay), lambda: emit.scalar(0, kind))
         for variable, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
             with scopes.name_scope("AssignMovingAvg"):
@@ -189,6 +258,13 @@ class BatchNormalization(Layer):
         channels = math.cast(sizes_of(x)[self.axis[0]], x.dtype)
         n = math.truediv(math.cast(array.size(x), x.dtype), math.maximum(channels, one))
         return math.truediv(n, math.maximum(math.subtract(n, one), one))
+
+
+def _then(scale: Any, shift: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
+    """Factor and summand of scale and shift followed by gamma and beta, None: there is none."""
+    if gamma is not None:
+        scale, shift = math.multiply(scale, gamma), math.multiply(shift, gamma)
+    return scale, shift if beta is None else math.add(shift, beta)
 
 
 def batch_normalization(

@@ -46,9 +46,7 @@ class _Pooling(Layer):
         super().__init__(name=name, **options)
         axes = self._axes_count
         self.pool_size = tuple(axes_of(pool_size, axes, "pool_size"))
-        self.strides = tuple(
-            axes_of(self.pool_size if strides is None else strides, axes, "strides")
-        )
+        self.strides = tuple(axes_of(strides, axes, "strides"))
         self.padding = padding_of(padding)
         self.data_format, self._first = data_format, channels_axis(data_format, type(self).__name__)
         self._rank = axes + 2
