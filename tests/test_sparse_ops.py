@@ -294,6 +294,36 @@ def test_segments_choose_rows(target: str) -> None:
 
 
 @TARGETS
+@pytest.mark.parametrize(
+    ("indices", "ids", "words"),
+    [
+        ([0, -1], [0, 1], "indices are out of range"),
+        ([0, 4], [0, 1], "4"),
+        ([0, 1], [1, 0], "segment ids are not increasing"),
+        ([0, 1], [-1, 0], "segment ids must be >= 0"),
+        ([0, 1], [0, 2], "segment ids must be < num_segments"),
+    ],
+)
+@pytest.mark.parametrize("fed", [False, True])
+def test_segments_out_of_range_are_refused_in_the_run(
+    target: str, indices: list[int], ids: list[int], words: str, fed: bool
+) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        rows, segments = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
+        given = (rows, segments) if fed else (indices, ids)
+        total = tf.sparse_segment_sum(np.ones([4, 2]), *given, num_segments=2)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            session.run(total, {rows: indices, segments: ids} if fed else {})
+
+
+def test_segments_of_nothing_and_of_a_scalar() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.sparse_segment_mean(np.ones([0, 4]), [], [])).shape == (0, 4)
+        with pytest.raises(ValueError, match="at least rank 1"):
+            tf.sparse_segment_sum(1.0, [0], [3])
+
+
+@TARGETS
 @pytest.mark.parametrize("combiner", ["sum", "mean", "sqrtn"])
 def test_embeddings_of_sparse_ids_are_combined(target: str, combiner: str) -> None:
     table = np.arange(8.0).reshape(4, 2) + 1

@@ -21,6 +21,7 @@ A = RNG.randn(2, 3, 3) + 3 * np.eye(3)
 B = RNG.randn(2, 3, 2)
 S = np.matmul(A, np.swapaxes(A, 1, 2))
 TALL, SIDE = RNG.randn(5, 3), RNG.randn(5, 2)
+RANK_TWO = np.array([[2.0, 3, -2], [-1, 1, -2], [3, 2, 0], [1, 4, -4]])
 T = np.swapaxes
 
 
@@ -94,6 +95,21 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any], Any]] = {
     "singular vectors of a wide matrix": (
         lambda a: tf.matmul(tf.svd(a)[1] * tf.svd(a)[0], tf.svd(a)[2], transpose_b=True),
         [TALL.T], TALL.T,
+    ),
+    "singular values that are 0": (
+        lambda a: tf.svd(a, compute_uv=False), [RANK_TWO], np.linalg.svd(RANK_TWO)[1],
+    ),
+    "all singular vectors": (
+        lambda a: [tf.matmul(t, t, transpose_a=True) for t in tf.svd(a, full_matrices=True)[1:]],
+        [TALL], [np.eye(len(TALL)), np.eye(3)],
+    ),
+    "all singular vectors of a wide matrix": (
+        lambda a: [tf.matmul(t, t, transpose_a=True) for t in tf.svd(a, full_matrices=True)[1:]],
+        [TALL.T], [np.eye(3), np.eye(len(TALL))],
+    ),
+    "inverse with a limit for each matrix": (
+        lambda a: tf.linalg.pinv(a, [1e-3, 0.5]), [np.stack([TALL, TALL])],
+        np.linalg.pinv(np.stack([TALL, TALL]), [1e-3, 0.5]),
     ),
     "lgamma": (tf.lgamma, [np.array([0.1, 0.5, 1, 1.5, 2, 7.3, 150, -0.5, -2.3])],
                gamma_digits([0.1, 0.5, 1, 1.5, 2, 7.3, 150, -0.5, -2.3])),

@@ -119,6 +119,22 @@ def test_singular_values_of_matrices_of_open_sizes(known: bool, target: str) -> 
 
 
 @BOTH
+@RANKS
+def test_ranks_and_inverses_of_matrices_of_open_sizes(known: bool, target: str) -> None:
+    poor = np.array([[[2.0, 3, -2, 2], [-1, 1, -2, 4], [3, 2, 0, -2]], np.eye(3, 4)])
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.float64, [None, None, None] if known else None)
+        rank, inverse = tf.linalg.matrix_rank(x), tf.linalg.pinv(x)
+        for value in (poor, np.swapaxes(poor, 1, 2)):
+            found, inverted = session.run([rank, inverse], {x: value})
+            assert found.tolist() == [2, 3]
+            np.testing.assert_allclose(inverted, np.linalg.pinv(value), atol=1e-12)
+        if not known:
+            with pytest.raises(INVALID, match="rank"):
+                session.run(rank, {x: [1.0]})
+
+
+@BOTH
 def test_indices_of_fewer_axes_choose_slices_row_by_row(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         rows = tf.batch_gather(X, tf.constant([1]))

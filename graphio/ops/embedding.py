@@ -8,9 +8,9 @@ from typing import Any
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import index, math, primitive, scattering, statistics
+from graphio.ops import index, math, primitive, run_checks, scattering, statistics
 from graphio.ops import sparse_parts as parts
-from graphio.ops.emit import FLOATING, INTEGER, NUMERIC, node, require, scalar, scope
+from graphio.ops.emit import FLOATING, NUMERIC, describe, node, require, scalar, scope, whole
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
 from graphio.ops.signatures import SparseSegments
@@ -50,22 +50,30 @@ def _segment_builder(function: str, tf_type: str, how: str, summary: str) -> Spa
         with scope(name, default) as at:
             x = convert_to_tensor(data, name="data")
             require(x, NUMERIC if how == "sum" else FLOATING, tf_type, "data")
-            rows = convert_to_tensor(indices, name="indices")
-            ids = convert_to_tensor(segment_ids, name="segment_ids")
-            for tensor, label in ((rows, "indices"), (ids, "segment_ids")):
-                require(tensor, INTEGER, tf_type, label)
-            wide = cast(ids, dtypes.int64)
-            count = _segments_in_all(wide) if num_segments is None else num_segments
-            return _COMBINED[how](picked(x, rows, tf_type), wide, count, name=at)
+            if x.shape.ndims == 0:
+                raise ValueError(
+                    f"Shape must be at least rank 1 but is rank 0 for {describe(at, tf_type)}: data"
+                )
+            rows = whole(indices, tf_type, "indices")
+            ids = run_checks.ascending(whole(segment_ids, tf_type, "segment_ids"))
+            rows = run_checks.not_negative(rows, "indices are out of range: they must be >= 0")
+            ids = run_checks.not_negative(ids, "segment ids must be >= 0")
+            if num_segments is None:
+                count = _segments_in_all(ids)
+            else:
+                count = whole(num_segments, tf_type, "num_segments")
+                ids = run_checks.below(ids, count, "segment ids must be < num_segments")
+            return _COMBINED[how](picked(x, rows, tf_type), ids, count, name=at)
 
     build.__name__ = build.__qualname__ = function
     build.__doc__ = (
         f"{summary} of the rows that each segment chooses.\n\n    Args:\n        data: tensor "
         "(rows, ...) of numbers.\n        indices: integer vector (n): which rows are read.\n     "
         "   segment_ids: integer vector (n), ascending: the segment of each row read.\n        "
-        "name: of the operation.\n        num_segments: integer scalar; None: one more than the "
-        "last id.\n\n    Returns:\n        A tensor (segments, ...), 0 where a segment has no row."
-        "\n    "
+        "name: of the operation.\n        num_segments: integer scalar above all ids; None: one "
+        "more than the last id.\n\n    Returns:\n        A tensor (segments, ...), 0 where a "
+        "segment has no row.\n\n    Raises:\n        ValueError: data is a scalar.\n        "
+        "InvalidArgumentError: in a run: an index or an id is out of range, or ids descend.\n    "
     )
     return build
 

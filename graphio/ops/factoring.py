@@ -9,7 +9,7 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, comparison, index, linear, math, matrices, shapes
+from graphio.ops import array, comparison, index, linear, math, matrices, reduction, shapes
 from graphio.ops.any_rank import of_any_rank
 from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.emit import FLOATING, describe, operation, require, scope
@@ -141,12 +141,12 @@ def svd(
 ) -> Any:
     """Singular values and vectors, by the eigenvectors of the smaller Gram matrix in double.
 
-    A singular value below about 1e-8 of the largest is noise, and the left (or right) vectors of
-    those that are 0 are 0.
+    Of several singular values below about 1e-8 of the largest the single ones are not told apart;
+    the left (or right) vectors of those that are 0 are 0.
 
     Args:
         tensor: floating (..., m, n).
-        full_matrices: must be False unless m is n.
+        full_matrices: whether u is (..., m, m) and v (..., n, n), which then have no gradient.
         compute_uv: False gives the values alone.
         name: of the operations.
 
@@ -155,14 +155,14 @@ def svd(
         the matrix is u diag(s) v^T. Only s without compute_uv.
 
     Raises:
-        NotImplementedError: full_matrices of matrices that are not known to be square.
+        NotImplementedError: full_matrices of matrices whose sizes are not known.
     """
     with scope(name, "Svd") as at:
         given, dims = _matrices(tensor, "Svd", at)
         rows, columns = dims[-2:]
         is_open = rows is None or columns is None
-        if full_matrices and compute_uv and (is_open or rows != columns):
-            raise NotImplementedError("svd: full_matrices needs square matrices")
+        if full_matrices and compute_uv and is_open:
+            raise NotImplementedError("svd: full_matrices needs matrices of known sizes")
         x = math.cast(given, dtypes.float64)
         wide = rows is not None and columns is not None and rows < columns
         gram = linear.matmul(x, x, transpose_a=not wide, transpose_b=wide)
@@ -176,12 +176,18 @@ def svd(
         nought = comparison.equal(values, 0.0)
         root = math.sqrt(array.where(nought, array.ones_like(values), values))
         s = array.where(nought, values, root)
-        if not compute_uv:
-            return math.cast(s, given.dtype, name=at)
         near = index.reverse(vectors, [-1])
         if is_open:
             near = near[..., :count]
         product = linear.matmul(x, near, transpose_a=wide)
+        # A root of noise is large; the length of what the matrix makes of a vector is not.
+        lengths = math.sqrt(reduction.reduce_sum(math.square(product), -2))
+        s = s + array.stop_gradient(lengths - s)
+        if not compute_uv:
+            return math.cast(s, given.dtype, name=at)
         far = div_no_nan(product, array.expand_dims(s, -2) + array.zeros_like(product))
+        if full_matrices and rows != columns:
+            more = qr(far, full_matrices=True).q[..., min(rows, columns) :]
+            far = array.concat([far, more], -1)
         u, v = (near, far) if wide else (far, near)
         return tuple(math.cast(t, given.dtype) for t in (s, u, v))

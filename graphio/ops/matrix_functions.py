@@ -10,8 +10,8 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import array, comparison, linear, math, reduction, shapes, solving
-from graphio.ops.emit import FLOATING, describe, require, scope
+from graphio.ops import array, comparison, linear, math, reduction, run_checks, shapes, solving
+from graphio.ops.emit import FLOATING, describe, require, scalar, scope
 from graphio.ops.factoring import svd
 from graphio.ops.loops import while_loop
 from graphio.ops.shapes import dims_of
@@ -19,9 +19,11 @@ from graphio.ops.shapes import dims_of
 __all__ = ["expm", "matrix_rank", "pinv"]
 
 
-def _matrices(value: Any, name: str, op: str, at: str) -> Tensor:
+def _matrices(value: Any, name: str, op: str, at: str, any_rank: bool = False) -> Tensor:
     x = convert_to_tensor(value, name=name)
     require(x, FLOATING, op, name)
+    if x.shape.ndims is None and any_rank:
+        return run_checks.matrices(x, op)
     if x.shape.ndims is None or x.shape.ndims < 2:
         raise ValueError(
             f"Shape must be at least rank 2 but is rank {x.shape.ndims} for {describe(at, op)}"
@@ -86,9 +88,9 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
     """The Moore-Penrose inverse of matrices, by their singular values.
 
     Args:
-        a: floating tensor (..., m, n), both known.
-        rcond: singular values up to this part of the largest count as 0; None: ten times the
-            larger size times the dtype's precision.
+        a: floating tensor (..., m, n).
+        rcond: singular values up to this part of the largest count as 0: a scalar, or one for
+            each matrix; None: ten times the larger size times the dtype's precision.
         validate_args: accepted; shapes are always checked.
         name: of the operation.
 
@@ -96,14 +98,14 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         A tensor (..., n, m).
 
     Raises:
-        ValueError: a size is not known.
+        ValueError: the rank is known and below 2.
     """
     with scope(name, "pinv") as at:
-        x = _matrices(a, "a", "pinv", at)
+        x = _matrices(a, "a", "pinv", at, any_rank=True)
         s, u, v = svd(x)
-        limit = 10.0 * _precision(x) if rcond is None else convert_to_tensor(rcond, x.dtype)
-        cutoff = limit * reduction.reduce_max(s, -1, keepdims=True)
-        kept = comparison.greater(s, cutoff)
+        part = _precision(x, 10.0) if rcond is None else convert_to_tensor(rcond, x.dtype)
+        cutoff = part * reduction.reduce_max(s, -1)
+        kept = comparison.greater(s, array.expand_dims(cutoff, -1))
         safe = array.where(kept, s, array.ones_like(s))
         inverse = array.where(kept, math.reciprocal(safe), array.zeros_like(s))
         return linear.matmul(v * array.expand_dims(inverse, -2), u, transpose_b=True, name=at)
@@ -115,20 +117,20 @@ def matrix_rank(
     """How many singular values of matrices are not 0: int32.
 
     Args:
-        a: floating tensor (..., m, n), both known.
+        a: floating tensor (..., m, n).
         tol: up to this a singular value counts as 0; None: the larger size times the dtype's
             precision times the largest singular value.
         validate_args: accepted; shapes are always checked.
         name: of the operation.
 
     Raises:
-        ValueError: a size is not known.
+        ValueError: the rank is known and below 2.
     """
     with scope(name, "matrix_rank") as at:
-        x = _matrices(a, "a", "matrix_rank", at)
+        x = _matrices(a, "a", "matrix_rank", at, any_rank=True)
         s = svd(x, compute_uv=False)
         if tol is None:
-            limit = _precision(x) * reduction.reduce_max(s, -1, keepdims=True)
+            limit = _precision(x, 1.0) * reduction.reduce_max(s, -1, keepdims=True)
         else:
             limit = convert_to_tensor(tol, x.dtype)
         return reduction.reduce_sum(
@@ -136,6 +138,11 @@ def matrix_rank(
         )
 
 
-def _precision(x: Tensor) -> float:
-    sizes = [size or 0 for size in x.shape.as_list()[-2:]]
-    return float(max(sizes) * np.finfo(x.dtype.as_numpy_dtype).eps)
+def _precision(x: Tensor, factor: float) -> Tensor:
+    """The larger size of the matrices times the dtype's precision times a factor."""
+    unit = factor * float(np.finfo(x.dtype.as_numpy_dtype).eps)
+    dims = dims_of(x)
+    if dims is not None and None not in dims[-2:]:
+        return scalar(max(size or 0 for size in dims[-2:]) * unit, x.dtype)
+    largest = reduction.reduce_max(array.shape(x)[-2:])
+    return math.cast(largest, x.dtype) * scalar(unit, x.dtype)

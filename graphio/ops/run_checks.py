@@ -11,7 +11,7 @@ from graphio.ops import comparison, filling, order, primitive, reduction
 from graphio.ops.check import Assert
 from graphio.ops.emit import scalar
 
-__all__ = ["ascending", "distinct", "matrices", "never", "not_negative", "once", "within"]
+__all__ = ["ascending", "below", "distinct", "matrices", "never", "not_negative", "once", "within"]
 
 
 def once(x: Tensor, holds: Tensor, words: str) -> Tensor:
@@ -57,6 +57,14 @@ def not_negative(x: Tensor, words: str) -> Tensor:
     if known is not None and not np.any(known < 0):
         return x
     return once(x, reduction.reduce_all(comparison.greater_equal(x, 0)), words)
+
+
+def below(x: Tensor, limit: Tensor, words: str) -> Tensor:
+    """Integers, once they are known to be below a limit of their dtype."""
+    known, most = constant_value(x), constant_value(limit)
+    if known is not None and most is not None and not np.any(known >= most):
+        return x
+    return once(x, reduction.reduce_all(comparison.less(x, limit)), words)
 
 
 def within(x: Tensor, limit: int, words: str) -> Tensor:
