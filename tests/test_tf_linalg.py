@@ -239,3 +239,80 @@ def test_the_engines_agree_about_inverses(size: int, seed: int) -> None:
     found = [tf_names.run(engine, tf.matrix_inverse, [matrix]) for engine in engines.NAMES]
     scale = np.abs(found[0]).max()
     np.testing.assert_allclose(found[1], found[0], atol=1e-9 * scale * np.linalg.cond(matrix))
+
+
+def _matrix_norm(x: np.ndarray, order: Any, axis: Any, keep: bool) -> Any:
+    return np.linalg.norm(x, ord=order, axis=axis, keepdims=keep)
+
+
+@engines.BOTH
+@pytest.mark.parametrize("known", [True, False])
+def test_norms_of_matrices(engine: str, known: bool) -> None:
+    cases = [
+        (order, axis, keep)
+        for order in ("fro", 1, 2, np.inf)
+        for axis in ((-2, -1), (0, 2), (2, 1))
+        for keep in (False, True)
+        if known or order != 2 or axis == (-2, -1)
+    ]
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        x = tf.placeholder(tf.float64, A.shape if known else None)
+        found = session.run([tf.norm(x, *case) for case in cases], {x: A})
+    for value, case in zip(found, cases, strict=True):
+        np.testing.assert_allclose(value, _matrix_norm(A, *case), rtol=1e-9, err_msg=str(case))
+
+
+@pytest.mark.parametrize(
+    ("order", "axis", "words"),
+    [
+        ("fro", None, "vector norm"), (0, -1, "vector norm"), ("foo", (0, 1), "matrix norm"),
+        (1.1, (0, 1), "matrix norm"), (-1, (0, 1), "matrix norm"), (2, [], "'axis'"),
+        (2, [0], "'axis'"), (2, [0, 0], "'axis'"), (2, [0, 1, 2], "'axis'"), (2, 0.5, "'axis'"),
+    ],
+)  # fmt: skip
+def test_what_is_no_norm_is_refused(order: Any, axis: Any, words: str) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=words):
+        tf.norm(A, order, axis)
+
+
+@engines.BOTH
+def test_the_exponential_of_what_is_not_finite_ends(engine: str) -> None:
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        found = session.run(tf.linalg.expm(np.array([[np.inf, 1.0], [1.0, 1.0]])))
+        assert np.isnan(found).all()
+
+
+def test_a_clip_norm_does_not_widen_what_it_clips() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        with pytest.raises(ValueError, match="clip_norm of shape"):
+            tf.clip_by_norm(tf.ones([2, 3, 1]), [1.0, 2.0])
+        clipped = session.run(tf.clip_by_norm(tf.constant([[3.0, 4.0]]), [1.0, 10.0], axes=[1]))
+        np.testing.assert_allclose(clipped, [[0.6, 4.0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", [tf.real, tf.imag, tf.conj, tf.angle])
+def test_parts_of_texts_are_refused(function: Any) -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="string"):
+        function(["a"])
+
+
+def test_axes_that_are_no_vector_or_out_of_range_are_refused() -> None:
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="at most rank 1"):
+            tf.reduce_sum(tf.placeholder(tf.float32), [[1], [2]])
+        with pytest.raises(IndexError, match=r"\[7\]"):
+            tf.tensordot(A, A, [[0], [7]])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no permutation"):
+            tf.transpose(A, [0, 1, 1])
+
+
+@engines.BOTH
+def test_axes_that_only_the_run_knows_must_fit(engine: str) -> None:
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        x, axes = tf.placeholder(tf.float64), tf.placeholder(tf.int32)
+        product, summed = tf.tensordot(x, x, axes), tf.einsum("...ij->ij", x)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="two rows"):
+            session.run(product, {x: A, axes: [0, 1]})
+        assert session.run(summed, {x: A[0]}).shape == (3, 3)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="ellipsis"):
+            session.run(summed, {x: A})

@@ -14,7 +14,6 @@ import graphio as tf
 
 CASES: Table = {}
 FORTIES = np.arange(4, dtype=np.float32) * 40
-LEAST = np.finfo(np.float32).min
 
 #: odd and even functions whose slope at 0 is easily lost, and that slope
 SLOPES_AT_ZERO = {
@@ -52,9 +51,25 @@ def small_terms_are_kept_beside_large_ones() -> Any:
     return tf.math.cumulative_logsumexp(FORTIES)
 
 
-@gives(CASES, [LEAST, 0, 40, 80])
-def an_exclusive_running_sum_begins_with_the_least_number() -> Any:
+@gives(CASES, [-np.inf, 0, 40, 80])
+def an_exclusive_running_sum_begins_with_the_logarithm_of_0() -> Any:
     return tf.math.cumulative_logsumexp(FORTIES, exclusive=True)
+
+
+@gives(CASES, [-np.inf, -np.inf, 0.0, np.log(2.0)])
+def running_sums_begin_with_nothing() -> Any:
+    return tf.math.cumulative_logsumexp(np.array([-np.inf, -np.inf, 0, 0], np.float32))
+
+
+@gives(CASES, [0.0, np.inf, np.nan])
+def running_sums_of_what_is_not_finite() -> Any:
+    return tf.math.cumulative_logsumexp(np.array([0, np.inf, np.nan], np.float32))
+
+
+@gives(CASES, [0.0, 0.0, 3 / (1 + np.e), 3 * np.e / (1 + np.e)])
+def slopes_of_running_sums_that_begin_with_nothing() -> Any:
+    x = tf.constant(np.array([-np.inf, -np.inf, 0, 1], np.float32))
+    return tf.gradients(tf.math.cumulative_logsumexp(x, reverse=True)[:3], x)[0]
 
 
 @gives(CASES, FORTIES)

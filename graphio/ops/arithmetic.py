@@ -333,7 +333,7 @@ def cumulative_logsumexp(
     """The logarithm of running sums of exp(x) along axis; floating. Arguments as cumsum's.
 
     Sums of 2, 4, 8 ... neighbours are made of sums of half as many, each by its own largest
-    element, so that neither large nor small ones are lost. An empty sum is the dtype's minimum.
+    element, so that neither large nor small ones are lost. An empty sum is minus infinity.
 
     Raises:
         ValueError: axis is out of range.
@@ -374,7 +374,7 @@ def _size_along(x: Tensor, axis: int) -> Tensor:
 
 
 def _moved_along(x: Tensor, step: int | Tensor, axis: int, reverse: bool) -> Tensor:
-    """x with each element in the place `step` further, the dtype's minimum where none comes."""
+    """x with each element in the place `step` further, minus infinity where none comes."""
     size = _size_along(x, axis)
     places = filling.range(primitive.squeeze(size, [0]))
     step = scalar(step, dtypes.int64) if isinstance(step, int) else step
@@ -392,16 +392,24 @@ def _moved_along(x: Tensor, step: int | Tensor, axis: int, reverse: bool) -> Ten
             1, primitive.squeeze(binary("Sub", rank, primitive.int_vector([axis])), [0])
         )
         exists = node("Unsqueeze", [exists, axes], dtypes.bool, None)
-    return select(exists, moved, scalar(x.dtype.min, x.dtype))
+    return select(exists, moved, scalar(-np.inf, x.dtype))
 
 
 def _joined_to_next(sums: Tensor, step: int | Tensor, axis: int, reverse: bool) -> Tensor:
     """The logarithm of exp(sums) and exp of those `step` before, added."""
     before = _moved_along(sums, step, axis, reverse)
     largest = binary("Max", sums, before)
+    # An infinite one is no shift: infinity less infinity is no number.
+    finite = compare("Less", unary("Abs", largest), scalar(np.inf, largest.dtype))
+    largest = select(finite, largest, scalar(0, largest.dtype))
     shift = node("StopGradient", [largest], largest.dtype, dims_of(largest), domain="graphio")
     here, there = (unary("Exp", binary("Sub", part, shift)) for part in (sums, before))
-    result = binary("Add", unary("Log", binary("Add", here, there)), shift)
+    total = binary("Add", here, there)
+    # The logarithm's slope at 0 is infinite: there it is taken of 1.
+    nought = compare("Equal", total, scalar(0, total.dtype))
+    logarithm = unary("Log", select(nought, scalar(1, total.dtype), total))
+    logarithm = select(nought, scalar(-np.inf, total.dtype), logarithm)
+    result = binary("Add", logarithm, shift)
     result.set_shape(sums.shape)
     return result
 
@@ -436,7 +444,29 @@ def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
         dims: Dims = None
         if None not in found:
             dims = _einsum_dims(equation, [d or () for d in found], what)
+        elif "..." in equation:
+            tensors = _einsum_ranks(equation, tensors)
         return node("Einsum", tensors, first.dtype, dims, name=at, equation=equation)
+
+
+def _einsum_ranks(equation: str, tensors: list[Tensor]) -> list[Tensor]:
+    """Operands of unknown ranks, once no axis of theirs stands for an ellipsis that the output
+    has not."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    if not arrow or "..." in right:
+        return tensors
+    from graphio.ops import comparison, run_checks
+
+    words = f"einsum: {equation!r} has no ellipsis (...) in the output for axes of its inputs"
+    checked = []
+    for term, tensor in zip(left.split(","), tensors, strict=False):
+        if tensor.shape.ndims is None and "..." in term:
+            named = len(term) - len("...")
+            tensor = run_checks.once(
+                tensor, comparison.less_equal(filling.rank(tensor), named), words
+            )
+        checked.append(tensor)
+    return checked + tensors[len(checked) :]
 
 
 def _einsum_dims(equation: str, operands_dims: list[tuple[int | None, ...]], what: str) -> Dims:

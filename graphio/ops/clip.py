@@ -10,8 +10,8 @@ import numpy as np
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import math, primitive, reduction
-from graphio.ops.emit import like, renamed, scalar, scope
+from graphio.ops import math, primitive, reduction, shapes
+from graphio.ops.emit import describe, like, renamed, scalar, scope
 from graphio.ops.primitive import binary, compare, select
 
 __all__ = [
@@ -31,30 +31,30 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The norm of vectors; of a whole tensor as one vector where axis is None.
+    """The norm of vectors or matrices; of a whole tensor as one vector where axis is None.
 
     Args:
         tensor: floating tensor.
-        ord: euclidean (or 2), 1, np.inf, or another positive number; fro where axis names two.
-        axis: an axis or a list of them.
+        ord: of vectors: euclidean (or 2), 1, np.inf, or another positive number. Of matrices:
+            euclidean or fro (the root of the sum of squares), 1 (the largest sum along the first
+            axis given), np.inf (along the second), 2 (the largest singular value).
+        axis: an axis; or a tuple or list of two, the rows and columns of matrices.
         keepdims: True leaves the axes with size 1.
         name: of the operation.
         keep_dims: the old name of keepdims.
 
     Raises:
-        ValueError: ord is none of these, or an axis comes twice.
+        ValueError: ord is none of these, or axis is something else.
     """
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with scope(name, "norm") as at:
         x = convert_to_tensor(tensor, name="tensor")
-        if isinstance(axis, (list, tuple)) and len(set(axis)) != len(axis):
-            raise ValueError(f"norm: axis is {axis!r}, which names an axis twice")
-        if ord == "fro" and not (isinstance(axis, (list, tuple)) and len(axis) == 2):
-            raise ValueError("norm: 'fro' is a norm of matrices; give two axes, or 'euclidean'")
-        if ord in ("euclidean", "fro", 2, 2.0):
+        pair = _axes_of_norm(axis)
+        _check_order(ord, pair is not None)
+        if pair is not None and ord in (1, 2, np.inf):
+            return _matrix_norm(x, ord, *pair, keep, at)
+        if ord in ("euclidean", "fro", 2):
             return math.sqrt(reduction.reduce_sum(math.square(x), axis, keep), name=at)
-        if isinstance(ord, str) or ord <= 0:
-            raise ValueError(f"norm: ord is {ord!r}, expected euclidean, np.inf or a number > 0")
         size = math.abs(x)
         if ord == 1:
             return reduction.reduce_sum(size, axis, keep, name=at)
@@ -64,14 +64,72 @@ def norm(
         return math.pow(total, 1.0 / ord, name=at)
 
 
+def _axes_of_norm(axis: Any) -> tuple[int, int] | None:
+    """The two axes of matrices, None for vectors."""
+    listed = axis if isinstance(axis, (list, tuple)) else () if axis is None else [axis]
+    whole = all(isinstance(a, (int, np.integer)) for a in listed)
+    pair = isinstance(axis, (list, tuple))
+    if not whole or (pair and (len(listed) != 2 or listed[0] == listed[1])):
+        raise ValueError(
+            f"norm: 'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis!r}"
+        )
+    return (int(listed[0]), int(listed[1])) if pair else None
+
+
+def _check_order(order: Any, of_matrices: bool) -> None:
+    if of_matrices:
+        if order in ("euclidean", "fro", 1, 2, np.inf):
+            return
+        raise ValueError(
+            f"norm: 'ord' must be a supported matrix norm: euclidean, fro, 1, 2 or np.inf, got "
+            f"{order!r}"
+        )
+    if order == "euclidean" or (not isinstance(order, str) and order > 0):
+        return
+    raise ValueError(
+        f"norm: 'ord' must be a supported vector norm: euclidean, np.inf or a number above 0, got "
+        f"{order!r}; 'fro' is a norm of matrices: give two axes"
+    )
+
+
+def _matrix_norm(x: Tensor, order: Any, rows: int, columns: int, keep: bool, at: str) -> Tensor:
+    """The largest sum along an axis, or the largest singular value."""
+    from graphio.ops import array, factoring
+
+    if order != 2:
+        summed, rest = (rows, columns) if order == 1 else (columns, rows)
+        sums = reduction.reduce_sum(math.abs(x), summed, keepdims=True)
+        largest = reduction.reduce_max(sums, rest, keepdims=True)
+        largest = largest if keep else array.squeeze(largest, [rows, columns])
+        return primitive.unary("Identity", largest, at)
+    rank = x.shape.ndims
+    if rank is None and {rows, columns} != {-1, -2}:
+        raise ValueError(
+            f"norm: the rank of '{x.name}' must be known for singular values along the axes "
+            f"{rows} and {columns}; make them the last two"
+        )
+    if rank is not None:
+        rows, columns = shapes.normalize_axes([rows, columns], rank, describe(at, "norm"))
+        others = [axis for axis in range(rank) if axis not in (rows, columns)]
+        x = array.transpose(x, [*others, rows, columns])
+    largest = reduction.reduce_max(factoring.svd(x, compute_uv=False), -1)
+    if keep:
+        for axis in (-1, -1) if rank is None else sorted((rows, columns)):
+            largest = array.expand_dims(largest, axis)
+    return primitive.unary("Identity", largest, at)
+
+
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """t, scaled down where its Euclidean norm over axes exceeds clip_norm.
 
     Args:
         t: floating tensor, or IndexedSlices, which stay that and whose values count.
-        clip_norm: the largest norm; a number or scalar tensor.
+        clip_norm: the largest norm; a number, or a tensor that broadcasts to t's shape.
         axes: None: all.
         name: of the operation.
+
+    Raises:
+        ValueError: clip_norm does not broadcast to t's shape.
     """
     if isinstance(t, IndexedSlices):
         values = clip_by_norm(t.values, clip_norm, axes, name)
@@ -84,7 +142,13 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         positive = compare("Greater", total, scalar(0, x.dtype))
         length = math.sqrt(select(positive, total, scalar(1, x.dtype)))
         safe = select(positive, length, total)
-        return math.realdiv(math.multiply(x, limit), math.maximum(safe, limit), name=at)
+        scaled = math.multiply(x, limit)
+        if not x.shape.is_compatible_with(scaled.shape):
+            raise ValueError(
+                f"clip_by_norm: a clip_norm of shape {limit.shape} makes {scaled.shape} of "
+                f"{x.shape}; give a scalar, or a shape that broadcasts to t's"
+            )
+        return math.realdiv(scaled, math.maximum(safe, limit), name=at)
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:

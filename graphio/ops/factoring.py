@@ -187,7 +187,7 @@ def svd(
             return math.cast(s, given.dtype, name=at)
         far = div_no_nan(product, array.expand_dims(s, -2) + array.zeros_like(product))
         if full_matrices and rows != columns:
-            more = qr(far, full_matrices=True).q[..., min(rows, columns) :]
+            more = qr(far, full_matrices=True).q[..., _lesser(rows, columns) :]
             far = array.concat([far, more], -1)
         u, v = (near, far) if wide else (far, near)
         return tuple(math.cast(t, given.dtype) for t in (s, u, v))

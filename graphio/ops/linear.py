@@ -152,6 +152,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: the axes do not pair.
+        IndexError: an axis is out of range.
         InvalidArgumentError: of the run, an axis is out of range or the axes do not pair.
     """
     with scope(name, "Tensordot") as at:
@@ -184,7 +185,7 @@ def _tensordot_in_run(x: Tensor, y: Tensor, axes: Any, name: str) -> Tensor:
 
     pair: list[Any]
     if is_symbolic(axes):
-        pair = array.unstack(convert_to_tensor(axes, name="axes"), 2)
+        pair = array.unstack(_two_rows(convert_to_tensor(axes, name="axes")), 2)
     elif isinstance(axes, (list, tuple)):
         if len(axes) != 2:
             raise ValueError(f"tensordot: axes is {axes!r}, expected a number or two lists of axes")
@@ -201,6 +202,15 @@ def _tensordot_in_run(x: Tensor, y: Tensor, axes: Any, name: str) -> Tensor:
     )
 
 
+def _two_rows(axes: Tensor) -> Tensor:
+    from graphio.ops import comparison, filling, run_checks
+
+    if axes.shape.ndims == 2:
+        return axes
+    holds = comparison.equal(filling.rank(axes), 2)
+    return run_checks.once(axes, holds, "tensordot: axes of a run must be two rows of axes:")
+
+
 def _contracted(axes: Any, rank_x: int, rank_y: int) -> tuple[list[int], list[int]]:
     if not isinstance(axes, (list, tuple)):
         n = int_value(axes, "tensordot", "axes")
@@ -211,12 +221,21 @@ def _contracted(axes: Any, rank_x: int, rank_y: int) -> tuple[list[int], list[in
     if len(pair) != 2 or any(side is None or None in side for side in pair):
         raise ValueError(f"tensordot: axes is {axes!r}, expected a number or two lists of axes")
     of_x, of_y = (
-        shapes.normalize_axes([i for i in side or [] if i is not None], rank, "tensordot")
+        _axes_within([i for i in side or [] if i is not None], rank)
         for side, rank in zip(pair, (rank_x, rank_y), strict=True)
     )
     if len(of_x) != len(of_y):
         raise ValueError(f"tensordot: {len(of_x)} axes of a but {len(of_y)} of b; they must pair")
     return of_x, of_y
+
+
+def _axes_within(axes: list[int], rank: int) -> list[int]:
+    if any(not -rank <= axis < rank for axis in axes):
+        raise IndexError(
+            f"tensordot: axes {axes} are out of range for a tensor of rank {rank}; expected axes "
+            f"in [{-rank}, {rank})"
+        )
+    return shapes.normalize_axes(axes, rank, "tensordot")
 
 
 def _as_matrix(x: Tensor, rows: int) -> Tensor:

@@ -56,6 +56,8 @@ def expm(input: Any, name: str | None = None) -> Tensor:
         norm = reduction.reduce_max(reduction.reduce_sum(math.abs(array.stop_gradient(x)), -2))
         # 5.37 is the largest norm for which the approximation is exact in double.
         exponent = math.ceil(math.log(math.maximum(norm / 5.37, 1.0)) / _math.log(2.0))
+        # Squaring what is not finite does not change it.
+        exponent = array.where(math.is_finite(exponent), exponent, array.zeros_like(exponent))
         upper, lower = _pade(x / math.pow(convert_to_tensor(2.0, x.dtype), exponent), size)
         first = solving.matrix_solve(lower, upper)
         result = while_loop(

@@ -53,6 +53,13 @@ Gradients = Sequence["Tensor | None"]
 not_differentiable("ArgMax", "ArgMin")
 
 
+def _depth(axis: Any) -> int:
+    """The rank of an axis or of axes in arrays or lists."""
+    if isinstance(axis, (list, tuple)):
+        return 1 + max((_depth(a) for a in axis if not is_symbolic(a)), default=0)
+    return len(getattr(axis, "shape", ()))
+
+
 class _Axes:
     """The axes of one reduction: as the node's input, and the result's static shape."""
 
@@ -64,13 +71,12 @@ class _Axes:
         if axis is None:
             self.dims = shapes.reduced(dims, None, keepdims, op)
             return
-        if is_symbolic(axis) or isinstance(axis, np.ndarray):
-            ndims = len(axis.shape) if isinstance(axis, np.ndarray) else axis.shape.ndims
-            if ndims is not None and ndims > 1:
-                raise ValueError(
-                    f"Shape must be at most rank 1 but is rank {ndims} for {describe(at, op)}: "
-                    "axis names axes in a vector"
-                )
+        ndims = axis.shape.ndims if is_symbolic(axis) else _depth(axis)
+        if ndims is not None and ndims > 1:
+            raise ValueError(
+                f"Shape must be at most rank 1 but is rank {ndims} for {describe(at, op)}: "
+                "axis names axes in a vector"
+            )
         found = static_ints(axis)
         if found is None or None in found:
             self.tensor = ints(axis, op, "reduction_indices")

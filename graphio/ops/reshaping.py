@@ -27,6 +27,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import select, unbroadcast
 from graphio.ops.shapes import Dims, dims_of
+from graphio.schema import errors
 
 __all__ = [
     "broadcast_to",
@@ -191,7 +192,8 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
         conjugate: accepted; elements are real.
 
     Raises:
-        ValueError: perm is no permutation of a's axes, or not even their number is known.
+        InvalidArgumentError: perm is no permutation of a's axes.
+        ValueError: not even their number is known.
     """
     with scope(name, "transpose") as at:
         x = convert_to_tensor(a, name="a")
@@ -208,8 +210,8 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
         places = [p for p in order if p is not None]
         count = len(places) if dims is None else len(dims)
         if sorted(p % count if -count <= p < count else -1 for p in places) != list(range(count)):
-            raise ValueError(
-                f"perm {places} is no permutation of the {count} axes for "
+            raise errors.InvalidArgumentError(
+                message=f"perm {places} is no permutation of the {count} axes for "
                 f"{describe(at, 'Transpose')} with input shapes: {shapes.text(dims)}."
             )
         return primitive.transpose(x, [p % count for p in places], at)

@@ -130,6 +130,8 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
 
 def _real(input: Any, function: str) -> Tensor:
     x = convert_to_tensor(input, name="input")
+    if not (x.dtype.is_floating or x.dtype.is_integer or x.dtype.is_complex):
+        raise TypeError(f"{function}: '{x.name}' is {x.dtype.name}, expected numbers")
     if x.dtype.is_complex:
         raise TypeError(
             f"{function}: '{x.name}' is {x.dtype.name}; graphio computes no complex numbers"
