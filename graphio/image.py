@@ -22,19 +22,23 @@ from graphio.ops.colours import (
     yiq_to_rgb,
     yuv_to_rgb,
 )
+from graphio.ops.cropping import (
+    central_crop,
+    crop_to_bounding_box,
+    pad_to_bounding_box,
+    resize_image_with_crop_or_pad,
+)
+from graphio.ops.cropping import resize_image_with_crop_or_pad as resize_with_crop_or_pad
 from graphio.ops.imaging import (
     ResizeMethod,
     adjust_brightness,
     adjust_contrast,
     adjust_gamma,
-    central_crop,
     convert_image_dtype,
-    crop_to_bounding_box,
     flip_left_right,
     flip_up_down,
     grayscale_to_rgb,
     image_gradients,
-    pad_to_bounding_box,
     per_image_standardization,
     random_brightness,
     random_contrast,
@@ -43,7 +47,6 @@ from graphio.ops.imaging import (
     resize_area,
     resize_bicubic,
     resize_bilinear,
-    resize_image_with_crop_or_pad,
     resize_images,
     resize_nearest_neighbor,
     rgb_to_grayscale,
@@ -51,7 +54,6 @@ from graphio.ops.imaging import (
     total_variation,
     transpose_image,
 )
-from graphio.ops.imaging import resize_image_with_crop_or_pad as resize_with_crop_or_pad
 from graphio.ops.imaging import resize_images as resize
 from graphio.ops.imaging import transpose_image as transpose
 from graphio.ops.patches import extract_image_patches, extract_patches

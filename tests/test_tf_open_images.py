@@ -18,13 +18,17 @@ OF_IMAGES: dict[str, Any] = {
     "flip_up_down": tf.image.flip_up_down,
     "transpose_image": tf.image.transpose_image,
     "rot90": lambda x: tf.image.rot90(x, 3),
+    "turned by a tensor": lambda x: tf.image.rot90(x, tf.constant([7])[tf.rank(x) - tf.rank(x)]),
+    "central_crop": lambda x: tf.image.central_crop(x, 0.5),
+    "to grey": tf.image.rgb_to_grayscale,
+    "from grey": lambda x: tf.image.grayscale_to_rgb(tf.reduce_sum(x, -1, keepdims=True)),
+}
+#: functions to which something of no known rank is one image
+OF_ONE: dict[str, Any] = {
     "crop": lambda x: tf.image.crop_to_bounding_box(x, 1, 2, 3, 2),
     "pad": lambda x: tf.image.pad_to_bounding_box(x, 1, 2, 7, 8),
     "lower and wider": lambda x: tf.image.resize_image_with_crop_or_pad(x, 3, 8),
     "higher and narrower": lambda x: tf.image.resize_image_with_crop_or_pad(x, 7, 2),
-    "central_crop": lambda x: tf.image.central_crop(x, 0.5),
-    "to grey": tf.image.rgb_to_grayscale,
-    "from grey": lambda x: tf.image.grayscale_to_rgb(tf.reduce_sum(x, -1, keepdims=True)),
 }
 #: functions of a batch alone
 OF_BATCHES: dict[str, Any] = {
@@ -61,6 +65,18 @@ def test_an_image_or_a_batch_of_no_known_rank_or_sizes(name: str, target: str) -
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", OF_ONE)
+def test_an_image_of_no_known_rank_and_a_batch_of_no_known_sizes(name: str, target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        for value, shape in ((IMAGE, None), (IMAGE, [None] * 3), (BATCH, [None] * 4)):
+            _agree(session, OF_ONE[name], value, shape)
+        fed = tf.placeholder(tf.float64)
+        assert OF_ONE[name](fed).shape.ndims == 3
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(OF_ONE[name](fed), {fed: BATCH})
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", OF_BATCHES)
 def test_a_batch_of_no_known_sizes(name: str, target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
@@ -75,11 +91,72 @@ def test_offsets_and_sizes_are_fed(target: str) -> None:
         wanted = np.pad(IMAGE, [(2, 2), (1, 3), (0, 0)])
         np.testing.assert_array_equal(session.run(padded, {offset: 2}), wanted)
         for wrong in (-1, 5):
-            with pytest.raises(tf.errors.InvalidArgumentError, match="must be non-negative"):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="offset"):
                 session.run(padded, {offset: wrong})
+        middle = tf.image.resize_image_with_crop_or_pad(IMAGE, offset, offset + 1)
+        np.testing.assert_array_equal(session.run(middle, {offset: 2}), IMAGE[1:3, 1:4])
+        for wrong in (0, -1):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="target_height must be > 0"):
+                session.run(middle, {offset: wrong})
         method = tf.image.ResizeMethod.AREA
         small, known = (tf.image.resize_images(BATCH, s, method) for s in (size, [2, 3]))
         np.testing.assert_allclose(*session.run([small, known], {size: [2, 3]}))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_image_is_turned_as_often_as_is_fed(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        times = tf.placeholder(tf.int32, [])
+        turned = tf.image.rot90(BATCH, times)
+        assert turned.shape.as_list() == [2, None, None, 3]
+        for k in (-1, 0, 1, 2, 3, 4, 5):
+            found = session.run(turned, {times: k})
+            np.testing.assert_array_equal(found, np.rot90(BATCH, k, (1, 2)))
+        with pytest.raises(ValueError, match="scalar"):
+            tf.image.rot90(BATCH, tf.constant([1]))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_thresholds_of_boxes_are_fed(target: str) -> None:
+    boxes = np.float32([[0, 0, 1, 1], [0, 0, 1, 0.9], [0, 2, 1, 3], [0, 4, 1, 5]])
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        alike, least = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+        kept = tf.image.non_max_suppression(boxes, [0.9, 0.8, 0.7, 0.1], 4, alike, least)
+        assert session.run(kept, {alike: 0.5, least: 0.2}).tolist() == [0, 2]
+        assert session.run(kept, {alike: 0.95, least: 0.0}).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_negative_gamma_is_refused(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        gamma = tf.placeholder(tf.float64, [])
+        brighter = tf.image.adjust_gamma(IMAGE, gamma)
+        np.testing.assert_allclose(session.run(brighter, {gamma: 2.0}), IMAGE**2)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="non-negative"):
+            session.run(brighter, {gamma: -1.0})
+
+
+#: what is no image, or no size
+REFUSED: dict[str, Any] = {
+    "no columns": lambda: tf.image.flip_up_down(np.zeros([2, 0, 3])),
+    "no rows to cut": lambda: tf.image.crop_to_bounding_box(np.zeros([0, 2, 3]), 0, 0, 1, 1),
+    "nothing is cut": lambda: tf.image.crop_to_bounding_box(IMAGE, 0, 0, 0, 1),
+    "above the image": lambda: tf.image.crop_to_bounding_box(IMAGE, -1, 0, 1, 1),
+    "a size of floats": lambda: tf.image.resize_images(IMAGE, [6, 4.0]),
+    "a size of None": lambda: tf.image.resize_images(IMAGE, [6, None]),
+    "a tensor of floats": lambda: tf.image.resize_images(IMAGE, tf.constant([6.0, 4.0])),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refuses_while_it_builds(name: str) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError):
+        REFUSED[name]()
+
+
+def test_the_whole_middle_is_the_image_itself() -> None:
+    x = tf.placeholder(tf.float32, [None, 4, 5, 3])
+    assert tf.image.central_crop(x, 1.0) is x
 
 
 def test_a_size_that_is_asked_for_is_known() -> None:

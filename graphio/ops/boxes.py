@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from graphio import dtypes
-from graphio.constants import constant, convert_to_tensor
+from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import filling, index, joining, math, primitive, shapes
 from graphio.ops.emit import (
@@ -15,6 +13,7 @@ from graphio.ops.emit import (
     INTEGER,
     NUMERIC,
     describe,
+    is_symbolic,
     node,
     require,
     scalar,
@@ -32,8 +31,8 @@ def non_max_suppression(
     boxes: Any,
     scores: Any,
     max_output_size: Any,
-    iou_threshold: float = 0.5,
-    score_threshold: float = float("-inf"),
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
     """The best boxes in descending order of score, without those that overlap a better one.
@@ -41,7 +40,7 @@ def non_max_suppression(
     Args:
         boxes: float32 (n, 4): two opposite corners y1, x1, y2, x2.
         scores: float32 (n).
-        max_output_size: how many at most.
+        max_output_size: how many at most; this and the thresholds may be scalar tensors.
         iou_threshold: the part in common, of two boxes' union, above which the worse one goes.
         score_threshold: boxes whose score is not above it go.
         name: of the operation.
@@ -66,21 +65,26 @@ def non_max_suppression(
             primitive.unsqueeze(corners, [0]),
             primitive.unsqueeze(values, [0, 1]),
             limit,
-            constant(np.asarray([iou_threshold], np.float32), name="iou_threshold"),
+            _threshold(iou_threshold, "iou_threshold"),
         ]
-        if not score_threshold == float("-inf"):
-            inputs.append(constant(np.asarray([score_threshold], np.float32), name="score"))
+        if is_symbolic(score_threshold) or score_threshold != float("-inf"):
+            inputs.append(_threshold(score_threshold, "score_threshold"))
         found = node("NonMaxSuppression", inputs, dtypes.int64, (None, 3), center_point_box=0)
         column = primitive.gather(found, scalar(2, dtypes.int64), 1)
         return cast(column, dtypes.int32, at)
+
+
+def _threshold(value: Any, name: str) -> Tensor:
+    """A number or scalar tensor as a float32 vector of one."""
+    return primitive.reshape(convert_to_tensor(value, dtype=dtypes.float32, name=name), [1])
 
 
 def non_max_suppression_padded(
     boxes: Any,
     scores: Any,
     max_output_size: Any,
-    iou_threshold: float = 0.5,
-    score_threshold: float = float("-inf"),
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
     pad_to_max_output_size: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:

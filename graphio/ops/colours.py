@@ -10,7 +10,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import array, comparison, imaging, linear, math, random, reduction
+from graphio.ops import array, comparison, cropping, imaging, linear, math, random, reduction
 from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.conv import depthwise_conv2d
 from graphio.ops.emit import describe, scope
@@ -331,4 +331,4 @@ def resize_image_with_pad(
     new_height, new_width = int(height / ratio), int(width / ratio)
     smaller = imaging.resize_images(x, [new_height, new_width], method, align_corners)
     top, left = (target_height - new_height) // 2, (target_width - new_width) // 2
-    return imaging.pad_to_bounding_box(smaller, top, left, target_height, target_width)
+    return cropping.pad_to_bounding_box(smaller, top, left, target_height, target_width)

@@ -1,7 +1,8 @@
-"""tf.image: sizes, crops, flips and colours of images (h, w, c) or (n, h, w, c)."""
+"""tf.image: sizes, flips and colours of images (h, w, c) or (n, h, w, c); crops: cropping.py."""
 
 from __future__ import annotations
 
+import functools
 import math as _math
 from typing import Any
 
@@ -9,21 +10,22 @@ import numpy as np
 
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import filling, index, joining, linear, math, primitive, random, reduction, shapes
 from graphio.ops.any_rank import of_any_rank
 from graphio.ops.emit import (
+    INTEGER,
     NUMERIC,
     describe,
-    int_value,
     ints,
+    is_symbolic,
     like,
     node,
     require,
     scalar,
     scope,
     static_ints,
-    whole,
 )
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
@@ -33,14 +35,11 @@ __all__ = [
     "adjust_brightness",
     "adjust_contrast",
     "adjust_gamma",
-    "central_crop",
     "convert_image_dtype",
-    "crop_to_bounding_box",
     "flip_left_right",
     "flip_up_down",
     "grayscale_to_rgb",
     "image_gradients",
-    "pad_to_bounding_box",
     "per_image_standardization",
     "random_brightness",
     "random_contrast",
@@ -49,7 +48,6 @@ __all__ = [
     "resize_area",
     "resize_bicubic",
     "resize_bilinear",
-    "resize_image_with_crop_or_pad",
     "resize_images",
     "resize_nearest_neighbor",
     "rgb_to_grayscale",
@@ -71,14 +69,18 @@ class ResizeMethod:
 # ---- what all share ----
 
 
-def _image(value: Any, op: str, at: str) -> tuple[Tensor, int]:
+def image_and_row(value: Any, op: str, at: str) -> tuple[Tensor, int]:
     """An image or a batch of them, and the place of height."""
     x = convert_to_tensor(value, name="image")
     rank = x.shape.ndims
     if rank not in (3, 4):
         raise ValueError(
-            f"'image' must have either 3 or 4 dimensions, got shape {shapes.text_of(x)} for "
+            f"'image' must have either 3 or 4 dimensions. Its shape is {shapes.text_of(x)} for "
             f"{describe(at, op)}"
+        )
+    if 0 in x.shape.as_list()[-3:]:
+        raise ValueError(
+            f"all dims of 'image.shape' must be > 0: {shapes.text_of(x)} for {describe(at, op)}"
         )
     return x, rank - 3
 
@@ -116,7 +118,7 @@ def _resize(
                 f"with input shapes: {shapes.text_of(x)}."
             )
         target, (h, w) = height_and_width(size, tf_type)
-        if attrs["mode"] != "nearest" and x.dtype.base_dtype != dtypes.float64:
+        if attrs["mode"] != "nearest":
             x = cast(x, dtypes.float32)
         dims = dims_of(x) or (None,) * 4
         sizes = primitive.shape_of(x)
@@ -158,7 +160,7 @@ def resize_bilinear(
         half_pixel_centers: True: elements count as squares, not as points at their corners.
 
     Returns:
-        A tensor (n, new h, new w, c), float32 unless images are float64.
+        A float32 tensor (n, new h, new w, c), of images of any dtype.
 
     Raises:
         ValueError: the rank is not 4, or size is not two positive numbers.
@@ -216,7 +218,7 @@ def resize_area(
         name: of the operation.
 
     Returns:
-        A tensor (n, new h, new w, c), float32 unless images are float64.
+        A float32 tensor (n, new h, new w, c), of images of any dtype.
 
     Raises:
         ValueError: the rank is known and not 4.
@@ -230,8 +232,7 @@ def resize_area(
         target, new = height_and_width(size, "ResizeArea")
         if dims is None or len(dims) != 4:
             raise ValueError(f"resize_area: images have shape {shapes.text(dims)}, expected rank 4")
-        if x.dtype.base_dtype != dtypes.float64:
-            x = cast(x, dtypes.float32)
+        x = cast(x, dtypes.float32)
         high, wide = (
             _open_areas(axis_size(x, axis), target[axis - 1], align_corners, x.dtype)
             if old is None or n is None
@@ -300,23 +301,26 @@ def resize_images(
         name: of the operation.
 
     Returns:
-        A tensor with the new height and width, float32 unless images are float64, the method is
-        NEAREST_NEIGHBOR, or the size is known to be the old one.
+        A tensor with the new height and width, float32 unless the method is NEAREST_NEIGHBOR or
+        the size is known to be the old one, which keep the dtype.
 
     Raises:
-        ValueError: the rank is neither 3 nor 4, or method is unknown.
+        ValueError: the rank is neither 3 nor 4, method is unknown, or size is no two integers.
     """
     build = _METHODS.get(method)
     if build is None:
         raise ValueError("Resize method is not implemented.")
     with scope(name, "resize_images") as at:
-        x, row = _image(images, "resize_images", at)
+        x, row = image_and_row(images, "resize_images", at)
         dims = dims_of(x)
         assert dims is not None
         old = dims[row : row + 2]
         if preserve_aspect_ratio:
             size = _within(old, size)
-        _, new = height_and_width(size, "resize_images")
+        try:
+            _, new = height_and_width(size, "resize_images")
+        except TypeError as error:
+            raise ValueError(str(error)) from None
         if None not in new and old == new:
             return primitive.unary("Identity", x, at)
         if row:
@@ -339,7 +343,7 @@ def _within(old: Any, size: Any) -> list[int]:
 
 def _turned(image: Any, axis: int, op: str, name: str | None) -> Tensor:
     with scope(name, op) as at:
-        x, row = _image(image, op, at)
+        x, row = image_and_row(image, op, at)
         return index.reverse(x, [row + axis], name=at)
 
 
@@ -357,7 +361,7 @@ def flip_up_down(image: Any, name: str | None = None) -> Tensor:
 
 def _turned_or_not(image: Any, axis: int, op: str, seed: int | None) -> Tensor:
     with scope(None, op) as at:
-        x, row = _image(image, op, at)
+        x, row = image_and_row(image, op, at)
         dims = dims_of(x)
         count = primitive.slice_axes(primitive.shape_of(x), [0], [row], [0])
         shape = primitive.concat([count, primitive.int_vector([1, 1, 1])], 0)
@@ -384,182 +388,50 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """Images with height and width exchanged; (h, w, c) or (n, h, w, c)."""
     with scope(name, "transpose_image") as at:
-        x, row = _image(image, "transpose_image", at)
+        x, row = image_and_row(image, "transpose_image", at)
         return primitive.transpose(x, [*range(row), row + 1, row, row + 2], at)
 
 
 @of_any_rank("rot90", 3)
-def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
-    """Images turned counter-clockwise by k times 90 degrees; (h, w, c) or (n, h, w, c)."""
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+    """Images turned counter-clockwise by k times 90 degrees; (h, w, c) or (n, h, w, c).
+
+    Args:
+        image: of any dtype.
+        k: an integer, or an integer scalar tensor.
+        name: of the operation.
+
+    Raises:
+        ValueError: the rank is neither 3 nor 4, or k is no scalar.
+    """
     with scope(name, "rot90") as at:
-        x, row = _image(image, "rot90", at)
-        turns = int_value(k, "rot90", "k") % 4
-        if turns in (1, 3):
-            x = transpose_image(x)
-        axes = [row] * (turns in (1, 2)) + [row + 1] * (turns in (2, 3))
-        return index.reverse(x, axes, name=at)
+        x, row = image_and_row(image, "rot90", at)
+        turns = convert_to_tensor(k, name="k")
+        require(turns, INTEGER, "rot90", "k")
+        if turns.shape.ndims not in (0, None):
+            raise ValueError(f"rot90: k has shape {turns.shape}, expected a scalar")
+        known = constant_value(turns)
+        if known is not None:
+            return _quarters(x, row, int(known) % 4, at)
+        return _turned_in_run(x, row, math.floormod(turns, scalar(4, turns.dtype)), at)
 
 
-# ---- crops ----
+def _quarters(x: Tensor, row: int, turns: int, name: str | None = None) -> Tensor:
+    """Images turned by 0 to 3 times 90 degrees."""
+    if turns in (1, 3):
+        x = transpose_image(x)
+    axes = [row] * (turns in (1, 2)) + [row + 1] * (turns in (2, 3))
+    return index.reverse(x, axes, name=name)
 
 
-@of_any_rank("crop_to_bounding_box", 3)
-def crop_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
-) -> Tensor:
-    """A part of images.
+def _turned_in_run(x: Tensor, row: int, turns: Tensor, name: str) -> Tensor:
+    from graphio.ops.control_flow import switch_case
 
-    Args:
-        image: (h, w, c) or (n, h, w, c).
-        offset_height: rows above the part.
-        offset_width: columns to its left.
-        target_height: its height.
-        target_width: its width.
-
-    Raises:
-        ValueError: the part is known to reach beyond the image.
-    """
-    with scope(None, "crop_to_bounding_box") as at:
-        x, row = _image(image, "crop_to_bounding_box", at)
-        begin = [0] * row + [offset_height, offset_width, 0]
-        size = [-1] * row + [target_height, target_width, -1]
-        return index.slice(x, begin, size, name=at)
-
-
-@of_any_rank("pad_to_bounding_box", 3)
-def pad_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
-) -> Tensor:
-    """Images with zeros around them.
-
-    Args:
-        image: (h, w, c) or (n, h, w, c).
-        offset_height: rows of zeros above; this and the other numbers may be tensors.
-        offset_width: columns of zeros to the left.
-        target_height: height of the result.
-        target_width: width of the result.
-
-    Raises:
-        ValueError: an offset is negative, or the image is known not to fit.
-        InvalidArgumentError: of the run, the same.
-    """
-    op = "pad_to_bounding_box"
-    with scope(None, op) as at:
-        x, row = _image(image, op, at)
-        dims = dims_of(x)
-        assert dims is not None
-        wanted = ((offset_height, target_height), (offset_width, target_width))
-        (above, below, high), (left, right, wide) = (
-            _around(x, row + i, *pair, describe(at, op)) for i, pair in enumerate(wanted)
-        )
-        zero = [0] * row
-        flat = [*zero, above, left, 0, *zero, below, right, 0]
-        amounts = primitive.reshape(ints(flat, op, "paddings"), [2, row + 3])
-        y = joining.pad(x, primitive.transpose(amounts, [1, 0]), name=at)
-        y.set_shape((*dims[:row], high, wide, dims[-1]))
-        return y
-
-
-def _around(
-    x: Tensor, axis: int, offset: Any, target: Any, what: str
-) -> tuple[Any, Any, int | None]:
-    """What stands before and after an axis of x that lies at the offset in an axis of the target's
-    size, and that size where it is known."""
-    (first,), (size,) = (static_ints([number]) or [None] for number in (offset, target))
-    known = x.shape[axis].value
-    if (first or 0) < 0 or (
-        size is not None and first is not None and known is not None and size - first < known
-    ):
-        raise ValueError(
-            f"offset must be >= 0 and the image must fit: size {known} at {offset} does not lie "
-            f"within {target} for {what}"
-        )
-    if size is None or first is None or known is None:
-        rest = binary("Sub", _scalar(target, "target"), _scalar(offset, "offset"))
-        return offset, binary("Sub", rest, axis_size(x, axis)), size
-    return first, size - first - known, size
-
-
-def _scalar(number: Any, parameter: str) -> Tensor:
-    """An integer or integer tensor as an int64 scalar."""
-    return primitive.reshape(whole(number, "pad_to_bounding_box", parameter), [])
-
-
-@of_any_rank("central_crop", 3)
-def central_crop(image: Any, central_fraction: float) -> Tensor:
-    """The middle of images.
-
-    Args:
-        image: (h, w, c) or (n, h, w, c).
-        central_fraction: the part of height and width that stays, in (0, 1].
-
-    Raises:
-        ValueError: central_fraction is out of range.
-    """
-    if not 0.0 < central_fraction <= 1.0:
-        raise ValueError(f"central_fraction must be within (0, 1], got {central_fraction}")
-    with scope(None, "central_crop") as at:
-        x, row = _image(image, "central_crop", at)
-        if central_fraction == 1.0:
-            return primitive.unary("Identity", x, at)
-        dims = dims_of(x)
-        assert dims is not None
-        begin: list[Any] = [0] * (row + 3)
-        size: list[Any] = [-1] * (row + 3)
-        for axis in (row, row + 1):
-            known = dims[axis]
-            if known is None:
-                begin[axis], size[axis] = _middle(axis_size(x, axis), central_fraction)
-            else:
-                begin[axis] = int((known - known * central_fraction) / 2)
-                size[axis] = known - 2 * begin[axis]
-        return index.slice(x, begin, size, name=at)
-
-
-def _middle(size: Tensor, fraction: float) -> tuple[Tensor, Tensor]:
-    """Where the middle of an axis begins, and how long it is."""
-    exact = cast(size, dtypes.float64)
-    start = cast((exact - exact * fraction) / 2.0, dtypes.int64)
-    return start, size - 2 * start
-
-
-@of_any_rank("resize_image_with_crop_or_pad", 3)
-def resize_image_with_crop_or_pad(image: Any, target_height: int, target_width: int) -> Tensor:
-    """Images cut or filled with zeros around their middle to a size.
-
-    Args:
-        image: (h, w, c) or (n, h, w, c).
-        target_height: the new height.
-        target_width: the new width.
-
-    Raises:
-        ValueError: a size is not positive.
-    """
-    op = "resize_image_with_crop_or_pad"
-    if target_height <= 0 or target_width <= 0:
-        raise ValueError(f"{op}: target_height and target_width must be > 0")
-    with scope(None, op) as at:
-        x, row = _image(image, op, at)
-        dims = dims_of(x)
-        assert dims is not None
-        (top, above, h), (left, before, w) = (
-            _about_the_middle(axis_size(x, row + i) if dims[row + i] is None else dims[row + i], to)
-            for i, to in enumerate((target_height, target_width))
-        )
-        cut = crop_to_bounding_box(x, top, left, h, w)
-        return pad_to_bounding_box(cut, above, before, target_height, target_width)
-
-
-def _about_the_middle(size: Any, target: int) -> tuple[Any, Any, Any]:
-    """How much of an axis of a number or tensor of elements is cut at its beginning, how much is
-    put before it, and how much of it stays."""
-    if not isinstance(size, Tensor):
-        return max((size - target) // 2, 0), max((target - size) // 2, 0), min(size, target)
-    return (
-        math.maximum((size - target) // 2, 0),
-        math.maximum((target - size) // 2, 0),
-        math.minimum(size, target),
-    )
+    ways = [functools.partial(_quarters, x, row, n) for n in range(4)]
+    y = primitive.unary("Identity", switch_case(cast(turns, dtypes.int32), ways), name)
+    dims = dims_of(x) or ()
+    y.set_shape([*dims[:row], None, None, dims[-1]])
+    return y
 
 
 # ---- colours ----
@@ -729,12 +601,17 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
 
     Raises:
         ValueError: gamma is a negative number.
+        InvalidArgumentError: of the run, gamma is a tensor with a negative number in it.
     """
-    if isinstance(gamma, (int, float)) and gamma < 0:
-        raise ValueError("Gamma should be a non-negative real number.")
+    from graphio.ops import run_checks
+
+    words = "Gamma should be a non-negative real number."
+    if not is_symbolic(gamma) and np.any(np.asarray(gamma) < 0):
+        raise ValueError(words)
     with scope(None, "adjust_gamma") as at:
         x, old = _as_floats(image, "adjust_gamma")
-        power = binary("Pow", x, like(gamma, x, "adjust_gamma", ("image", "gamma")))
+        exponent = like(gamma, x, "adjust_gamma", ("image", "gamma"))
+        power = binary("Pow", x, run_checks.not_negative(exponent, words))
         scaled = binary("Mul", power, like(gain, x, "adjust_gamma", ("image", "gain")))
         return convert_image_dtype(scaled, old, saturate=True, name=at)
 
@@ -745,7 +622,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
 def total_variation(images: Any, name: str | None = None) -> Tensor:
     """The sum of absolute differences of neighbours: of an image a scalar, of a batch (n)."""
     with scope(name, "total_variation") as at:
-        x, row = _image(images, "total_variation", at)
+        x, row = image_and_row(images, "total_variation", at)
         sums = []
         for axis in (row, row + 1):
             after = primitive.slice_axes(x, [1], [primitive.last], [axis])
