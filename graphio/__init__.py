@@ -113,6 +113,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "logical_or", "logical_xor", "not_equal",
     ),
     "graphio.ops.console": ("Print", "print"),
+    "graphio.ops.counting": ("bincount",),
     "graphio.ops.control_flow": (
         "case", "cond", "group", "no_op", "smart_cond", "switch_case", "tuple",
     ),
@@ -166,7 +167,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.nn": (),
     "graphio.ops.normalize": (),
     "graphio.ops.order": (
-        "argsort", "bincount", "confusion_matrix", "histogram_fixed_width", "invert_permutation",
+        "argsort", "confusion_matrix", "histogram_fixed_width", "invert_permutation",
         "is_non_decreasing", "is_strictly_increasing", "searchsorted", "setdiff1d", "sort",
         "unique", "unique_with_counts",
     ),

@@ -239,6 +239,7 @@ from graphio.ops.control_flow import no_op as no_op
 from graphio.ops.control_flow import smart_cond as smart_cond
 from graphio.ops.control_flow import switch_case as switch_case
 from graphio.ops.control_flow import tuple as tuple
+from graphio.ops.counting import bincount as bincount
 from graphio.ops.edit_distance import edit_distance as edit_distance
 from graphio.ops.embedding import sparse_segment_mean as sparse_segment_mean
 from graphio.ops.embedding import sparse_segment_sqrt_n as sparse_segment_sqrt_n
@@ -347,7 +348,6 @@ from graphio.ops.matrices import matrix_diag_part as matrix_diag_part
 from graphio.ops.matrices import matrix_set_diag as matrix_set_diag
 from graphio.ops.matrices import trace as trace
 from graphio.ops.order import argsort as argsort
-from graphio.ops.order import bincount as bincount
 from graphio.ops.order import confusion_matrix as confusion_matrix
 from graphio.ops.order import histogram_fixed_width as histogram_fixed_width
 from graphio.ops.order import invert_permutation as invert_permutation

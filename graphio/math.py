@@ -34,6 +34,7 @@ from graphio.ops.comparison import (
     logical_xor,
     not_equal,
 )
+from graphio.ops.counting import bincount
 from graphio.ops.index import (
     segment_sum,
     unsorted_segment_sum,
@@ -98,7 +99,6 @@ from graphio.ops.nn import (
     zero_fraction,
 )
 from graphio.ops.order import (
-    bincount,
     confusion_matrix,
     invert_permutation,
     is_non_decreasing,

@@ -628,3 +628,47 @@ def test_sparse_computations_are_exported_to_onnx() -> None:
     for value, name in zip(found, outputs, strict=True):
         np.testing.assert_allclose(value, expected[name])
     np.testing.assert_allclose(expected["product"], 2 * x.dense())
+
+
+@TARGETS
+def test_values_of_a_sparse_tensor_are_counted(target: str) -> None:
+    dense = np.array([[0, 2, 2, 0], [3, 0, 1, 2]])
+    weights = dense * 0.5
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        numbers, parts = tf.sparse.from_dense(dense), tf.sparse.from_dense(weights)
+        found = {
+            "all": tf.bincount(numbers),
+            "weighted": tf.bincount(numbers, parts),
+            "rows": tf.bincount(numbers, axis=-1),
+            "rows cut": tf.bincount(numbers, parts, maxlength=3, axis=-1),
+            "rows seen": tf.bincount(numbers, axis=-1, binary_output=True),
+        }
+        values = {name: value.tolist() for name, value in session.run(found).items()}
+    assert values == {
+        "all": [0, 1, 3, 1],
+        "weighted": [0, 0.5, 3, 1.5],
+        "rows": [[0, 0, 2, 0], [0, 1, 1, 1]],
+        "rows cut": [[0, 0, 2], [0, 0.5, 1]],
+        "rows seen": [[0, 0, 1, 0], [0, 1, 1, 1]],
+    }
+
+
+def test_bincount_says_what_it_cannot_count() -> None:
+    numbers = tf.sparse.from_dense([[1, 0]])
+    for words, arguments in {
+        "exclude each other": {"weights": [1], "binary_output": True},
+        "expected None, 0 or -1": {"axis": 1},
+        "expected a matrix": {"arr": np.zeros([1, 1, 1], np.int32), "axis": -1},
+        "must be a SparseTensor": {"arr": numbers, "weights": [[1, 0]]},
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            tf.bincount(**{"arr": [1], **arguments})
+
+
+@TARGETS
+def test_a_negative_number_in_a_row_is_refused(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        numbers = tf.placeholder(tf.int32, [None, 2])
+        counts = tf.bincount(numbers, axis=-1)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="negative"):
+            session.run(counts, {numbers: [[0, 1], [1, -1]]})

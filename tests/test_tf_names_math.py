@@ -183,6 +183,37 @@ CASES: dict[str, tuple[Any, ...]] = {
         [REPEATS, F.ravel()[:6]],
         np.bincount(REPEATS, F.ravel()[:6], 9),
     ),
+    "bincount occurs": (
+        lambda x: tf.bincount(x, minlength=9, binary_output=True),
+        [REPEATS],
+        np.bincount(REPEATS, minlength=9).clip(0, 1).astype(np.int32),
+    ),
+    "bincount rows": (
+        lambda x: tf.bincount(x, axis=-1),
+        [np.int64([[0, 2, 2], [3, 0, 1]])],
+        np.int32([[1, 0, 2, 0], [1, 1, 0, 1]]),
+    ),
+    "bincount rows limits": (
+        lambda x, w: tf.bincount(x, w, maxlength=2, axis=-1),
+        [np.int32([[0, 2, 0], [3, 0, 1]]), F.ravel()[:6].reshape(2, 3)],
+        np.array([[F.ravel()[[0, 2]].sum(), 0], [F.ravel()[4], F.ravel()[5]]]),
+    ),
+    "bincount no rows": (
+        lambda x: tf.bincount(x, minlength=2, axis=-1),
+        [np.zeros([0, 3], np.int32)],
+        np.zeros([0, 2], np.int32),
+    ),
+    "div_no_nan integers": (
+        tf.div_no_nan,
+        [np.int32([7, -7, 7]), np.int32([2, 4, 0])],
+        np.array([3.5, -1.75, 0]),
+    ),
+    "div_no_nan bytes": (tf.div_no_nan, [np.int8([7, 7]), np.int8([2, 0])], np.float32([3.5, 0])),
+    "div_no_nan by a tensor": (
+        lambda y: tf.div_no_nan(3, y),
+        [np.float16([2, 0])],
+        np.float16([1.5, 0]),
+    ),
     "confusion_matrix": (
         lambda a, b: tf.confusion_matrix(a, b, 3),
         [np.int32([0, 1, 2, 1]), np.int32([0, 2, 2, 2])],
@@ -445,3 +476,40 @@ def test_errors(name: str) -> None:
     build, error, text = ERRORS[name]
     with tf.Graph().as_default(), pytest.raises(error, match=re.compile(text)):
         build()
+
+
+class _Known:
+    """Knows what to do with a tensor to its left."""
+
+    def __radd__(self, other: tf.Tensor) -> tuple[str, str]:
+        return "sum", other.name
+
+    __rand__ = __rmatmul__ = __radd__
+
+
+class _Unknown(_Known):
+    def __radd__(self, other: tf.Tensor) -> Any:
+        return NotImplemented
+
+    def __rmatmul__(self, other: tf.Tensor) -> Any:
+        raise TypeError("no matrix")
+
+
+def test_an_object_may_have_the_operator_that_a_tensor_lacks() -> None:
+    with tf.Graph().as_default():
+        x, flag = tf.ones([1, 1], name="x"), tf.constant(True, name="flag")
+        assert x + _Known() == x @ _Known() == ("sum", "x:0")
+        assert flag & _Known() == ("sum", "flag:0")
+        for failing in (lambda: x + _Unknown(), lambda: x @ _Unknown(), lambda: x - _Known()):
+            with pytest.raises(TypeError, match="Expected float32"):
+                failing()
+
+
+def test_add_n_takes_the_values_of_a_dict() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.add_n({"a": 1, "b": 2}.values())) == 3
+
+
+def test_a_product_of_bytes_is_refused_while_it_is_built() -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="int8 not in list"):
+        tf.matmul(np.ones([2, 2], np.int8), np.ones([2, 2], np.int8))

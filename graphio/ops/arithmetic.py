@@ -20,6 +20,7 @@ from graphio.ops.emit import (
     NUMERIC,
     describe,
     int_value,
+    is_symbolic,
     like,
     node,
     operands,
@@ -176,13 +177,19 @@ def _guarded(
 
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y with broadcasting, and 0 where y is 0.
+    """x / y with broadcasting, and 0 where y is 0; integers are divided as truediv does.
 
     Raises:
-        TypeError: the dtypes differ, or x is not floating.
+        TypeError: the dtypes differ, or x is no number.
         ValueError: the shapes do not broadcast.
     """
-    return _guarded("DivNoNan", x, y, name, False, lambda a, b: binary("Div", a, b))
+    with scope(name, "DivNoNan") as at:
+        if is_symbolic(y) and isinstance(x, (int, float)):
+            x = convert_to_tensor(x, y.dtype.base_dtype, name="x")
+        a, b = operands(x, y, "DivNoNan")
+        wanted = math.TRUEDIV_OF.get(a.dtype.base_dtype, a.dtype)
+        a, b = cast(a, wanted), cast(b, wanted)
+        return _guarded("DivNoNan", a, b, at, False, lambda n, d: binary("Div", n, d))
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:

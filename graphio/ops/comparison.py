@@ -9,7 +9,7 @@ from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
 from graphio.ops import bits, shapes
-from graphio.ops.emit import NUMERIC, describe, like, node, operands, require, scope
+from graphio.ops.emit import NUMERIC, describe, like, node, operands, or_reflected, require, scope
 from graphio.ops.primitive import compare
 from graphio.ops.shapes import dims_of
 from graphio.ops.signatures import Binary
@@ -159,7 +159,7 @@ def _install_logical(method: str, logical: Binary, bitwise: Binary) -> None:
                 return bitwise(convert_to_tensor(x, y.dtype, name="x"), y, name=at)
             return logical(x, y, name=at)
 
-    Tensor.overload(f"__{method}__", forward)
+    Tensor.overload(f"__{method}__", or_reflected(method, forward))
     Tensor.overload(f"__r{method}__", reflected)
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "node",
     "operands",
     "operation",
+    "or_reflected",
     "renamed",
     "require",
     "scalar",
@@ -48,6 +49,8 @@ INTEGER = "integer"
 NUMERIC = "numeric"
 
 _INTEGERS = frozenset((int,))
+#: what has reflected operators that know no tensors
+_PLAIN = (int, float, complex, str, bytes, list, tuple, np.generic, np.ndarray)
 _KINDS: dict[str, tuple[str, Callable[[DType], bool]]] = {
     FLOATING: ("a floating dtype", lambda d: d.is_floating),
     INTEGER: ("an integer dtype", lambda d: d.is_integer),
@@ -144,6 +147,28 @@ def like(value: Any, first: Tensor, op: str, names: tuple[str, str]) -> Tensor:
         )
     label = names[1].replace("[", "_").replace("]", "")
     return convert_to_tensor(value, dtype=wanted, name=label)
+
+
+def or_reflected(
+    method: str, forward: Callable[[Tensor, Any], Any]
+) -> Callable[[Tensor, Any], Any]:
+    """x <op> y; where y is no tensor's value, y's own `__r<method>__` is asked before it fails."""
+    own = f"__r{method}__"
+
+    def call(x: Tensor, y: Any) -> Any:
+        try:
+            return forward(x, y)
+        except (TypeError, ValueError):
+            reflected = getattr(type(y), own, None)
+            if reflected is None or isinstance(y, _PLAIN) or Tensor.is_like(y):
+                raise
+            with contextlib.suppress(TypeError, ValueError):
+                found = reflected(y, x)
+                if found is not NotImplemented:
+                    return found
+            raise
+
+    return call
 
 
 def renamed(name: str, value: Any, old_name: str, old_value: Any) -> Any:

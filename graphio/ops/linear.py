@@ -21,6 +21,7 @@ from graphio.ops.emit import (
     like,
     node,
     operands,
+    or_reflected,
     require,
     scalar,
     scope,
@@ -64,7 +65,7 @@ def matmul(
         A tensor (..., n, m).
 
     Raises:
-        TypeError: the dtypes differ.
+        TypeError: the dtypes differ, or are int8, which no kernel multiplies.
         ValueError: the inner sizes differ, a rank is below 2, or transpose and adjoint are both
             asked for.
     """
@@ -75,6 +76,11 @@ def matmul(
             a, b = _of_one_dtype(a, b)
         x, y = operands(a, b, "MatMul", ("a", "b"))
         require(x, NUMERIC, "MatMul", "a")
+        if x.dtype.base_dtype == dtypes.int8:
+            raise TypeError(
+                "Value passed to parameter 'a' has DataType int8 not in list of allowed values: "
+                f"floats, int32, int64, uint32, uint64 for {describe(at, 'MatMul')}; cast it"
+            )
         for tensor in (x, y):
             if tensor.shape.ndims is not None and tensor.shape.ndims < 2:
                 raise ValueError(
@@ -341,7 +347,7 @@ def _install() -> None:
         with scope(None, "matmul") as at:
             return matmul(like(x, y, "MatMul", ("b", "a")), y, name=at)
 
-    Tensor.overload("__matmul__", forward)
+    Tensor.overload("__matmul__", or_reflected("matmul", forward))
     Tensor.overload("__rmatmul__", reflected)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math as _math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, ValuesView
 from typing import Any
 
 from graphio import dtypes
@@ -23,6 +23,7 @@ from graphio.ops.emit import (
     like,
     node,
     operands,
+    or_reflected,
     require,
     scalar,
     scope,
@@ -531,7 +532,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
         ValueError: the list is empty, or the shapes differ.
         TypeError: the dtypes differ.
     """
-    listed = isinstance(inputs, (list, tuple, Iterator))
+    listed = isinstance(inputs, (list, tuple, Iterator, ValuesView))
     values = list(inputs) if listed else [inputs]
     if not values:
         raise ValueError("add_n: inputs must be a list of at least one tensor, got none")
@@ -812,7 +813,7 @@ def _operator(method: str, function: Callable[..., Tensor], default: str) -> Non
         with scope(None, default) as at:
             return function(like(x, y, default, ("y", "x")), y, name=at)
 
-    Tensor.overload(f"__{method}__", forward)
+    Tensor.overload(f"__{method}__", or_reflected(method, forward))
     Tensor.overload(f"__r{method}__", reflected)
 
 

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphio import dtypes
-from graphio.constants import constant, convert_to_tensor
+from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import lacks_gradient
 from graphio.graph import Tensor
 from graphio.ops import filling, index, math, primitive, reduction, reshaping, run_axis, shapes
+from graphio.ops.counting import length_for
 from graphio.ops.emit import (
     FLOATING,
     INTEGER,
@@ -26,7 +27,6 @@ from graphio.ops.emit import (
     require,
     scalar,
     scope,
-    whole,
 )
 from graphio.ops.primitive import binary, cast, compare
 from graphio.ops.shapes import dims_of
@@ -34,7 +34,6 @@ from graphio.schema import errors
 
 __all__ = [
     "argsort",
-    "bincount",
     "confusion_matrix",
     "histogram_fixed_width",
     "invert_permutation",
@@ -387,61 +386,6 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
 # ---- counting ----
 
 
-def bincount(
-    arr: Any,
-    weights: Any = None,
-    minlength: Any = None,
-    maxlength: Any = None,
-    dtype: Any = dtypes.int32,
-    name: str | None = None,
-) -> Tensor:
-    """How often each number occurs, or the sums of its weights.
-
-    Args:
-        arr: int32 or int64 tensor of any shape, no number negative.
-        weights: tensor of arr's shape; None: 1 each.
-        minlength: the least length of the result.
-        maxlength: the largest length of the result; numbers from it on are left out.
-        dtype: of the result without weights.
-        name: of the operation.
-
-    Returns:
-        A vector of length max(arr) + 1, within minlength and maxlength.
-    """
-    with scope(name, "bincount") as at:
-        numbers = whole(arr, "Bincount", "arr")
-        flat = primitive.reshape(numbers, [-1])
-        if weights is None:
-            parts = primitive.fill_like(flat, 1, dtypes.as_dtype(dtype))
-        else:
-            given = convert_to_tensor(weights, name="weights")
-            shapes.merge(dims_of(given), dims_of(numbers), describe(at, "Bincount"))
-            parts = primitive.reshape(given, [-1])
-        size = _length(flat)
-        for limit, op in ((minlength, "Max"), (maxlength, "Min")):
-            if limit is not None:
-                number = convert_to_tensor(limit, name="length")
-                size = binary(op, size, primitive.reshape(cast(number, dtypes.int64), []))
-        if maxlength is None:
-            return index.scatter_sum(flat, parts, size, name=at)
-        # What lies beyond goes into one more place, which is cut off.
-        one = scalar(1, dtypes.int64)
-        total = index.scatter_sum(binary("Min", flat, size), parts, binary("Add", size, one))
-        ends = primitive.unsqueeze(size, [0])
-        start = primitive.int_vector([0])
-        return node("Slice", [total, start, ends], total.dtype, (None,), name=at)
-
-
-def _length(numbers: Tensor) -> Tensor:
-    """One more than the largest of a vector of int64, 0 if there is none."""
-    known = constant_value(numbers)
-    if known is not None:
-        return constant(np.asarray(known.max(initial=-1) + 1, np.int64))
-    floor = primitive.concat([numbers, primitive.int_vector([-1])], 0)
-    largest = node("ReduceMax", [floor], dtypes.int64, (), keepdims=0)
-    return binary("Add", largest, scalar(1, dtypes.int64))
-
-
 def confusion_matrix(
     labels: Any,
     predictions: Any,
@@ -477,7 +421,7 @@ def confusion_matrix(
             pair.append(primitive.reshape(cast(numbers, dtypes.int64), [-1]))
         shapes.merge(dims_of(pair[0]), dims_of(pair[1]), describe(at, "confusion_matrix"))
         if num_classes is None:
-            count = binary("Max", _length(pair[0]), _length(pair[1]))
+            count = binary("Max", length_for(pair[0]), length_for(pair[1]))
         else:
             number = convert_to_tensor(num_classes, name="num_classes")
             count = primitive.reshape(cast(number, dtypes.int64), [])
