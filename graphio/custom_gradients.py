@@ -194,12 +194,13 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """A decorator for a function that returns (its result, its gradient function).
 
     The gradient function takes one gradient for each tensor of the result and returns one for each
-    argument, a list of them if there are several. Where f reads variables that are no arguments,
-    it takes a keyword `variables`, a list of them, too, and returns (gradients by the arguments,
-    gradients by the variables).
+    tensor among the arguments, a list of them if there are several. Where f reads variables that
+    are no arguments, it takes a keyword `variables`, a list of them, too, and returns (gradients
+    by the arguments, gradients by the variables).
 
     Args:
-        f: takes tensors, positionally; a method takes its object before. None: gives a decorator.
+        f: takes tensors, or structures of them, positionally; a method takes its object before.
+            None: gives a decorator.
 
     Raises:
         ValueError: at a call, keyword arguments; at tf.gradients, another number of gradients.
@@ -238,14 +239,23 @@ def _is_method_of(value: Any, function: Callable[..., Any]) -> bool:
 
 
 def _applied(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    inputs = [array.identity(convert_to_tensor(x)) for x in arguments]
-    returned = function(*inputs)
+    given = [_structured(x) for x in arguments]
+    inputs = [array.identity(x) for x in nest.flatten(given)]
+    returned = function(*nest.pack_sequence_as(given, inputs))
     if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[1]):
         raise TypeError(
             f"custom_gradient: {_name(function)} returned {returned!r}, expected a pair: its "
             "result and a function from the result's gradients to those of the arguments"
         )
     return _joined(function, inputs, *returned)
+
+
+def _structured(argument: Any) -> Any:
+    """An argument as a tensor; of a structure of tensors, or an empty one, the structure."""
+    parts = nest.flatten(argument)
+    if nest.is_nested(argument) and (not parts or any(map(Tensor.is_like, parts))):
+        return nest.map_structure(convert_to_tensor, argument)
+    return convert_to_tensor(argument)
 
 
 def _joined(
@@ -323,10 +333,14 @@ def _counted(
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator: the function's gradient is that of the identity, whatever it computes."""
+    """A decorator: the function's gradient is that of the identity, whatever it computes; the
+    variables that it reads get none."""
+
+    def passed(*dy: Any, variables: Sequence[Variable] = ()) -> Any:
+        return (list(dy), [None] * len(variables)) if variables else list(dy)
 
     def with_gradient(*arguments: Any) -> Any:
-        return f(*arguments), lambda *dy: list(dy)
+        return f(*arguments), passed
 
     return custom_gradient(functools.wraps(f)(with_gradient))
 

@@ -7,6 +7,7 @@ contributes is registered beside its builder, see graphio.gradient_registry.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,8 @@ def gradients(
         xs: a tensor, Variable or list of them.
         grad_ys: gradients arriving at ys, same structure; None means ones.
         name: name scope of the new operations.
-        colocate_gradients_with_ops: accepted for TensorFlow's sake; there is one device.
+        colocate_gradients_with_ops: True: the operations of a gradient wish for the device of the
+            operation that is differentiated.
         gate_gradients: accepted for TensorFlow's sake; a run has no races.
         aggregation_method: a value of tf.AggregationMethod; gradients are added in one way.
         stop_gradients: tensors taken as constants.
@@ -84,17 +86,20 @@ def gradients(
         LookupError: an operator on the way has no registered gradient.
         ValueError: grad_ys and ys differ in length or shape; unknown aggregation_method or
             unconnected_gradients.
+        TypeError: a complex y has no grad_ys.
     """
     unconnected = _unconnected(unconnected_gradients)
     if aggregation_method not in (None, 0, 1, 2):
         raise ValueError(f"Invalid aggregation_method specified {aggregation_method!r}.")
     with scopes.get_default_graph().unchanged_on_error():
-        return _gradients(ys, xs, grad_ys, name, stop_gradients, unconnected)
+        return _gradients(
+            ys, xs, grad_ys, name, stop_gradients, unconnected, colocate_gradients_with_ops
+        )
 
 
 def _gradients(
     ys: Any, xs: Any, grad_ys: Any, name: str, stop_gradients: Any,
-    unconnected: UnconnectedGradients,
+    unconnected: UnconnectedGradients, colocate: bool,
 ) -> list[Any]:  # fmt: skip
     outputs = [convert_to_tensor(y) for y in _as_list(ys)]
     targets = [_as_tensor(x) for x in _as_list(xs)]
@@ -105,7 +110,7 @@ def _gradients(
         )
     stopped = set() if stop_gradients is None else {_as_tensor(t) for t in _as_list(stop_gradients)}
     with scopes.name_scope(name, "gradients"):
-        found = _Backward(outputs, targets, stopped).run(incoming)
+        found = _Backward(outputs, targets, stopped, colocate).run(incoming)
         if unconnected is UnconnectedGradients.NONE:
             return list(found)
         return [
@@ -127,29 +132,42 @@ def hessians(
         ys: a tensor or list of them.
         xs: a tensor or a list of them, of any shape.
         name: name scope of the new operations.
-        colocate_gradients_with_ops, gate_gradients, aggregation_method: as for gradients.
+        colocate_gradients_with_ops: as for gradients.
+        gate_gradients, aggregation_method: accepted, as for gradients.
 
     Returns:
         A list of tensors of x's shape twice: (n, n) for a vector of n.
 
     Raises:
-        ValueError: no y depends on an x.
+        ValueError: no y depends on an x, or ys are linear in it.
     """
     unchanged = scopes.get_default_graph().unchanged_on_error()
     with unchanged, scopes.name_scope(name, "hessians"):
-        return [_hessian(ys, _as_tensor(x), aggregation_method) for x in _as_list(xs)]
+        return [
+            _hessian(ys, _as_tensor(x), colocate_gradients_with_ops, aggregation_method)
+            for x in _as_list(xs)
+        ]
 
 
-def _hessian(ys: Any, x: Tensor, aggregation_method: int | None) -> Tensor:
+def _hessian(ys: Any, x: Tensor, colocate: bool, aggregation_method: int | None) -> Tensor:
     from graphio.ops.functional import map_fn
 
-    (first,) = gradients(ys, x, aggregation_method=aggregation_method)
+    options: dict[str, Any] = {
+        "colocate_gradients_with_ops": colocate,
+        "aggregation_method": aggregation_method,
+    }
+    (first,) = gradients(ys, x, **options)
     if first is None:
         raise ValueError(f"hessians: no y depends on '{x.name}'")
     flat: Any = array.reshape(first, [-1])
 
     def row(i: Tensor) -> Tensor:
-        (second,) = gradients(flat[i], x, unconnected_gradients=UnconnectedGradients.ZERO)
+        (second,) = gradients(flat[i], x, **options)
+        if second is None:
+            raise ValueError(
+                f"hessians: the gradient does not depend on '{x.name}', in which ys are linear; "
+                "a Hessian of zeros is tf.zeros"
+            )
         return convert_to_tensor(second)
 
     rows = map_fn(row, array.range(array.size(flat)), dtype=x.dtype.base_dtype)
@@ -163,10 +181,13 @@ def _hessian(ys: Any, x: Tensor, aggregation_method: int | None) -> Tensor:
 class _Backward:
     """One backward pass: what depends on xs, what leads to ys, and the gradients so far."""
 
-    def __init__(self, ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: set[Tensor]) -> None:
+    def __init__(
+        self, ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: set[Tensor], colocate: bool
+    ) -> None:
         self.ys = list(ys)
         self.xs = list(xs)
         self.stopped = stopped
+        self.colocate = colocate
         self.arrived: dict[Tensor, list[Tensor | IndexedSlices]] = {}
         self.done: set[Operation] = set()  # of regions with several
         self.wanted = _depending(_leading_to(ys, stopped), xs, stopped)
@@ -201,7 +222,8 @@ class _Backward:
         arriving = [None if t in self.stopped else self._total(t) for t in region.outputs]
         if all(dy is None for dy in arriving):
             return
-        with scopes.name_scope(operation.name.rsplit("/", 1)[-1] + "_grad"):
+        name = operation.name.rsplit("/", 1)[-1] + "_grad"
+        with self._beside(operation), scopes.name_scope(name):
             dense = [
                 (array.zeros_like(t) if t.dtype.is_floating else None) if dy is None else _dense(dy)
                 for t, dy in zip(region.outputs, arriving, strict=True)
@@ -226,7 +248,8 @@ class _Backward:
         keep_sparse = gradient_registry.takes_slices(function)
         dense = arriving if keep_sparse else [_dense(dy) for dy in arriving]
         wanted, targets = self.wanted_inputs(operation), sources(operation)
-        with scopes.name_scope(operation.name.rsplit("/", 1)[-1] + "_grad"):
+        name = operation.name.rsplit("/", 1)[-1] + "_grad"
+        with self._beside(operation), scopes.name_scope(name):
             if operation.op in CONTROL_FLOW and operation.domain == "":
                 self._check_held(operation, arriving, wanted)
                 found = function(operation, *dense, wanted=wanted)
@@ -269,8 +292,16 @@ class _Backward:
         if not parts:
             return None
         if len(parts) > 1:
-            parts[:] = [_sum(parts)]
+            one_device = len({part.device for part in parts}) == 1
+            with self._beside(parts[0].op if one_device else tensor.op):
+                parts[:] = [_sum(parts)]
         return parts[0]
+
+    def _beside(self, operation: Operation | None) -> contextlib.AbstractContextManager[None]:
+        """A context whose operations wish for the operation's device, if that is asked for."""
+        if not self.colocate or operation is None:
+            return contextlib.nullcontext()
+        return scopes.colocate_with(operation, ignore_existing=True)
 
 
 def _carries(tensor: Tensor) -> bool:
@@ -328,6 +359,10 @@ def _depending(candidates: set[Tensor], xs: Iterable[Tensor], stopped: set[Tenso
 
 def _initial(y: Tensor, dy: Any) -> Gradient:
     if dy is None:
+        if y.dtype.is_complex:
+            raise TypeError(
+                f"Gradients of complex tensors ({y}) must set grad_ys (y.dtype = {y.dtype.name})"
+            )
         return array.ones_like(y) if y.dtype.is_floating else None
     if isinstance(dy, IndexedSlices):
         return dy

@@ -145,6 +145,36 @@ def test_a_gradient_may_pass_through_as_it_is(target: str) -> None:
     assert got.tolist() == [0, 2] and dx.tolist() == [3, 3]
 
 
+@TARGETS
+def test_variables_of_what_passes_gradients_through_get_none(target: str) -> None:
+    x = tf.constant(3.0)
+    with tf.variable_scope("passing"):
+        v = tf.get_variable("v", initializer=2.0)
+    y = tf.grad_pass_through(lambda t: t * v)(x)
+    by_x, by_v = tf.gradients(y, [x, v])
+    assert by_v is None
+    assert value(by_x, target) == 1.0
+
+
+@TARGETS
+def test_structures_are_taken_and_given_as_they_are(target: str) -> None:
+    seen = []
+
+    @tf.custom_gradient
+    def scaled(pair: Any, nothing: Any) -> Any:
+        seen.append((type(pair), nothing))
+
+        def grad(*dy: Any) -> Any:
+            return [dy[0] * 10.0, dy[1] * 100.0]
+
+        return [pair["a"] + 1.0, (pair["b"] + 2.0, [])], grad
+
+    x, y = tf.constant(1.0), tf.constant(2.0)
+    (first, (second, rest)) = scaled({"a": x, "b": y}, ())
+    assert (seen, rest) == ([(dict, ())], [])
+    assert value([first, second, *tf.gradients([first, second], [x, y])], target) == [2, 4, 10, 100]
+
+
 # ---- by name ----
 
 
@@ -282,9 +312,29 @@ def test_hessians_are_the_second_derivatives(target: str) -> None:
     np.testing.assert_allclose(square.reshape(4, 4), want)
     p = tf.placeholder(tf.float32, [None])
     (open_size,) = tf.hessians([tf.reduce_sum(p**3), p[0] * p[1]], p)
-    (straight,) = tf.hessians(tf.reduce_sum(p), p)
     assert open_size.shape.as_list() == [None, None]
-    found = value([open_size, straight], target, {p: [1, 2]})
-    np.testing.assert_allclose(found, [[[6, 1], [1, 12]], np.zeros((2, 2))])
+    np.testing.assert_allclose(value(open_size, target, {p: [1, 2]}), [[6, 1], [1, 12]])
     with pytest.raises(ValueError, match="no y depends"):
         tf.hessians(x[0], m)
+    with pytest.raises(ValueError, match="are linear"):
+        tf.hessians(tf.reduce_sum(p), p)
+
+
+def test_gradients_wish_for_the_device_of_what_is_differentiated() -> None:
+    with tf.device("/device:GPU:1"):
+        x = tf.constant([[1.0]])
+    with tf.device("/device:GPU:2"):
+        y = tf.matmul(x, x) * 2.0
+    for colocate, wished in ((True, "/device:GPU:2"), (False, "")):
+        (dx,) = tf.gradients(y, x, colocate_gradients_with_ops=colocate)
+        assert dx.device == wished
+    with tf.device("/device:GPU:3"):
+        z = y + x * 3.0
+    (total,) = tf.gradients(z, x, colocate_gradients_with_ops=True)
+    assert total.device == "/device:GPU:1", "parts of two devices meet where x is"
+
+
+def test_a_complex_y_needs_a_gradient_that_arrives() -> None:
+    y = tf.constant(1 + 2j, tf.complex64)
+    with pytest.raises(TypeError, match="must set grad_ys"):
+        tf.gradients(y, y)

@@ -73,7 +73,7 @@ class Optimizer(Subclassing):
                 all trainable ones.
             gate_gradients: one of the GATE numbers; a run has no races.
             aggregation_method: accepted.
-            colocate_gradients_with_ops: accepted.
+            colocate_gradients_with_ops: True: gradients wish for their operations' devices.
             name: of the operation; None: the optimizer's.
             grad_loss: gradient arriving at the loss; None: ones.
 
@@ -85,7 +85,11 @@ class Optimizer(Subclassing):
                 of the GATE numbers.
         """
         pairs = self.compute_gradients(
-            loss, var_list=var_list, gate_gradients=gate_gradients, grad_loss=grad_loss
+            loss,
+            var_list=var_list,
+            gate_gradients=gate_gradients,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            grad_loss=grad_loss,
         )
         if all(gradient is None for gradient, _ in pairs):
             names = ", ".join(v.op.name for _, v in pairs)
@@ -127,7 +131,9 @@ class Optimizer(Subclassing):
         for v in variables:
             if not isinstance(v, (Variable, Tensor)):
                 raise TypeError(f"Argument is not a variable: {v!r}")
-        found = gradients(loss, variables, None if grad_loss is None else [grad_loss])
+        incoming = None if grad_loss is None else [grad_loss]
+        beside = bool(colocate_gradients_with_ops)
+        found = gradients(loss, variables, incoming, colocate_gradients_with_ops=beside)
         _require_floating([v for g, v in zip(found, variables, strict=True) if g is not None])
         return list(zip(found, variables, strict=True))
 
