@@ -114,6 +114,49 @@ def test_records_come_back_as_they_were_written(
     assert drain(lambda: tf.data.TFRecordDataset(path, kind)) == written
 
 
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+def test_options_of_zlib_change_the_size_and_nothing_else(tmp_path: Path, kind: str) -> None:
+    near = np.random.RandomState(3).bytes(2000)
+    written, sizes = [near * 4, b"ab" * 900, near], {}
+    for name, options in {
+        "plain": {},
+        "method": {"compression_method": zlib.DEFLATED, "output_buffer_size": 64},
+        "level": {"compression_level": 0},
+        "window": {"window_bits": 8},
+        "strategy": {"compression_strategy": zlib.Z_HUFFMAN_ONLY},
+        "flushed": {"flush_mode": zlib.Z_FULL_FLUSH, "input_buffer_size": 1000},
+        "memory": {"mem_level": 1},
+    }.items():
+        path = tmp_path / name
+        with tf.python_io.TFRecordWriter(
+            str(path), tf.python_io.TFRecordOptions(kind, **options)
+        ) as writer:
+            for record in written:
+                writer.write(record)
+        assert list(tf.python_io.tf_record_iterator(path, kind)) == written
+        sizes[name] = path.stat().st_size
+    plain = sizes["plain"]
+    assert sizes.pop("method") == plain
+    assert all(size >= plain for size in sizes.values())
+    assert min(sizes["level"], sizes["window"], sizes["strategy"], sizes["flushed"]) > plain
+
+
+def test_records_that_are_still_being_written_are_read_on(tmp_path: Path) -> None:
+    path = tmp_path / "growing"
+    framed = [records.framed(r) for r in (b"one", b"two", b"three")]
+    path.write_bytes(framed[0])
+    iterator = tf.python_io.tf_record_iterator(path)
+    assert list(iterator) == [b"one"]
+    with path.open("ab", buffering=0) as file:
+        file.write(framed[1] + framed[2][:-1])
+        assert next(iterator) == b"two"
+        for _ in range(2):
+            with pytest.raises(tf.errors.DataLossError, match="truncated"):
+                next(iterator)
+        file.write(framed[2][-1:])
+    assert list(iterator) == [b"three"]
+
+
 def test_the_bytes_of_a_record_are_those_of_the_format() -> None:
     # The check value of CRC-32C, of "123456789", is e3069283 (RFC 3720, appendix B.4).
     crc = 0xE3069283

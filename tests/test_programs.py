@@ -203,6 +203,40 @@ def test_files_are_written_and_read(tmp_path: Path) -> None:
     assert tf.gfile.Stat(path).length == 0
 
 
+@pytest.mark.parametrize("mode", ["r+", "w+", "a+", "r+b"])
+def test_a_file_is_read_and_written_by_places_of_their_own(mode: str, tmp_path: Path) -> None:
+    path, wrap = str(tmp_path / "both.txt"), str.encode if "b" in mode else str
+    file = tf.gfile.GFile(path, mode)
+    file.write("one\n")
+    assert file.read() == wrap("one\n"), "reading starts where the file does"
+    file.write("two\n")
+    assert (file.tell(), file.readline(), file.tell()) == (4, wrap("two\n"), 8)
+    file.seek(-4, 2)
+    file.seek(2, 1)
+    assert (file.read(), file.size()) == (wrap("o\n"), 8)
+    file.close()
+    assert file.read() == wrap("one\ntwo\n"), "a closed file is opened again"
+    file.close()
+    assert tf.gfile.Stat(path).length == 8, "closing again empties nothing"
+    with tf.gfile.GFile(path, mode) as file:
+        file.write("x")
+    assert tf.gfile.Stat(path).length == (9 if mode == "a+" else 1)
+
+
+def test_places_that_a_file_has_not_are_refused(tmp_path: Path) -> None:
+    path = str(tmp_path / "file")
+    with tf.gfile.GFile(path, "w") as file:
+        file.write("abc")
+        assert file.tell() == 3
+    file = tf.gfile.GFile(path)
+    for refused in (lambda: file.seek(-1), lambda: file.seek(0, 3), lambda: file.read(-2)):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            refused()
+    for arguments in ({}, {"offset": 0, "position": 0}):
+        with pytest.raises(TypeError, match="offset argument required"):
+            file.seek(**arguments)
+
+
 def test_io_has_the_names_of_others() -> None:
     assert tf.io.TFRecordWriter is tf.python_io.TFRecordWriter
     assert tf.io.decode_raw is tf.decode_raw and tf.io.write_graph is tf.train.write_graph

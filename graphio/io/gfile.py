@@ -58,6 +58,9 @@ def failing_as_tensorflow(path: str) -> Iterator[None]:
 class GFile:
     """A file, opened when it is used first.
 
+    With + it is read and written by two places of their own: reading begins at the start of the
+    file, and the first write empties it (r+, w+) or appends (a+).
+
     Args:
         name: its path.
         mode: r, w, a, with + for both, and b for bytes instead of text (UTF-8).
@@ -65,6 +68,7 @@ class GFile:
     Raises:
         InvalidArgumentError: another mode.
         NotFoundError: at its first use, it or its folder is not there.
+        UnimplementedError: at its first use, a or + in an object store.
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
@@ -72,7 +76,9 @@ class GFile:
             raise errors.InvalidArgumentError(message=f"mode is not 'r' or 'w' or 'a': {mode!r}")
         self._name, self._mode = name, mode
         self._path = local(name)
-        self._file: IO[Any] | None = None
+        self._reader: IO[Any] | None = None
+        self._writer: IO[Any] | None = None
+        self._was_written = False
 
     @property
     def name(self) -> Any:
@@ -84,21 +90,32 @@ class GFile:
         """The mode."""
         return self._mode
 
-    def _open(self, wanted: str) -> IO[Any]:
-        if wanted not in self._mode and "+" not in self._mode:
-            if not (wanted == "w" and "a" in self._mode):
-                word = "reading" if wanted == "r" else "writing"
-                raise errors.PermissionDeniedError(message=f"File isn't open for {word}")
-        if self._file is None:
-            encoding = None if "b" in self._mode else "utf-8"
-            newline = None if "b" in self._mode else ""
-            store = remote(self._path)
-            with failing_as_tensorflow(self._path):
-                if store is not None:
-                    self._file = store.open(self._path, self._mode)
-                else:
-                    self._file = open(self._path, self._mode, encoding=encoding, newline=newline)
-        return self._file
+    def _reading(self) -> IO[Any]:
+        if self._mode[0] != "r" and "+" not in self._mode:
+            raise errors.PermissionDeniedError(message="File isn't open for reading")
+        if self._writer is not None:
+            self._writer.flush()
+        if self._reader is None:
+            self._reader = self._open("r")
+        return self._reader
+
+    def _writing(self) -> IO[Any]:
+        if self._mode[0] == "r" and "+" not in self._mode:
+            raise errors.PermissionDeniedError(message="File isn't open for writing")
+        if self._writer is None:
+            self._writer = self._open("a" if self._mode[0] == "a" else "w")
+            self._was_written = True
+        return self._writer
+
+    def _open(self, mode: str) -> IO[Any]:
+        binary = "b" in self._mode
+        store = remote(self._path)
+        with failing_as_tensorflow(self._path):
+            if store is not None:
+                return store.open(self._path, self._mode)
+            if binary:
+                return open(self._path, mode + "b")
+            return open(self._path, mode, encoding="utf-8", newline="")
 
     def size(self) -> int:
         """The number of bytes."""
@@ -107,15 +124,17 @@ class GFile:
 
     def read(self, n: int = -1) -> Any:
         """The next n characters (bytes in mode b), all that are left for -1."""
-        return self._open("r").read(n)
+        if n < -1:
+            raise errors.InvalidArgumentError(message=f"read: n is {n}, expected -1 or more")
+        return self._reading().read(n)
 
     def readline(self) -> Any:
         """The next line with its end; empty after the last one."""
-        return self._open("r").readline()
+        return self._reading().readline()
 
     def readlines(self) -> list[Any]:
         """The lines that are left."""
-        return list(self._open("r"))
+        return list(self)
 
     def __iter__(self) -> Iterator[Any]:
         yield from iter(self.readline, b"" if "b" in self._mode else "")
@@ -132,23 +151,34 @@ class GFile:
             file_content = file_content.encode()
         elif "b" not in self._mode and isinstance(file_content, bytes):
             file_content = file_content.decode()
-        self._open("w").write(file_content)
+        self._writing().write(file_content)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Goes to a place: whence 0 counts from the start, 1 from here, 2 from the end."""
-        place = position if offset is None else offset
-        if place is None:
-            raise TypeError("seek(): offset argument required")
-        file = self._open("r")
-        if "b" not in self._mode and whence == 1:
-            place, whence = file.tell() + place, 0
-        elif "b" not in self._mode and whence == 2:
-            place, whence = self.size() + place, 0
-        file.seek(place, whence)
+        """Goes to a place to read from: whence 0 counts from the start, 1 from here, 2 from the
+        end.
+
+        Raises:
+            TypeError: neither offset nor position, its old name, is given, or both are.
+            InvalidArgumentError: the place is before the start, or whence is another number.
+        """
+        if (offset is None) == (position is None):
+            raise TypeError("seek(): offset argument required; give it, or position, its old name")
+        if whence not in (0, 1, 2):
+            raise errors.InvalidArgumentError(
+                message=f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
+            )
+        file = self._reading()
+        place = offset if offset is not None else position or 0
+        if whence:
+            place += file.tell() if whence == 1 else self.size()
+        if place < 0:
+            raise errors.InvalidArgumentError(message=f"seek: {place} is before the file's start")
+        file.seek(place)
 
     def tell(self) -> int:
-        """The place in the file."""
-        return self._open("r").tell()
+        """The place that is read from next; of a file that is written alone, its end."""
+        written_alone = self._mode[0] != "r" and "+" not in self._mode
+        return (self._writing() if written_alone else self._reading()).tell()
 
     def seekable(self) -> bool:
         """True: files are."""
@@ -156,16 +186,17 @@ class GFile:
 
     def flush(self) -> None:
         """Gives what was written to the operating system."""
-        if self._file is not None:
-            self._file.flush()
+        if self._writer is not None:
+            self._writer.flush()
 
     def close(self) -> None:
         """Closes the file; a file to be written is there afterwards, even if nothing was."""
-        if self._file is None and self._mode[0] in "wa":
-            self._open("w")
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        if not self._was_written and self._mode[0] in "wa":
+            self._writing()
+        for file in (self._reader, self._writer):
+            if file is not None:
+                file.close()
+        self._reader = self._writer = None
 
     def __enter__(self) -> GFile:
         return self
