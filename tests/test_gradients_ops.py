@@ -107,6 +107,7 @@ CASES = {
     "softplus": (tf.nn.softplus, away(2, 3)),
     "softsign": (tf.nn.softsign, away(2, 3)),
     "swish": (tf.nn.swish, away(2, 3)),
+    "swish beta": (lambda x: tf.nn.swish(x, 0.25), away(2, 3)),
     "crelu": (lambda a: tf.nn.crelu(a) ** 2, away(2, 3)),
     "bias_add": (lambda a, b: tf.nn.bias_add(a * a, b), away(2, 3), away(3)),
     "bias_add NCHW": (

@@ -39,6 +39,38 @@ def test_fused_batch_norm_of_halves_keeps_its_statistics_in_float32(
 
 
 @BOTH
+def test_fused_batch_norm_of_volumes_is_that_of_their_images(engine: str) -> None:
+    x = np.random.RandomState(0).rand(2, 3, 2, 4, 5).astype(np.float32)
+    last, scale = np.moveaxis(x, 1, -1), np.arange(1, 4, dtype=np.float32)
+    with tf.Graph().as_default():
+        first = tf.nn.fused_batch_norm(x, scale, scale, data_format="NCDHW")
+        volumes = tf.nn.fused_batch_norm(last, scale, scale, data_format="NDHWC")
+        images = tf.nn.fused_batch_norm(last.reshape(4, 4, 5, 3), scale, scale)
+        found, same, expected = run(engine, [first, volumes, images])
+        with pytest.raises(ValueError, match="rank 5"):
+            tf.nn.fused_batch_norm(x[0], scale, scale, data_format="NDHWC")
+    np.testing.assert_array_equal(same[0].reshape(4, 4, 5, 3), expected[0])
+    np.testing.assert_array_equal(np.moveaxis(found[0], 1, -1), same[0])
+    for one, other in zip((*found[1:], *same[1:]), expected[1:] * 2, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@BOTH
+def test_moments_of_halves_are_those_of_floats_rounded_once(engine: str) -> None:
+    x = (np.random.RandomState(0).rand(3, 400) + 1).astype(np.float16)
+    weights = np.linspace(0, 1, 400)
+    with tf.Graph().as_default():
+        for moments in (
+            lambda t: list(tf.nn.moments(t, [1])),
+            lambda t: list(tf.nn.weighted_moments(t, [1], weights)),
+        ):
+            halves, floats = run(engine, [moments(x), moments(x.astype(np.float32))])
+            for half, exact in zip(halves, floats, strict=True):
+                assert half.dtype == np.float16
+                np.testing.assert_array_equal(half, exact.astype(np.float16))
+
+
+@BOTH
 def test_batch_normalization_casts_what_the_statistics_give_to_its_input(engine: str) -> None:
     with tf.Graph().as_default():
         x = tf.constant([[1.0, 3.0]], tf.float16)

@@ -21,6 +21,11 @@ def draw(*shape: int) -> np.ndarray:
     return R.randn(*shape).astype(np.float32)
 
 
+def test_dropout_that_keeps_all_is_no_operation() -> None:
+    x = tf.ones([3])
+    assert tf.nn.dropout(x, tf.constant(1.0)) is tf.nn.dropout(x, rate=0.0) is x
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -413,6 +418,17 @@ ERRORS: dict[str, tuple[Any, ...]] = {
         lambda: tf.nn.fused_batch_norm(X2, SCALE, SHIFT, is_training=False),
         ValueError,
         "given",
+    ),
+    "dropout of two": (lambda: tf.nn.dropout(np.ones([2]), [0.5, 1.0]), ValueError, "scalar"),
+    "dropout shape": (
+        lambda: tf.nn.dropout(np.ones([2]), tf.placeholder(tf.float64, [2])),
+        ValueError,
+        "expected a sca",
+    ),
+    "dropout dtype": (
+        lambda: tf.nn.dropout(np.float32([1]), tf.placeholder(tf.float64)),
+        ValueError,
+        "match",
     ),
     "poisson": (lambda: tf.nn.log_poisson_loss(TARGETS, LOGS[:2]), ValueError, "equal"),
     "lookup": (lambda: tf.nn.embedding_lookup([TABLE] * 2, IDS, "odd"), ValueError, "strategy"),

@@ -8,6 +8,8 @@ from typing import Any
 
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
+from graphio.dtypes import DType
+from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import (
@@ -133,11 +135,14 @@ def softsign(features: Any, name: str | None = None) -> Tensor:
         return binary("Div", x, binary("Add", math.abs(x), scalar(1, x.dtype)), at)
 
 
-def swish(features: Any, name: str | None = None) -> Tensor:
-    """x * sigmoid(x); floating."""
+def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
+    """x * sigmoid(beta * x); floating. beta: a number or a tensor of x's dtype."""
     with scope(name, "swish") as at:
         x = convert_to_tensor(features, name="features")
-        return binary("Mul", x, sigmoid(x), at)
+        scaled = x
+        if is_symbolic(beta) or beta != 1:
+            scaled = math.multiply(x, like(beta, x, "swish", ("x", "beta")))
+        return binary("Mul", x, sigmoid(scaled), at)
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
@@ -299,7 +304,7 @@ def moments(
     """Mean and variance over axes.
 
     Args:
-        x: floating tensor.
+        x: floating tensor; of float16 and bfloat16 the sums are built in float32.
         axes: list of axes.
         shift: accepted for TensorFlow's sake.
         name: name scope of the operations.
@@ -311,13 +316,19 @@ def moments(
     """
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with scope(name, "moments"):
-        tensor = convert_to_tensor(x, name="x")
+        given = convert_to_tensor(x, name="x")
+        tensor = primitive.cast(given, dtype_of_sums(given.dtype))
         mean = reduction.reduce_mean(tensor, axes, keepdims=True, name="mean")
         apart = math.squared_difference(tensor, mean)
         variance = reduction.reduce_mean(apart, axes, keepdims=keep, name="variance")
-        if keep:
-            return mean, variance
-        return reduction.without_ones(mean, axes), variance
+        if not keep:
+            mean = reduction.without_ones(mean, axes)
+        return primitive.cast(mean, given.dtype), primitive.cast(variance, given.dtype)
+
+
+def dtype_of_sums(dtype: DType) -> DType:
+    """The dtype in which sums of many elements are built."""
+    return dtypes.float32 if dtype.base_dtype in (dtypes.float16, dtypes.bfloat16) else dtype
 
 
 def batch_normalization(
@@ -412,7 +423,8 @@ def dropout(
         rate: probability to drop an element, 1 - keep_prob.
 
     Raises:
-        ValueError: keep_prob or rate is out of range, or neither or both are given.
+        ValueError: keep_prob or rate is out of range, no scalar or a tensor of another dtype than
+            x's, or neither or both are given.
     """
     if (keep_prob is None) == (rate is None):
         which = "neither was" if rate is None else "both were"
@@ -424,14 +436,18 @@ def dropout(
                 f"dropout: x is {tensor.dtype.name}, expected a floating dtype, for its elements "
                 "are scaled; cast it"
             )
-        keep = _kept(keep_prob, rate)
-        if not is_symbolic(keep) and keep == 1:
+        try:
+            keep = like(_kept(keep_prob, rate), tensor, "dropout", ("x", "keep_prob"))
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        if keep.shape.ndims not in (0, None):
+            raise ValueError(f"dropout: the probability has shape {keep.shape}, expected a scalar")
+        if constant_value(keep) == 1:
             return tensor
-        probability = like(keep, tensor, "dropout", ("x", "keep_prob"))
         size = _noise_shape(tensor, noise_shape)
         draw = random.random_uniform(size, dtype=tensor.dtype, seed=seed)
-        kept = math.floor(math.add(draw, probability))
-        result = math.multiply(math.realdiv(tensor, probability), kept, name=at)
+        kept = math.floor(math.add(draw, keep))
+        result = math.multiply(math.realdiv(tensor, keep), kept, name=at)
         result.set_shape(tensor.shape)
         return result
 

@@ -96,14 +96,15 @@ def fused_batch_norm(
     """Batch normalisation of images over all axes but the channels.
 
     Args:
-        x: floating (n, h, w, c), or (n, c, h, w) with NCHW. float16 and bfloat16 are computed in
-            float32, which all vectors then have.
+        x: floating (n, h, w, c), or (n, c, h, w) with NCHW; (n, d, h, w, c) or (n, c, d, h, w)
+            with NDHWC or NCDHW. float16 and bfloat16 are computed in float32, which all vectors
+            then have.
         scale: vector (c).
         offset: vector (c).
         mean: vector (c), given if not is_training.
         variance: vector (c), given if not is_training.
         epsilon: keeps the root from 0.
-        data_format: NHWC or NCHW.
+        data_format: NHWC, NCHW, NDHWC or NCDHW.
         is_training: True takes mean and variance from x.
         name: of the operation.
 
@@ -112,8 +113,12 @@ def fused_batch_norm(
         one less than the count), that used for y divides by the count.
 
     Raises:
-        ValueError: mean and variance are not given where they are needed, or the rank is not 4.
+        ValueError: mean and variance are not given where they are needed, or the rank is not the
+            format's.
     """
+    if data_format in ("NDHWC", "NCDHW"):
+        rest = (mean, variance, epsilon, is_training, name)
+        return _fused_of_volumes(x, scale, offset, data_format == "NCDHW", *rest)
     first = channels_first(data_format, "FusedBatchNorm")
     if not is_training and (mean is None or variance is None):
         raise ValueError("Both 'mean' and 'variance' must be given when is_training is False")
@@ -152,6 +157,30 @@ def fused_batch_norm(
         return to_nchw(y, first, at), used_mean, reported
 
 
+def _fused_of_volumes(
+    x: Any, scale: Any, offset: Any, first: bool, mean: Any, variance: Any, epsilon: float,
+    is_training: bool, name: str | None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """fused_batch_norm of five axes: depths are as good as images."""
+    with scope(name, "FusedBatchNorm") as at:
+        given = convert_to_tensor(x, name="x")
+        if given.shape.ndims != 5:
+            raise ValueError(
+                f"Shape must be rank 5 but is {shapes.text_of(given)} for "
+                f"{describe(at, 'FusedBatchNorm')}"
+            )
+        volumes = primitive.transpose(given, [0, 2, 3, 4, 1]) if first else given
+        dims = dims_of(volumes) or ()
+        sizes = primitive.slice_axes(primitive.shape_of(volumes), [2], [5], [0])
+        flat = primitive.concat([primitive.int_vector([-1]), sizes], 0)
+        images = primitive.reshape_to(volumes, flat, (None, *dims[2:]))
+        y, used, reported = fused_batch_norm(
+            images, scale, offset, mean, variance, epsilon, "NHWC", is_training
+        )
+        whole = primitive.reshape_to(y, primitive.shape_of(volumes), dims, None if first else at)
+        return (primitive.transpose(whole, [0, 4, 1, 2, 3], at) if first else whole, used, reported)
+
+
 def batch_norm_with_global_normalization(
     t: Any,
     m: Any,
@@ -182,7 +211,7 @@ def weighted_moments(
     all weights are 0.
 
     Args:
-        x: floating tensor.
+        x: floating tensor; of float16 and bfloat16 the sums are built in float32.
         axes: list of axes.
         frequency_weights: tensor that broadcasts with x.
         name: name scope of the operations.
@@ -194,8 +223,9 @@ def weighted_moments(
     """
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with scope(name, "weighted_moments"):
-        tensor = convert_to_tensor(x, name="x")
-        require(tensor, FLOATING, "weighted_moments")
+        given = convert_to_tensor(x, name="x")
+        require(given, FLOATING, "weighted_moments")
+        tensor = cast(given, nn.dtype_of_sums(given.dtype))
         weights = convert_to_tensor(frequency_weights, name="frequency_weights")
         weights = cast(weights, tensor.dtype)
         whole = binary("Mul", primitive.fill_like(tensor, 1), weights)
@@ -205,9 +235,9 @@ def weighted_moments(
         apart = math.squared_difference(tensor, mean)
         spread = reduction.reduce_sum(binary("Mul", apart, weights), axes, keepdims=True)
         variance = div_no_nan(spread, total)
-        if keep:
-            return mean, variance
-        return reduction.without_ones(mean, axes), reduction.without_ones(variance, axes)
+        if not keep:
+            mean, variance = (reduction.without_ones(m, axes) for m in (mean, variance))
+        return cast(mean, given.dtype), cast(variance, given.dtype)
 
 
 def sufficient_statistics(
