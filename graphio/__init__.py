@@ -233,8 +233,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.text_csv": ("decode_csv",),
     "graphio.ops.text_numbers": ("as_string", "decode_raw", "string_to_number"),
     "graphio.ops.windows": (),
+    "graphio.partitioned_variables": ("PartitionedVariable",),
     "graphio.partitioners": (
-        "fixed_size_partitioner", "min_max_variable_partitioner", "variable_axis_size_partitioner",
+        "create_partitioned_variables", "fixed_size_partitioner", "min_max_variable_partitioner",
+        "variable_axis_size_partitioner",
     ),
     "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),

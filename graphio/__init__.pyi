@@ -470,6 +470,8 @@ from graphio.ops.text_csv import decode_csv as decode_csv
 from graphio.ops.text_numbers import as_string as as_string
 from graphio.ops.text_numbers import decode_raw as decode_raw
 from graphio.ops.text_numbers import string_to_number as string_to_number
+from graphio.partitioned_variables import PartitionedVariable as PartitionedVariable
+from graphio.partitioners import create_partitioned_variables as create_partitioned_variables
 from graphio.partitioners import fixed_size_partitioner as fixed_size_partitioner
 from graphio.partitioners import min_max_variable_partitioner as min_max_variable_partitioner
 from graphio.partitioners import variable_axis_size_partitioner as variable_axis_size_partitioner

@@ -14,6 +14,7 @@ import numpy as np
 from graphio.graph import Graph, Operation, Tensor
 from graphio.node_writer import INLINE_BELOW, Liveness, NodeWriter, set_shape, set_type, value_name
 from graphio.run_reads import Reads, fed_reads
+from graphio.save_slice_info import write_part
 from graphio.schema import errors, model_pb2, operators, tensors, verify, wire
 from graphio.schema.collecting import without_collector
 from graphio.variables import Variable, variables_of
@@ -351,6 +352,10 @@ class _Writer(NodeWriter):
             parts.append(_field("initial_value", value_name(initializer.operands[0])))
         if value.op.name in present:
             parts.append(_field("snapshot", value_name(value)))
+        if variable._save_slice_info is not None:
+            message = model_pb2.Variable()
+            write_part(variable._save_slice_info, message)
+            parts.append(message.SerializeToString())
         if name in held and state.initialized(name):
             array = state.get(name)
             stored = self.stored(array, tensors.encode(array))

@@ -13,6 +13,7 @@ from graphio import dtypes, plain_nodes, scopes, source
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Operation, Tensor
 from graphio.node_order import in_order, variable_of
+from graphio.save_slice_info import SaveSliceInfo, read_part
 from graphio.schema import errors, fused, model_pb2, tensors
 from graphio.schema.collecting import without_collector
 from graphio.summary.binding import summary_function
@@ -337,7 +338,16 @@ class Importer:
                 trainable=proto.trainable,
                 slot_of=self.renamed.get(("variable", proto.slot_of), proto.slot_of),
                 slot=proto.slot,
+                part=self._part(proto),
             )
+
+    def _part(self, proto: model_pb2.Variable) -> SaveSliceInfo | None:
+        """Which part of a whole a variable is; the whole is renamed as the part."""
+        value = self.found.values[proto.node]
+        dims = [] if value.shape.ndims is None else [d or 0 for d in value.shape.as_list()]
+        name = self.renamed.get(("variable", proto.name), proto.name)
+        prefix = name.removesuffix(proto.name) if name.endswith(proto.name) else ""
+        return read_part(proto, dims, prefix)
 
     def signatures(self, signatures: Sequence[model_pb2.Signature]) -> None:
         found = self.found

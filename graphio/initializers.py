@@ -63,10 +63,17 @@ class Initializer:
         Args:
             shape: fully known.
             dtype: None: the initializer's own.
-            partition_info: accepted for TensorFlow's sake.
+            partition_info: of a part of a partitioned variable: what has the shape of the whole
+                as its full_shape, by which variances are chosen. None: shape is the whole.
         """
         wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
-        return self._build([d or 0 for d in as_shape(shape).as_list()], wanted)
+        sizes = [d or 0 for d in as_shape(shape).as_list()]
+        return self._build_part(
+            sizes, wanted, sizes if partition_info is None else partition_info.full_shape
+        )
+
+    def _build_part(self, shape: list[int], dtype: dtypes.DType, whole: Sequence[int]) -> Tensor:
+        return self._build(shape, dtype)
 
     def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
         raise NotImplementedError
@@ -215,8 +222,8 @@ class variance_scaling_initializer(Initializer):
         super().__init__(dtype)
         self.scale, self.mode, self.distribution, self.seed = scale, mode, kind, seed
 
-    def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
-        fan_in, fan_out = fans(shape)
+    def _build_part(self, shape: list[int], dtype: dtypes.DType, whole: Sequence[int]) -> Tensor:
+        fan_in, fan_out = fans(whole)
         units = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}
         variance = self.scale / max(1.0, units[self.mode])
         if self.distribution == "uniform":

@@ -1,15 +1,17 @@
-"""Partitioners: how TensorFlow would cut a variable up; graphio keeps it whole."""
+"""Partitioners: into how many parts get_variable cuts a variable."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphio import dtypes
 from graphio.tensor_shape import TensorShape, as_shape
+from graphio.variables import Variable
 
 __all__ = [
+    "create_partitioned_variables",
     "fixed_size_partitioner",
     "min_max_variable_partitioner",
     "variable_axis_size_partitioner",
@@ -74,6 +76,50 @@ def min_max_variable_partitioner(
         return parts
 
     return partition
+
+
+def create_partitioned_variables(
+    shape: Any,
+    slicing: Sequence[int],
+    initializer: Any,
+    dtype: Any = dtypes.float32,
+    trainable: bool = True,
+    collections: Sequence[str] | None = None,
+    name: str | None = None,
+    reuse: Any = None,
+) -> list[Variable]:
+    """The parts of a variable that is cut up along one axis.
+
+    Args:
+        shape: of the whole, fully known and with at least one axis.
+        slicing: how many parts each axis is cut into; one may be above 1.
+        initializer: a tensor or array of the whole, or an initializer, which is called for each
+            part.
+        dtype: of the variables, unless the initializer is a tensor.
+        trainable: whether optimizers change them.
+        collections: names of collections to join; None: the global variables.
+        name: a variable scope of which the parts are part_0 and so on; None:
+            "PartitionedVariable", made unique.
+        reuse: as variable_scope's.
+
+    Raises:
+        ValueError: slicing does not fit the shape, or the variables exist and are not reused.
+    """
+    from graphio.variable_scope import partitioned_as_scope, variable_scope
+
+    sizes = [size or 0 for size in as_shape(shape).as_list()]
+    if len(sizes) != len(slicing):
+        raise ValueError(
+            f"shape is {sizes} and slicing {list(slicing)}, expected a number of parts for each "
+            "axis"
+        )
+    with variable_scope(name, "PartitionedVariable", reuse=reuse):
+        return list(
+            partitioned_as_scope(
+                shape=sizes, dtype=dtype, initializer=initializer, trainable=trainable,
+                collections=collections, partitioner=lambda **unused: list(slicing),
+            )
+        )  # fmt: skip
 
 
 def _bytes(shape: TensorShape, dtype: Any, string: int) -> int:

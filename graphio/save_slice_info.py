@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["SaveSliceInfo"]
+__all__ = ["SaveSliceInfo", "read_part", "write_part"]
 
 
 class SaveSliceInfo:
@@ -29,9 +30,68 @@ class SaveSliceInfo:
         self.var_offset = var_offset
         self.var_shape = var_shape
 
+    @classmethod
+    def from_spec(cls, spec: str) -> SaveSliceInfo:
+        """The part that a spec describes, without the name of the whole.
+
+        Raises:
+            ValueError: spec is none.
+        """
+        *sizes, places = spec.split() or [""]
+        pairs = [pair.split(",") for pair in places.split(":")]
+        try:
+            whole = [int(size) for size in sizes]
+            begins, parts = ([int(pair[i]) for pair in pairs if len(pair) == 2] for i in (0, 1))
+        except ValueError:
+            whole, begins, parts = [], [], []
+        if not whole or not len(whole) == len(begins) == len(parts) == len(pairs):
+            raise ValueError(
+                f"spec is {spec!r}, expected the sizes of the whole, then begin and size of the "
+                'part for each axis, such as "4 3 0,2:0,3"'
+            )
+        return cls(None, whole, begins, parts)
+
+    @property
+    def place(self) -> tuple[slice, ...]:
+        """The index of the part in an array of the whole."""
+        pairs = zip(self.var_offset or (), self.var_shape or (), strict=True)
+        return tuple(slice(begin, begin + size) for begin, size in pairs)
+
     @property
     def spec(self) -> str:
         """The whole shape, then begin and size of the part for each axis: "4 0,2"."""
         whole = " ".join(str(int(n)) for n in self.full_shape or ())
         pairs = zip(self.var_offset or (), self.var_shape or (), strict=True)
         return f"{whole} " + ":".join(f"{int(begin)},{int(size)}" for begin, size in pairs)
+
+
+def write_part(info: SaveSliceInfo | None, message: Any, prefix: str = "") -> None:
+    """Puts it into a message of a variable; the name of the whole loses a prefix."""
+    if info is not None:
+        message.part.whole = (info.full_name or "").removeprefix(prefix)
+        message.part.shape.extend(info.full_shape or ())
+        message.part.begin.extend(info.var_offset or ())
+
+
+def read_part(message: Any, size: Sequence[int], prefix: str = "") -> SaveSliceInfo | None:
+    """What a message of a variable says of it, with a prefix of the name; None if it is whole.
+
+    Args:
+        message: a Variable of a model file.
+        size: the shape of the part.
+        prefix: of the name.
+
+    Raises:
+        ValueError: the part does not lie inside the whole.
+    """
+    if not message.HasField("part"):
+        return None
+    part = message.part
+    sizes = list(zip(part.begin, size, part.shape, strict=False))
+    fits = len(part.shape) == len(part.begin) == len(size)
+    if not fits or any(b < 0 or n < 0 or b + n > whole for b, n, whole in sizes):
+        raise ValueError(
+            f"variable '{message.name}': the part of shape {list(size)} that begins at "
+            f"{list(part.begin)} does not lie inside '{part.whole}' of shape {list(part.shape)}"
+        )
+    return SaveSliceInfo(prefix + part.whole, list(part.shape), list(part.begin), list(size))

@@ -7,6 +7,7 @@ from typing import Any
 from graphio import scopes
 from graphio.node_def import View, message_of
 from graphio.node_writer import set_shape, value_name
+from graphio.save_slice_info import read_part, write_part
 from graphio.schema import model_pb2
 
 __all__ = ["VariableDef", "describe", "parts"]
@@ -61,6 +62,7 @@ def describe(variable: Any, export_scope: str | None) -> VariableDef | None:
         message.initial_value = value_name(variable.initializer.operands[0])
     for field in ("name", "node", "slot_of", "snapshot", "initializer", "initial_value"):
         setattr(message, field, getattr(message, field).removeprefix(prefix))
+    write_part(variable._save_slice_info, message, prefix)
     return made
 
 
@@ -80,13 +82,20 @@ def parts(variable_def: Any, import_scope: str | None) -> dict[str, Any]:
         name = getattr(variable_def, field)
         return graph.get_tensor_by_name(prefix + name) if name else None
 
-    initializer = message.initializer
+    initializer, value = message.initializer, tensor("variable_name")
     return {
-        "value": tensor("variable_name"),
+        "value": value,
         "initializer": graph.get_operation_by_name(prefix + initializer) if initializer else None,
         "initial_value": tensor("initial_value_name"),
         "snapshot": tensor("snapshot_name"),
         "trainable": message.trainable,
         "slot_of": prefix + message.slot_of if message.slot_of else "",
         "slot": message.slot,
+        "part": read_part(message, _sizes(value), prefix),
     }
+
+
+def _sizes(value: Any) -> list[int]:
+    if value is None or value.shape.ndims is None:
+        return []
+    return [size or 0 for size in value.shape.as_list()]

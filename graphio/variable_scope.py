@@ -11,7 +11,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,13 @@ from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Graph, Tensor
 from graphio.modes import VariableAggregation, VariableSynchronization
+from graphio.partitioned_variables import (
+    PartitionedVariable,
+    PartitionInfo,
+    cut,
+    slices,
+    split_value,
+)
 from graphio.tensor_shape import TensorShape, as_shape
 from graphio.undo import Journal, Table
 from graphio.variables import Variable, is_trainable
@@ -66,6 +73,7 @@ class _Store:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.variables: Table[str, Variable] = Table(journal)
+        self.partitioned: Table[str, PartitionedVariable] = Table(journal)
         self._here = _Here()
         self.names = _ScopeNames(journal)
 
@@ -144,9 +152,13 @@ class _ScopeNames:
         return True
 
 
-def variables_by_name(graph: Graph) -> dict[str, Variable]:
-    """The variables of a graph that get_variable made."""
-    return dict(_Store.of(graph).variables)
+def targets_by_name(graph: Graph) -> dict[str, list[Variable]]:
+    """The variables of a graph that get_variable made, a list of one; of a name that is cut up,
+    its parts."""
+    store = _Store.of(graph)
+    wholes = {name: list(whole) for name, whole in store.partitioned.items()}
+    parts = {part for whole in wholes.values() for part in whole}
+    return {name: [v] for name, v in store.variables.items() if v not in parts} | wholes
 
 
 def no_regularizer(_: Any) -> None:
@@ -159,7 +171,8 @@ class VariableScope:
     Attributes:
         name: the prefix, without a "/" at its end.
         reuse: None, True or AUTO_REUSE.
-        initializer, regularizer, dtype, constraint, custom_getter: defaults of get_variable.
+        initializer, regularizer, dtype, constraint, custom_getter, partitioner: defaults of
+            get_variable.
         original_name_scope: the name scope in which it was opened first.
     """
 
@@ -224,7 +237,7 @@ class VariableScope:
         self.caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """Accepted: variables are not partitioned."""
+        """Sets the default partitioner."""
         self.partitioner = partitioner
 
     def set_use_resource(self, use_resource: Any) -> None:
@@ -265,9 +278,9 @@ class variable_scope:
             entered as it is; or None, when default_name is given.
         default_name: taken, and made unique, when name_or_scope is None.
         values: as of name_scope.
-        initializer, regularizer, constraint, dtype: defaults of get_variable; None: those of the
-            scope around.
-        caching_device, partitioner: accepted.
+        initializer, regularizer, constraint, dtype, partitioner: defaults of get_variable; None:
+            those of the scope around.
+        caching_device: accepted.
         use_resource: as of tf.Variable.
         custom_getter: called as f(getter, name, ...) in the place of get_variable.
         reuse: None or False: as the scope around; True; AUTO_REUSE.
@@ -438,7 +451,7 @@ def get_variable(
     constraint: Any = None,
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
-) -> Variable:
+) -> Variable | Any:
     """The variable of a name in the current variable scope, made or shared as the scope says.
 
     Args:
@@ -450,7 +463,10 @@ def get_variable(
         regularizer: a function from the variable to a loss, which joins REGULARIZATION_LOSSES.
         trainable: whether optimizers change it; None: unless synchronization is ON_READ.
         collections: names of collections to join; None: the global variables.
-        caching_device, partitioner: accepted.
+        caching_device: accepted.
+        partitioner: a function of shape and dtype to a list that says how many parts each axis is
+            cut into, such as tf.fixed_size_partitioner(2), for a variable that is no scalar; the
+            result is a tf.PartitionedVariable then. None: the scope's.
         use_resource: as of tf.Variable.
         validate_shape: False takes an initial value of unknown shape, or another than shape.
         custom_getter: called as f(getter, name, ...) in the place of this function.
@@ -458,7 +474,7 @@ def get_variable(
         synchronization, aggregation: kept for who asks.
 
     Raises:
-        ValueError: trainable with synchronization ON_READ;
+        ValueError: trainable with synchronization ON_READ; a partitioner that is none;
             the variable exists and the scope does not reuse, or it does not exist and the
             scope does; the shape, dtype or initializer disagrees.
     """
@@ -486,12 +502,31 @@ def get_variable(
     if getter is not None:
         if not callable(getter):
             raise ValueError(f"Passed a custom_getter which is not callable: {getter!r}")
-        found: Variable = getter(_get, full, **options)
-        return found
+        with scopes.name_scope(None):  # variables are named by variable scopes alone
+            return getter(_get, full, **options)
     return _get(full, **options)
 
 
-def get_local_variable(name: str, *arguments: Any, **options: Any) -> Variable:
+def partitioned_as_scope(**options: Any) -> Any:
+    """A partitioned variable that is called as the current scope; options: as get_variable's.
+
+    Raises:
+        ValueError: the scope has a custom getter, which would have to be called for it.
+    """
+    scope = get_variable_scope()
+    if scope.custom_getter is not None:
+        raise ValueError(
+            "create_partitioned_variables makes variables without the custom getter of the "
+            "variable scope; use get_variable with a partitioner"
+        )
+    defaults = {
+        "regularizer": scope.regularizer, "constraint": scope.constraint,
+        "use_resource": scope.use_resource,
+    }  # fmt: skip
+    return _get(scope.name, reuse=scope.reuse, **{**defaults, **options})
+
+
+def get_local_variable(name: str, *arguments: Any, **options: Any) -> Variable | Any:
     """As get_variable, for a variable that checkpoints leave out; it joins `collections`, too."""
     others = options.get("collections") or ()
     options["collections"] = [*others, GraphKeys.LOCAL_VARIABLES]
@@ -510,37 +545,143 @@ def _get(
     initializer: Any = None,
     regularizer: Any = None,
     reuse: Any = None,
+    partitioner: Any = None,
     **options: Any,
-) -> Variable:
+) -> Variable | PartitionedVariable:
     store = _Store.of(scopes.get_default_graph())
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    made = _Made(initializer, regularizer, options)
+    if partitioner is not None and not callable(partitioner):
+        raise ValueError(f"Partitioner must be callable, but received: {partitioner!r}")
+    again = partitioner is None and reuse is True and name in store.partitioned
+    if again or (partitioner is not None and not _is_scalar(shape)):
+        return _get_partitioned(store, name, shape, wanted, reuse, partitioner, made)
+    if f"{name}/part_0" in store.variables:
+        raise ValueError(
+            f"No partitioner was provided, but the variable {name} is partitioned: "
+            f"{name}/part_0 exists. Give the partitioner that it was made with, or reuse=True"
+        )
+    return _get_single(store, name, shape, wanted, reuse, made)
+
+
+class _Made(NamedTuple):
+    """How a variable is made.
+
+    Attributes:
+        initializer, regularizer: as get_variable's.
+        options: other arguments of get_variable.
+        part: of a partitioned variable: what the initializer learns of the whole.
+    """
+
+    initializer: Any
+    regularizer: Any
+    options: dict[str, Any]
+    part: PartitionInfo | None = None
+
+
+def _is_scalar(shape: Any) -> bool:
+    return shape is not None and as_shape(shape).ndims == 0
+
+
+def _get_single(
+    store: _Store, name: str, shape: Any, dtype: DType | None, reuse: Any, how: _Made
+) -> Variable:
     if name in store.variables:
-        return _shared(store.variables[name], name, shape, wanted, reuse)
+        return _shared(store.variables[name], name, shape, dtype, reuse)
+    _check_may_make(name, reuse)
+    validate = how.options.get("validate_shape", True)
+    value, kind = _initial_value(name, shape, dtype, how.initializer, validate, how.part)
+    with scopes.name_scope(None):
+        made = Variable(
+            value,
+            trainable=how.options.get("trainable"),
+            collections=how.options.get("collections"),
+            validate_shape=validate,
+            name=name,
+            dtype=kind,
+            constraint=how.options.get("constraint"),
+            use_resource=how.options.get("use_resource"),
+            synchronization=how.options.get("synchronization"),
+            aggregation=how.options.get("aggregation"),
+        )
+    store.variables[name] = made
+    if how.regularizer is not None:
+        _regularize(made, how.regularizer, name)
+    return made
+
+
+def _check_may_make(name: str, reuse: Any) -> None:
     if reuse is True:
         raise ValueError(
             f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you "
             "mean to set reuse=tf.AUTO_REUSE in VarScope?"
         )
-    validate = options.get("validate_shape", True)
-    partitioned = options.get("partitioner") is not None
-    value, kind = _initial_value(name, shape, wanted, initializer, validate, partitioned)
-    with scopes.name_scope(None):
-        made = Variable(
-            value,
-            trainable=options.get("trainable"),
-            collections=options.get("collections"),
-            validate_shape=validate,
-            name=name,
-            dtype=kind,
-            constraint=options.get("constraint"),
-            use_resource=options.get("use_resource"),
-            synchronization=options.get("synchronization"),
-            aggregation=options.get("aggregation"),
+
+
+def _get_partitioned(
+    store: _Store,
+    name: str,
+    shape: Any,
+    dtype: DType | None,
+    reuse: Any,
+    partitioner: Any,
+    how: _Made,
+) -> PartitionedVariable:
+    if name in store.variables:
+        raise ValueError(
+            f"A partitioner was provided, but the variable {name} exists unpartitioned; leave the "
+            "partitioner out, or take another name"
         )
-    store.variables[name] = made
-    if regularizer is not None:
-        _regularize(made, regularizer, name)
+    value = how.initializer
+    static = as_shape(shape)
+    if isinstance(value, Tensor):
+        static, dtype = static.merge_with(value.shape), value.dtype
+    kind = dtype or dtypes.float32
+    wanted = None if partitioner is None else cut(partitioner, static, kind, name)
+    if name in store.partitioned:
+        return _shared_parts(store.partitioned[name], static, dtype, wanted, reuse)
+    _check_may_make(name, reuse)
+    assert wanted is not None
+    parts = []
+    for i, info in enumerate(slices(name, static, wanted)):
+        own = f"{name}/part_{i}"
+        known = PartitionInfo(list(info.full_shape or ()), list(info.var_offset or ()))
+        size: Any = info.var_shape
+        if value is not None and not callable(value):
+            with scopes.name_scope(None), scopes.name_scope(f"{own}/PartitionedInitializer"):
+                how, size = how._replace(initializer=split_value(value, dtype, info)), None
+        part = _get_single(store, own, size, kind, reuse, how._replace(part=known))
+        part._set_save_slice_info(info)
+        parts.append(part)
+    made = store.partitioned[name] = PartitionedVariable(name, static, kind, parts, wanted)
     return made
+
+
+def _shared_parts(
+    found: PartitionedVariable,
+    shape: TensorShape,
+    dtype: DType | None,
+    partitions: list[int] | None,
+    reuse: Any,
+) -> PartitionedVariable:
+    if not reuse:
+        raise ValueError(
+            f"Partitioned variable with name {found.name} already exists. Did you mean to set "
+            "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    pairs = [
+        ("shape", shape, found.shape, shape.is_compatible_with(found.shape)),
+        ("dtype", dtype, found.dtype, dtype in (None, found.dtype)),
+        ("partitions", partitions, found._get_partitions(),
+         partitions in (None, found._get_partitions())),
+    ]  # fmt: skip
+    for what, given, there, fits in pairs:
+        if not fits:
+            raise ValueError(
+                f"Trying to reuse partitioned variable {found.name}, but specified {what} {given} "
+                f"and found {what} {there}."
+            )
+    return found
 
 
 def _shared(found: Variable, name: str, shape: Any, dtype: DType | None, reuse: Any) -> Variable:
@@ -568,12 +709,12 @@ def _initial_value(
     dtype: DType | None,
     initializer: Any,
     validate: bool,
-    partitioned: bool = False,
+    part: PartitionInfo | None = None,
 ) -> tuple[Any, DType | None]:
     """What to give Variable: a value, or a function that builds one."""
     static = as_shape(shape)
     if initializer is not None and not callable(initializer):
-        if shape is not None and not partitioned:
+        if shape is not None:
             raise ValueError("If initializer is a constant, do not specify shape.")
         given = _dtype_of(initializer)
         if dtype is not None and given is not None and given != dtype:
@@ -593,7 +734,8 @@ def _initial_value(
         return initializer, dtype
 
     def build() -> Any:
-        value = convert_to_tensor(_call(initializer, static, dtype), dtype, name="initial_value")
+        given = _call(initializer, static, dtype, part)
+        value = convert_to_tensor(given, dtype, name="initial_value")
         if validate and not value.shape.is_compatible_with(static):
             raise ValueError(
                 f"The initializer of variable {name} gave shape {value.shape}, expected {static}, "
@@ -645,7 +787,12 @@ def _required(function: Callable[..., Any]) -> list[str]:
     return [p.name for p in parameters if p.kind in kinds and p.default is p.empty]
 
 
-def _call(initializer: Callable[..., Any], shape: TensorShape, dtype: DType | None) -> Any:
+def _call(
+    initializer: Callable[..., Any],
+    shape: TensorShape,
+    dtype: DType | None,
+    part: PartitionInfo | None,
+) -> Any:
     """Calls an initializer with what it takes of shape, dtype and partition_info."""
     try:
         parameters = _parameters(initializer)
@@ -653,7 +800,7 @@ def _call(initializer: Callable[..., Any], shape: TensorShape, dtype: DType | No
         return initializer(shape.as_list())
     if not parameters:
         return initializer()
-    available = {"dtype": dtype or dtypes.float32, "partition_info": None}
+    available = {"dtype": dtype or dtypes.float32, "partition_info": part}
     if not available.keys() <= parameters.keys():
         every = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         available = {k: v for k, v in available.items() if every or k in parameters}

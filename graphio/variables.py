@@ -16,7 +16,7 @@ from graphio.constants import convert_to_tensor, register_tensor_conversion_func
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
 from graphio.modes import VariableAggregation, VariableSynchronization
-from graphio.save_slice_info import SaveSliceInfo
+from graphio.save_slice_info import SaveSliceInfo as Part
 from graphio.schema import operators
 from graphio.schema.pickling import Handle
 from graphio.source import Source
@@ -84,7 +84,9 @@ class Variable(Handle, Operators):
     """
 
     __array_priority__ = 100
-    SaveSliceInfo = SaveSliceInfo
+    SaveSliceInfo = Part
+    #: of a part of a partitioned variable: which part it is
+    _save_slice_info: Part | None = None
 
     if TYPE_CHECKING:
         # What graphio.ops.assigning gives to variables.
@@ -244,6 +246,7 @@ class Variable(Handle, Operators):
         trainable: bool,
         slot_of: str = "",
         slot: str = "",
+        part: Part | None = None,
     ) -> Variable:
         """The variable of nodes that are there already; it joins no collection.
 
@@ -253,11 +256,13 @@ class Variable(Handle, Operators):
             initial_value: what that assigns.
             snapshot: what plain uses read; None: value itself.
             trainable, slot_of, slot: as the constructor's.
+            part: which part of a partitioned variable it is; None: it is whole.
         """
         made = cls.__new__(cls)
         made.trainable, made.constraint = trainable, None
         made.use_resource = value.op.tf_type == _RESOURCE
         made.slot_of, made.slot = slot_of, slot
+        made._save_slice_info = part
         made._variable, made._shape = value, value.shape
         made._initializer, made._initial_value = initializer, initial_value
         made._snapshot = value if snapshot is None else snapshot
@@ -357,6 +362,14 @@ class Variable(Handle, Operators):
         from graphio.variable_def import parts
 
         return Variable.of_nodes(**parts(variable_def, import_scope))
+
+    def _set_save_slice_info(self, save_slice_info: Part | None) -> None:
+        """Makes it a part of a partitioned variable."""
+        self._save_slice_info = save_slice_info
+
+    def _get_save_slice_info(self) -> Part | None:
+        """Which part of a partitioned variable it is; None: it is whole."""
+        return self._save_slice_info
 
     # ---- reading ----
 

@@ -236,13 +236,14 @@ def test_fake_quantization_passes_gradients_within_and_to_the_ends(engine: str) 
             assert [np.asarray(v).tolist() for v in found] == [[0, 1, 0, 0], 1, 2]
 
 
-def test_partitioners_tell_how_to_cut_and_variables_stay_whole() -> None:
+def test_partitioners_tell_how_to_cut_and_variables_are_cut_so() -> None:
     shape = tf.TensorShape([10, 4])
     assert tf.fixed_size_partitioner(3)(shape=shape, dtype=tf.float32) == [3, 1]
     assert tf.variable_axis_size_partitioner(64)(shape=shape, dtype=tf.float32) == [3, 1]
     assert tf.min_max_variable_partitioner(4, min_slice_size=80)(shape, tf.float32) == [2, 1]
     w = tf.get_variable("w", shape, partitioner=tf.fixed_size_partitioner(3))
-    assert w.shape == shape and tf.global_variables() == [w]
+    assert w.shape == shape and tf.global_variables() == list(w)
+    assert [part.shape.as_list() for part in w] == [[4, 4], [3, 4], [3, 4]]
 
 
 def test_init_scope_leaves_control_dependencies_and_branches(graph: tf.Graph) -> None:

@@ -287,6 +287,8 @@
 #define CI_PB_VARIABLE_SLOT_OF_WIRE 2
 #define CI_PB_VARIABLE_SLOT 11
 #define CI_PB_VARIABLE_SLOT_WIRE 2
+#define CI_PB_VARIABLE_PART 12
+#define CI_PB_VARIABLE_PART_WIRE 2
 #define CI_PB_VARIABLE_FIELDS(X) \
   X(name, 1, 2, ONE) \
   X(dtype, 2, 0, ONE) \
@@ -298,7 +300,19 @@
   X(snapshot, 8, 2, ONE) \
   X(value, 9, 0, ONE) \
   X(slot_of, 10, 2, ONE) \
-  X(slot, 11, 2, ONE)
+  X(slot, 11, 2, ONE) \
+  X(part, 12, 2, ONE)
+
+#define CI_PB_VARIABLE_PART_WHOLE 1
+#define CI_PB_VARIABLE_PART_WHOLE_WIRE 2
+#define CI_PB_VARIABLE_PART_SHAPE 2
+#define CI_PB_VARIABLE_PART_SHAPE_WIRE 0
+#define CI_PB_VARIABLE_PART_BEGIN 3
+#define CI_PB_VARIABLE_PART_BEGIN_WIRE 0
+#define CI_PB_VARIABLE_PART_FIELDS(X) \
+  X(whole, 1, 2, ONE) \
+  X(shape, 2, 0, PACKED) \
+  X(begin, 3, 0, PACKED)
 
 #define CI_PB_RESOURCE_NAME 1
 #define CI_PB_RESOURCE_NAME_WIRE 2

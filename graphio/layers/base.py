@@ -18,6 +18,7 @@ from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor
 from graphio.graph import Graph, Operation, Tensor
 from graphio.ops import array, math, nn
+from graphio.partitioned_variables import parts_of
 from graphio.tensor_shape import Dimension
 from graphio.variable_scope import (
     VariableScope,
@@ -244,7 +245,7 @@ class Layer:
         self._losses.extend(after[len(losses) :])
         # A custom getter can make a variable that does not train, or give a tensor instead.
         trains = trainable and (getattr(made, "trainable", True) or not self.trainable)
-        (self._own_trainable if trains else self._own_others).append(made)
+        (self._own_trainable if trains else self._own_others).extend(parts_of(made))
         return made
 
     add_variable = add_weight

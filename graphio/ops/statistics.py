@@ -26,6 +26,7 @@ from graphio.ops.emit import (
 from graphio.ops.padding import channels_first, to_nchw, to_nhwc
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
+from graphio.partitioned_variables import parts_of
 
 __all__ = [
     "batch_norm_with_global_normalization",
@@ -338,7 +339,8 @@ def embedding_lookup(
     """The rows that ids names, of one tensor or of several parts of one.
 
     Args:
-        params: tensor or variable (rows, ...), or a list of them.
+        params: tensor or variable (rows, ...), or a list of them; a PartitionedVariable counts as
+            the list of its parts.
         ids: integer tensor of any shape.
         partition_strategy: how several parts share the rows: mod: row i lies in part i mod the
             number of parts; div: one part after the other.
@@ -352,7 +354,7 @@ def embedding_lookup(
     Raises:
         ValueError: params is an empty list, or partition_strategy is neither.
     """
-    parts = list(params) if isinstance(params, (list, tuple)) else [params]
+    parts = parts_of(params)
     if not parts:
         raise ValueError("Need at least one param")
     if partition_strategy not in ("mod", "div"):

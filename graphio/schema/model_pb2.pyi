@@ -254,7 +254,16 @@ class Function(_message.Message):
     def __init__(self, domain: _Optional[str] = ..., name: _Optional[str] = ..., version: _Optional[int] = ..., input: _Optional[_Iterable[str]] = ..., output: _Optional[_Iterable[str]] = ..., attribute: _Optional[_Iterable[str]] = ..., node: _Optional[_Iterable[_Union[Node, _Mapping]]] = ...) -> None: ...
 
 class Variable(_message.Message):
-    __slots__ = ("name", "dtype", "shape", "trainable", "node", "initializer", "initial_value", "snapshot", "value", "slot_of", "slot")
+    __slots__ = ("name", "dtype", "shape", "trainable", "node", "initializer", "initial_value", "snapshot", "value", "slot_of", "slot", "part")
+    class Part(_message.Message):
+        __slots__ = ("whole", "shape", "begin")
+        WHOLE_FIELD_NUMBER: _ClassVar[int]
+        SHAPE_FIELD_NUMBER: _ClassVar[int]
+        BEGIN_FIELD_NUMBER: _ClassVar[int]
+        whole: str
+        shape: _containers.RepeatedScalarFieldContainer[int]
+        begin: _containers.RepeatedScalarFieldContainer[int]
+        def __init__(self, whole: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., begin: _Optional[_Iterable[int]] = ...) -> None: ...
     NAME_FIELD_NUMBER: _ClassVar[int]
     DTYPE_FIELD_NUMBER: _ClassVar[int]
     SHAPE_FIELD_NUMBER: _ClassVar[int]
@@ -266,6 +275,7 @@ class Variable(_message.Message):
     VALUE_FIELD_NUMBER: _ClassVar[int]
     SLOT_OF_FIELD_NUMBER: _ClassVar[int]
     SLOT_FIELD_NUMBER: _ClassVar[int]
+    PART_FIELD_NUMBER: _ClassVar[int]
     name: str
     dtype: DataType
     shape: Shape
@@ -277,7 +287,8 @@ class Variable(_message.Message):
     value: int
     slot_of: str
     slot: str
-    def __init__(self, name: _Optional[str] = ..., dtype: _Optional[_Union[DataType, str]] = ..., shape: _Optional[_Union[Shape, _Mapping]] = ..., trainable: bool = ..., node: _Optional[str] = ..., initializer: _Optional[str] = ..., initial_value: _Optional[str] = ..., snapshot: _Optional[str] = ..., value: _Optional[int] = ..., slot_of: _Optional[str] = ..., slot: _Optional[str] = ...) -> None: ...
+    part: Variable.Part
+    def __init__(self, name: _Optional[str] = ..., dtype: _Optional[_Union[DataType, str]] = ..., shape: _Optional[_Union[Shape, _Mapping]] = ..., trainable: bool = ..., node: _Optional[str] = ..., initializer: _Optional[str] = ..., initial_value: _Optional[str] = ..., snapshot: _Optional[str] = ..., value: _Optional[int] = ..., slot_of: _Optional[str] = ..., slot: _Optional[str] = ..., part: _Optional[_Union[Variable.Part, _Mapping]] = ...) -> None: ...
 
 class Resource(_message.Message):
     __slots__ = ("name", "generator", "iterator", "blob")

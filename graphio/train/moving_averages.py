@@ -13,6 +13,7 @@ from graphio.modes import init_scope
 from graphio.ops import array, math
 from graphio.ops.control_flow import group
 from graphio.ops.emit import scope
+from graphio.train.slices import info_of_slot
 from graphio.variable_reads import at_start
 from graphio.variable_scope import get_variable_scope
 from graphio.variables import (
@@ -120,7 +121,8 @@ class ExponentialMovingAverage:
         if isinstance(value, Variable):
             with init_scope():
                 initial = value.initialized_value()
-            self._averages[value] = _own(initial, full)
+            made = self._averages[value] = _own(initial, full)
+            made._set_save_slice_info(info_of_slot(value, made))
             value.graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, value)
             return
         blank = _zeros(value)

@@ -18,6 +18,7 @@ from graphio.gradients import gradients
 from graphio.graph import Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, comparison, index, math
+from graphio.train.slices import info_of_slot
 from graphio.train.subclassing import Subclassing
 from graphio.variable_scope import get_variable_scope
 from graphio.variables import Variable, trainable_variables
@@ -259,13 +260,15 @@ class Optimizer(Subclassing):
         scope = get_variable_scope().name
         full = f"{scope}/{variable.op.name}" if scope else variable.op.name
         with scopes.name_scope(None):
-            return Variable(
+            made = Variable(
                 initial,
                 trainable=False,
                 name=f"{full}/{suffix}",
                 slot_of=variable.op.name,
                 slot=name,
             )
+        made._set_save_slice_info(info_of_slot(variable, made))
+        return made
 
     def _hyperparameters(self, dtype: dtypes.DType) -> list[Tensor]:
         """All of _given, in its order, as scalar tensors of dtype."""

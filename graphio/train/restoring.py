@@ -17,7 +17,7 @@ from graphio.schema.engine import State
 from graphio.schema.model_pb2 import IteratorState
 from graphio.schema.restore import Problems, Rows, Wanted, find_problems, same_count
 from graphio.schema.tensors import Stored
-from graphio.train import casting, hints, latest, renaming
+from graphio.train import casting, hints, latest, renaming, slices
 from graphio.train.sources import CheckpointSource, Resource, Source, open_source
 from graphio.train.user_state import Stateful, missing
 from graphio.variables import Variable
@@ -131,9 +131,14 @@ def restore(target: Target, source: Source, options: Options) -> None:
     """
     rows: Rows = source.entries()
     ignored, wrong = renaming.matching(options.ignore, _all_names(target), "ignore")
-    names, more = renaming.renamed(rows, options.assignment_map, target.variables)
+    wholes = (part.whole for part in slices.missing_parts(target.variables, ()).values())
+    names, more = renaming.renamed(rows, options.assignment_map, {*target.variables, *wholes})
     chosen = {key: v for key, v in target.variables.items() if key not in ignored}
-    wanted = {key: (v.dtype.number, static_shape(v)) for key, v in chosen.items()}
+    parts = slices.missing_parts(chosen, names)
+    wanted: dict[str, tuple[int, Sequence[int | None] | None]] = {
+        key: (v.dtype.number, static_shape(v)) for key, v in chosen.items() if key not in parts
+    }
+    wanted |= {part.whole: (chosen[k].dtype.number, part.shape) for k, part in parts.items()}
     problems = find_problems(
         rows,
         wanted,
@@ -148,10 +153,17 @@ def restore(target: Target, source: Source, options: Options) -> None:
     if problems:
         more = hints.lines(problems, rows, wanted, names, strict=options.strict, cast=options.cast)
         raise problems.error(rows, more)
-    found = {names[key]: chosen[key] for key in chosen if key not in absent}
-    array = _reader(target.session.state, source, found, options)
+    found = {names[key]: v for key, v in chosen.items() if key not in absent and key not in parts}
+    cut = {
+        chosen[key]: (names[part.whole], part.place)
+        for key, part in parts.items()
+        if part.whole not in absent
+    }
+    of_parts = [name for name, _ in cut.values()]
+    array = _reader(target.session.state, source, dict.fromkeys([*found, *of_parts]), options)
     values = _converted(array, found, options.cast)
-    declared = {v.op.name: (v.dtype.number, static_shape(v)) for v in found.values()}
+    values |= _cut(array, cut, options.cast)
+    declared = {v.op.name: (v.dtype.number, static_shape(v)) for v in (*found.values(), *cut)}
     _assign(target, source, values, declared, ignored)
 
 
@@ -212,6 +224,29 @@ def _converted(
         values[variable.op.name] = _reshaped(array, static_shape(variable))
     if wrong:
         raise Problems(wrong=wrong).error(())
+    return values
+
+
+def _cut(
+    array_of: Callable[[str], Array | Stored],
+    cut: Mapping[Variable, tuple[str, tuple[slice, ...]]],
+    cast: bool,
+) -> dict[str, Array | Stored]:
+    """Name of a variable to its part of a stored value; cut: which value, and where in it."""
+    wholes: dict[str, Array] = {}
+    values: dict[str, Array | Stored] = {}
+    for variable, (name, place) in cut.items():
+        if name not in wholes:
+            whole = array_of(name)
+            wholes[name] = whole if isinstance(whole, np.ndarray) else whole.array()
+        part = np.array(wholes[name][place])
+        if cast:
+            try:
+                part = casting.cast(part, variable.dtype.number)
+            except ValueError as error:
+                wrong = [f"{variable.op.name}: cast: {error}"]
+                raise Problems(wrong=wrong).error(()) from None
+        values[variable.op.name] = part
     return values
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from graphio import scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph
+from graphio.partitioned_variables import PartitionedVariable
 from graphio.variables import Variable, variables_of
 
 __all__ = ["Saveables", "check_session", "of_message", "of_var_list"]
@@ -51,7 +52,19 @@ def of_var_list(var_list: Any, allow_empty: bool) -> Saveables:
             iterators = True
             continue
         _add(named, seen, key, value)
+    _check_wholes(named)
     return Saveables(named, iterators)
+
+
+def _check_wholes(named: Mapping[str, Variable]) -> None:
+    """Refuses a variable that is called as the whole of parts that are saved, too."""
+    for name, variable in named.items():
+        part = variable._save_slice_info
+        if part is not None and name == variable.op.name and part.full_name in named:
+            raise ValueError(
+                f"At least two variables have the same name: {part.full_name}, which is a variable "
+                f"and the whole of which {name} is a part"
+            )
 
 
 def _key(item: tuple[Any, Any]) -> str:
@@ -65,6 +78,12 @@ def _key(item: tuple[Any, Any]) -> str:
 
 
 def _add(named: dict[str, Variable], seen: set[int], key: str | None, value: Any) -> None:
+    if isinstance(value, (PartitionedVariable, list, tuple)) and len(value):
+        whole = value.name if isinstance(value, PartitionedVariable) and key is None else key
+        for i, part in enumerate(value):
+            own = whole and _key_of_part(whole, part, f"/part_{i}" if len(value) > 1 else "")
+            _add(named, seen, own, part)
+        return
     if not isinstance(value, Variable):
         raise TypeError(
             f"Variable to save is not a Variable: {_described(value)}. Give variables, as "
@@ -77,6 +96,19 @@ def _add(named: dict[str, Variable], seen: set[int], key: str | None, value: Any
         raise ValueError(f"The same saveable will be restored with two names: {name}")
     seen.add(id(value))
     named[name] = value
+
+
+def _key_of_part(key: str, part: Any, otherwise: str) -> str:
+    """The name of a part of what is called key in the checkpoint; otherwise: the end of its name
+    where its own does not begin like that of the whole."""
+    info = part._save_slice_info if isinstance(part, Variable) else None
+    if info is None:
+        raise TypeError(
+            f"'{key}' is a list with {_described(part)}, expected the parts of a partitioned "
+            "variable"
+        )
+    own, whole = part.op.name, f"{info.full_name}/"
+    return key + (own[len(whole) - 1 :] if own.startswith(whole) else otherwise)
 
 
 def _described(value: Any) -> str:

@@ -15,6 +15,7 @@ from graphio.ops.host import host_call
 from graphio.schema.checkpoint import write_checkpoint
 from graphio.schema.restore import find_problems
 from graphio.tensor_shape import TensorShape
+from graphio.train import slices
 from graphio.train.saving import slots_of
 from graphio.train.sources import open_source
 from graphio.variables import Variable
@@ -77,7 +78,7 @@ def _path(array: Array) -> str:
 
 def _saving(session: Any, variables: Mapping[str, Variable]) -> Callable[..., Any]:
     def save(arrays: Sequence[Array]) -> list[Array]:
-        values = dict(zip(variables, arrays[1:], strict=True))
+        values = slices.joined(variables, dict(zip(variables, arrays[1:], strict=True)))
         state = session.state.generators()
         write_checkpoint(_path(arrays[0]), values, state, slots=slots_of(variables))
         return [arrays[0]]
@@ -89,13 +90,20 @@ def _restoring(variables: Mapping[str, Variable]) -> Callable[..., Any]:
     def restore(arrays: Sequence[Array]) -> list[Array]:
         source = open_source(_path(arrays[0]))
         rows = source.entries()
-        wanted = {
+        parts = slices.missing_parts(variables, rows)
+        wanted: dict[str, tuple[int, Sequence[int | None] | None]] = {
             key: (v.dtype.number, None if v.shape.ndims is None else v.shape.as_list())
             for key, v in variables.items()
+            if key not in parts
         }
+        wanted |= {part.whole: (variables[key].dtype.number, part.shape)
+                   for key, part in parts.items()}  # fmt: skip
         problems = find_problems(rows, wanted)
         if problems:
             raise problems.error(rows)
-        return [source.array(key) for key in variables]
+        return [
+            source.array(parts[key].whole)[parts[key].place] if key in parts else source.array(key)
+            for key in variables
+        ]
 
     return restore

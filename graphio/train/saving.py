@@ -18,7 +18,7 @@ import numpy as np
 from graphio.graph import Graph, Tensor
 from graphio.schema import checkpoint, container, errors, files, model_pb2, stores
 from graphio.schema.checkpoint import Resource
-from graphio.train import checkpoint_state, user_state
+from graphio.train import checkpoint_state, slices, user_state
 from graphio.train.background import Memory
 from graphio.train.retention import Retention
 from graphio.train.user_state import Stateful
@@ -260,19 +260,23 @@ def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
             message=f"Attempting to use uninitialized value {', '.join(empty)}"
         )
     values = state.views([v.op.name for v in variables.values()])
-    return dict(zip(variables, values, strict=True))
+    return slices.joined(variables, dict(zip(variables, values, strict=True)))
 
 
 def _devices(contents: Contents) -> dict[str, str]:
     """Names in the checkpoint to the devices that the variables wish for."""
-    return {key: variable.device for key, variable in contents.variables.items()}
+    names = slices.stored_names(contents.variables)
+    return {names[key]: variable.device for key, variable in contents.variables.items()}
 
 
 def slots_of(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
     """Names in the checkpoint of slots to those of their variables, and of the slots."""
-    keys = {v.op.name: key for key, v in variables.items()}
+    names = slices.stored_names(variables)
+    keys = {v.op.name: names[key] for key, v in variables.items()}
     return {
-        key: (keys.get(v.slot_of, v.slot_of), v.slot) for key, v in variables.items() if v.slot_of
+        names[key]: (keys.get(v.slot_of, v.slot_of), v.slot)
+        for key, v in variables.items()
+        if v.slot_of
     }
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from graphio import dtypes, scopes
 from graphio.graph import Tensor
 from graphio.ops.host import host_call
+from graphio.partitioned_variables import parts_of
 from graphio.schema import errors, restore
 from graphio.tensor_shape import TensorShape
 from graphio.train import casting
 from graphio.train.checkpoint_reader import CheckpointReader, load_checkpoint
 from graphio.train.checkpoint_state import latest_checkpoint
-from graphio.variable_scope import variables_by_name
+from graphio.variable_scope import targets_by_name
 from graphio.variables import Variable
 
 __all__ = ["checkpoints_iterator", "init_from_checkpoint", "warm_start"]
@@ -34,9 +35,10 @@ def init_from_checkpoint(
             file that tf.train.Saver.restore reads, or what tf.train.load_values gave. Values of
             another dtype are converted as by restore's cast=True.
         assignment_map: dict or pairs, what a checkpoint has -> what it is for. "name": a Variable,
-            or the name of one that get_variable made. "scope/": "other/": all variables in other/
+            or the name of one that get_variable made, or a PartitionedVariable or the list of its
+            parts, for which the value is cut. "scope/": "other/": all variables in other/
             that get_variable made, each from the name with scope/ in the place of other/; "/" is
-            the root on either side. "name" -> a list of variables is not supported.
+            the root on either side.
 
     Raises:
         ValueError: a variable or a value is not there, or its shape or dtype does not fit; all
@@ -44,14 +46,14 @@ def init_from_checkpoint(
         NotFoundError: there is no such checkpoint.
     """
     reader = load_checkpoint(ckpt_dir_or_file)
-    known = variables_by_name(scopes.get_default_graph())
+    known = targets_by_name(scopes.get_default_graph())
     found: dict[Variable, str] = {}
     pairs = assignment_map.items() if isinstance(assignment_map, Mapping) else assignment_map
     for source, target in pairs:
         if isinstance(target, str) and (source.endswith("/") or target.endswith("/")):
             found.update(_of_scope(source, target, known))
         else:
-            found[_one(target, known)] = source
+            found.update(dict.fromkeys(_named(target, known), source))
     wrong = [line for variable, name in found.items() for line in _problems(variable, name, reader)]
     if wrong:
         raise ValueError("\n".join(wrong))
@@ -59,9 +61,11 @@ def init_from_checkpoint(
         variable.start_from(_stored(reader, name, variable))
 
 
-def _one(target: Any, known: Mapping[str, Variable]) -> Variable:
-    if isinstance(target, Variable):
-        return target
+def _named(target: Any, known: Mapping[str, Sequence[Variable]]) -> Sequence[Variable]:
+    """The variables that take one stored value: one, or the parts of one."""
+    given = parts_of(target)
+    if given and all(isinstance(v, Variable) for v in given):
+        return given
     if not isinstance(target, str):
         raise ValueError(f"assignment_map: {target!r} is no Variable and no name of one")
     if target not in known:
@@ -70,7 +74,9 @@ def _one(target: Any, known: Mapping[str, Variable]) -> Variable:
     return known[target]
 
 
-def _of_scope(source: str, target: str, known: Mapping[str, Variable]) -> dict[Variable, str]:
+def _of_scope(
+    source: str, target: str, known: Mapping[str, Sequence[Variable]]
+) -> dict[Variable, str]:
     if not (source.endswith("/") and target.endswith("/")):
         raise ValueError(
             f"Assignment map with scope only name {source} should map to scope only {target}. "
@@ -81,9 +87,9 @@ def _of_scope(source: str, target: str, known: Mapping[str, Variable]) -> dict[V
     if not inside:
         raise ValueError(f"No variable of get_variable's is in the scope {target}")
     found = {}
-    for name, variable in inside.items():
+    for name, variables in inside.items():
         rest = name[len(new) + 1 :] if new else name
-        found[variable] = f"{old}/{rest}" if old else rest
+        found.update(dict.fromkeys(variables, f"{old}/{rest}" if old else rest))
     return found
 
 
@@ -94,9 +100,11 @@ def _problems(variable: Variable, name: str, reader: CheckpointReader) -> Iterat
         hint = f" (near: {', '.join(like)})" if like else ""
         yield f"Tensor {name} is not found in {reader.where} checkpoint, for {variable.name}{hint}"
         return
-    if not variable.shape.is_compatible_with(shapes[name]):
+    part = variable._save_slice_info
+    wanted = variable.shape if part is None else TensorShape(part.full_shape)
+    if not wanted.is_compatible_with(shapes[name]):
         yield (
-            f"Shape of variable {variable.name} ({variable.shape}) doesn't match with shape of "
+            f"Shape of variable {variable.name} ({wanted}) doesn't match with shape of "
             f"tensor {name} ({shapes[name]}) from checkpoint reader."
         )
     stored = reader.get_variable_to_dtype_map()[name]
@@ -109,18 +117,21 @@ def _problems(variable: Variable, name: str, reader: CheckpointReader) -> Iterat
 
 def _stored(reader: CheckpointReader, name: str, variable: Variable) -> Tensor:
     kind: dtypes.DType = variable.dtype
+    part = variable._save_slice_info
+    place = () if part is None else part.place
 
     def bind(session: Any) -> Callable[..., Any]:
-        return lambda arrays: [_value(reader, name, kind)]
+        return lambda arrays: [_value(reader, name, kind)[place]]
 
-    shape = TensorShape(reader.get_variable_to_shape_map()[name])
+    stored = reader.get_variable_to_shape_map()[name]
+    shape = TensorShape(stored if part is None else part.var_shape)
     with (
         scopes.get_default_graph().root.as_default(),
         scopes.control_dependencies(None),
         scopes.name_scope("checkpoint_initializer"),
     ):
         made = host_call(
-            bind, [], [(kind, shape)], function=f"checkpoint/{name}", stateful=False,
+            bind, [], [(kind, shape)], function=f"checkpoint/{variable.op.name}", stateful=False,
             name=variable.op.name.rsplit("/", 1)[-1], tf_type="RestoreV2",
         )  # fmt: skip
         return made.outputs[0]
@@ -144,7 +155,7 @@ def warm_start(
     Args:
         ckpt_to_initialize_from: a checkpoint's prefix or its folder.
         vars_to_warm_start: a regular expression for names; a list of them, for all global
-            variables; a list of variables; None: no variable.
+            variables; a list of variables, partitioned ones too; None: no variable.
         var_name_to_vocab_info: not supported.
         var_name_to_prev_var_name: a variable's name -> its name in the checkpoint.
 
@@ -157,10 +168,16 @@ def warm_start(
             "warm_start: vocabularies are not carried over; load_variable gives the old rows"
         )
     former = var_name_to_prev_var_name or {}
-    chosen = _chosen(vars_to_warm_start)
+    names = [(_whole_name(v), v) for v in _chosen(vars_to_warm_start)]
     init_from_checkpoint(
-        ckpt_to_initialize_from, {former.get(v.op.name, v.op.name): v for v in chosen}
+        ckpt_to_initialize_from, [(former.get(name, name), variable) for name, variable in names]
     )
+
+
+def _whole_name(variable: Variable) -> str:
+    """What a variable is called in a checkpoint: a part of a partitioned one, as the whole."""
+    part = variable._save_slice_info
+    return variable.op.name if part is None else part.full_name or ""
 
 
 def _chosen(wanted: Any) -> list[Variable]:
@@ -170,10 +187,10 @@ def _chosen(wanted: Any) -> list[Variable]:
         return []
     if isinstance(wanted, str):
         return trainable_variables(wanted)
-    given = list(wanted)
+    given = [v for one in wanted for v in parts_of(one)]
     if all(isinstance(v, Variable) for v in given):
         return given
-    return [v for v in global_variables() if any(re.match(p, v.op.name) for p in given)]
+    return [v for v in global_variables() if any(re.match(p, v.name) for p in given)]
 
 
 def checkpoints_iterator(
