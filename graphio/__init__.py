@@ -241,7 +241,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
     "graphio.schema.errors": ("OpError",),
-    "graphio.schema.summary_pb2": ("Event", "HistogramProto", "Summary", "SummaryMetadata"),
+    "graphio.schema.summary_pb2": (
+        "Event", "HistogramProto", "SessionLog", "Summary", "SummaryMetadata",
+    ),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",

@@ -480,6 +480,7 @@ from graphio.schema.engine import State as State
 from graphio.schema.errors import OpError as OpError
 from graphio.schema.summary_pb2 import Event as Event
 from graphio.schema.summary_pb2 import HistogramProto as HistogramProto
+from graphio.schema.summary_pb2 import SessionLog as SessionLog
 from graphio.schema.summary_pb2 import Summary as Summary
 from graphio.schema.summary_pb2 import SummaryMetadata as SummaryMetadata
 from graphio.scopes import colocate_with as colocate_with

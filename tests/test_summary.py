@@ -365,3 +365,66 @@ def test_a_damaged_event_file_gives_the_events_before_the_damage(tmp_path: Path)
         assert [next(events).step for _ in range(3)] == [0, 0, 1]
         with pytest.raises(tf.errors.DataLossError):
             next(events)
+
+
+def tags(file: Path) -> list[str]:
+    found = list(tf.train.summary_iterator(str(file)))
+    return [value.tag for event in found for value in event.summary.value]
+
+
+def test_writers_of_one_session_and_folder_share_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+
+    def write(session: tf.Session, folder: str, tag: str) -> tf.summary.FileWriter:
+        writer = tf.summary.FileWriter(tmp_path / folder, session=session)
+        writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=1)]))
+        return writer
+
+    with tf.Session() as one, tf.Session() as other:
+        a, b, c = write(one, "x", "a"), write(one, "x", "b"), write(other, "x", "c")
+        d = write(one, "y", "d")
+        a.close()
+        b.add_session_log(tf.SessionLog(status=tf.SessionLog.STOP), 7)
+        for writer in (b, c, d):
+            writer.close()
+        write(one, "x", "e").close()
+    assert sorted(map(tags, (tmp_path / "x").iterdir())) == [["a", "b"], ["c"], ["e"]]
+    assert [tags(file) for file in (tmp_path / "y").iterdir()] == [["d"]]
+    logs = [e for f in (tmp_path / "x").iterdir() for e in tf.train.summary_iterator(str(f))]
+    assert [(e.step, e.session_log.status) for e in logs if e.session_log.status] == [(7, 2)]
+    with pytest.raises(TypeError, match="expected a tf.Session"):
+        tf.summary.FileWriter(tmp_path, session="session")
+
+
+def test_a_writer_takes_a_graph_or_its_graph_def_not_both(tmp_path: Path) -> None:
+    graph_pb2 = pytest.importorskip("tensorboard.compat.proto.graph_pb2")
+    tf.add(tf.constant(1.0, name="x"), 2.0, name="sum")
+    graph = tf.get_default_graph()
+    tf.summary.FileWriter(tmp_path, graph_def=graph.as_graph_def()).close()
+    (content,) = [e.graph_def for e in events(tmp_path) if e.graph_def]
+    names = [n.name for n in graph_pb2.GraphDef.FromString(content).node]
+    assert names == [o.name for o in graph.get_operations()]
+    with pytest.raises(ValueError, match="not both"):
+        tf.summary.FileWriter(tmp_path, graph, graph_def=graph.as_graph_def())
+
+
+def test_a_file_says_once_what_a_tag_is_for(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    value = tf.Summary.Value(tag="note", simple_value=1)
+    value.metadata.plugin_data.plugin_name = "own"
+    with tf.summary.FileWriter(tmp_path) as writer:
+        for step in range(2):
+            writer.add_summary(tf.Summary(value=[value]), step)
+    found = [v for e in events(tmp_path) for v in e.summary.value]
+    assert [v.HasField("metadata") for v in found] == [True, False]
+
+
+def test_a_summary_may_have_no_tag_and_a_sound_needs_one_rate() -> None:
+    with tf.name_scope("around"):
+        bare = tf.summary.scalar("", 1.0)
+    assert bare.op.name == "ScalarSummary"
+    with tf.Session() as session:
+        assert tf.Summary.FromString(session.run(bare)).value[0].tag == ""
+        for rate in ([1.0, 2.0], 0.0):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="a scalar above 0"):
+                session.run(tf.summary.audio("", [[1.0]], rate))

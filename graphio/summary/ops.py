@@ -110,6 +110,9 @@ def audio(
         tensor: float32 (n, frames, channels) or (n, frames) in [-1, 1].
         sample_rate: frames a second, a scalar.
         max_outputs: the most sounds to keep.
+
+    Raises:
+        InvalidArgumentError: in a run, sample_rate is no scalar above 0.
     """
     with _tagged(name, family) as (tag, at):
         sounds = convert_to_tensor(tensor, dtypes.float32, name="tensor")
@@ -210,6 +213,10 @@ def _tagged(name: str, family: str | None) -> Iterator[tuple[str, str]]:
     group = None if family is None else clean(family)
     label = cleaned if group is None else f"{group}/{cleaned}"
     unchanged = scopes.get_default_graph().unchanged_on_error()
+    if not label:  # a summary without a tag, at the root
+        with unchanged, scopes.name_scope(None):
+            yield "", ""
+        return
     with unchanged, scopes.operation_scope(label) as at:
         tag = at.rstrip("/")
         yield (tag if group is None else f"{group}/{tag}"), at
@@ -257,5 +264,5 @@ def _called(kind: str, inputs: Sequence[Tensor], at: str) -> Tensor:
     if kind not in names:
         names[kind] = graph.add_host_function(f"summary.{kind}", lambda session: FUNCTIONS[kind])
     outputs = [(dtypes.string, TensorShape([]))]
-    made = host_call_to(names[kind], inputs, outputs, stateful=False, name=at, tf_type=kind)
+    made = host_call_to(names[kind], inputs, outputs, stateful=False, name=at or kind, tf_type=kind)
     return made.outputs[0]

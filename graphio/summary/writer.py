@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 
 from graphio import dtypes
 from graphio.graph import Graph
+from graphio.graph_def import GraphDef
 from graphio.schema import errors, installation, stores
 from graphio.schema.run_metadata_pb2 import RunMetadata
 from graphio.summary.graph_def import graph_def_of
@@ -29,12 +30,15 @@ class FileWriter:
         graph: a graph to show.
         max_queue: how many events wait before a call waits for the thread.
         flush_secs: how often the file is flushed.
-        graph_def: accepted; give graph.
+        graph_def: or its GraphDef.
         filename_suffix: of the file's name.
-        session: not supported; run summaries and use add_summary.
+        session: writers of one session and folder write to one file, in the order of their calls;
+            its name and its queue are the first one's. None: the writer has a file of its own.
 
     Raises:
         ImportError: the package tensorboard is not installed.
+        TypeError: graph or graph_def is none, or session is no session.
+        ValueError: graph and graph_def are both given.
     """
 
     def __init__(
@@ -47,24 +51,26 @@ class FileWriter:
         filename_suffix: str | None = None,
         session: Any = None,
     ) -> None:
-        if session is not None:
-            raise NotImplementedError(
-                "FileWriter(session=...) is not supported: run the summaries and give what they "
-                "return to add_summary"
-            )
+        if session is not None and not hasattr(session, "state"):
+            raise TypeError(f"session is {session!r}, expected a tf.Session or None")
+        self._session = session
         self._logdir, self._folder = os.fspath(logdir), stores.absolute(logdir)
         self._options = (max_queue, flush_secs, filename_suffix or "")
         self._writer: Any = None
         self._closed = False
         self._tags: set[str] = set()
+        self._described: set[str] = set()  # tags of summaries whose metadata the file has
         self._shown: weakref.WeakSet[Graph] = weakref.WeakSet()  # what add_graph has added
         self._open()
-        if graph is not None:
-            self.add_graph(graph)
+        if graph is not None or graph_def is not None:
+            self.add_graph(graph, graph_def=graph_def)
 
     def _open(self) -> None:
         file_writer, self._protos = _tensorboard()
-        self._writer = file_writer(self._folder, *self._options)
+        if self._session is None:
+            self._writer = file_writer(self._folder, *self._options)
+        else:
+            self._writer = _SharedFile.of(self._session, self._folder, file_writer, self._options)
 
     def __enter__(self) -> FileWriter:
         return self
@@ -86,6 +92,17 @@ class FileWriter:
         content = summary if isinstance(summary, bytes) else summary.SerializeToString()
         event = self._protos.Event()
         event.summary.ParseFromString(content)
+        for value in event.summary.value:
+            if value.tag in self._described:
+                value.ClearField("metadata")
+            elif value.HasField("metadata"):
+                self._described.add(value.tag)
+        self._add(event, global_step)
+
+    def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
+        """Adds a tf.SessionLog, such as that a session has started."""
+        event = self._protos.Event()
+        event.session_log.ParseFromString(session_log.SerializeToString())
         self._add(event, global_step)
 
     def add_event(self, event: Any) -> None:
@@ -97,9 +114,19 @@ class FileWriter:
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
         """Adds a graph for TensorBoard's Graphs tab.
 
+        Args:
+            graph: a Graph or its GraphDef; None: graph_def says it.
+            global_step: the number of the step; None: 0.
+            graph_def: a GraphDef in the place of graph.
+
         Raises:
-            TypeError: it is no Graph.
+            ValueError: graph and graph_def are both given.
+            TypeError: it is neither.
         """
+        if graph is not None and graph_def is not None:
+            raise ValueError("Please pass only graph, or graph_def, but not both.")
+        given = graph_def if graph is None else graph
+        graph = _graph_of(given) if isinstance(given, GraphDef) else given
         if not isinstance(graph, Graph):
             raise TypeError(
                 f"The passed graph must be an instance of `Graph`, but it is {type(graph).__name__}"
@@ -163,6 +190,44 @@ class FileWriter:
         if self._closed:
             self._open()
             self._closed = False
+
+
+class _SharedFile:
+    """The event file of all writers of a session that have one folder."""
+
+    _files: ClassVar[weakref.WeakKeyDictionary[Any, dict[str, _SharedFile]]] = (
+        weakref.WeakKeyDictionary()
+    )
+
+    def __init__(self, writer: Any) -> None:
+        self._writer, self._users = writer, 0
+        self.add_event, self.flush = writer.add_event, writer.flush
+
+    @classmethod
+    def of(cls, session: Any, folder: str, make: Any, options: tuple[Any, ...]) -> _SharedFile:
+        """The file that is open, or a new one."""
+        files = cls._files.setdefault(session, {})
+        found = files.get(folder)
+        if found is None or not found._users:
+            found = files[folder] = cls(make(folder, *options))
+        found._users += 1
+        return found
+
+    def close(self) -> None:
+        """Closes the file when its last writer is closed; until then what waits is written."""
+        self._users -= 1
+        if self._users:
+            self._writer.flush()
+        else:
+            self._writer.close()
+
+
+def _graph_of(graph_def: GraphDef) -> Graph:
+    from graphio.graph_import import import_graph_def
+
+    with Graph().as_default() as graph:
+        import_graph_def(graph_def, name="")
+    return graph
 
 
 def _in_tensorflows_numbers(run_metadata: Any) -> bytes:
