@@ -209,6 +209,8 @@ class Feeder:
             raise self._refused(TypeError, value, "the integer does not fit")
 
     def _strings(self, value: Any) -> Array:
+        if isinstance(value, int):
+            raise self._refused(TypeError, value, "expected a string")
         try:
             return as_array(np.array(value, object), self._dtype)
         except (TypeError, ValueError) as error:

@@ -18,6 +18,7 @@ _TENSORS = {
     "initial_value_name": "initial_value",
     "snapshot_name": "snapshot",
 }
+_FIELDS = {**_TENSORS, "initializer_name": "initializer"}
 
 
 class VariableDef(View):
@@ -36,6 +37,10 @@ class VariableDef(View):
     def initializer_name(self) -> str:
         """The operation that gives the initial value."""
         return str(self._message.initializer)
+
+    def ClearField(self, field_name: str) -> None:
+        """Forgets what is said of a field."""
+        self._message.ClearField(_FIELDS.get(field_name, field_name))
 
     def __getattr__(self, name: str) -> Any:
         if name not in _TENSORS:
@@ -59,7 +64,8 @@ def describe(variable: Any, export_scope: str | None) -> VariableDef | None:
     message.snapshot = value_name(variable.snapshot)
     if variable.initializer_or_none is not None:
         message.initializer = variable.initializer.name
-        message.initial_value = value_name(variable.initializer.operands[0])
+        if variable.initial_value is not None:
+            message.initial_value = value_name(variable.initializer.operands[0])
     for field in ("name", "node", "slot_of", "snapshot", "initializer", "initial_value"):
         setattr(message, field, getattr(message, field).removeprefix(prefix))
     write_part(variable._save_slice_info, message, prefix)

@@ -233,7 +233,7 @@ class VariableScope:
         self.custom_getter = custom_getter
 
     def set_caching_device(self, caching_device: Any) -> None:
-        """Accepted: there is one device."""
+        """Sets the default device that variables are read on."""
         self.caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
@@ -280,7 +280,7 @@ class variable_scope:
         values: as of name_scope.
         initializer, regularizer, constraint, dtype, partitioner: defaults of get_variable; None:
             those of the scope around.
-        caching_device: accepted.
+        caching_device: default of get_variable.
         use_resource: as of tf.Variable.
         custom_getter: called as f(getter, name, ...) in the place of get_variable.
         reuse: None or False: as the scope around; True; AUTO_REUSE.
@@ -290,7 +290,8 @@ class variable_scope:
 
     Raises:
         ValueError: reuse without a name.
-        TypeError: name_or_scope is neither name nor scope, or there is no default name either.
+        TypeError: name_or_scope is neither name nor scope, or there is no default name either;
+            auxiliary_name_scope is no bool.
         RuntimeError: leaving it while a scope that was opened inside is still open.
     """
 
@@ -321,6 +322,10 @@ class variable_scope:
             )
         if reuse not in (None, True, False, AUTO_REUSE):
             raise ValueError(f"The reuse parameter must be True or False or None, got {reuse!r}")
+        if not isinstance(auxiliary_name_scope, bool):
+            raise TypeError(
+                f"The auxiliary_name_scope must be `True` or `False`, got {auxiliary_name_scope!r}"
+            )
         self._given = name_or_scope
         self._default_name = default_name
         self._values = values
@@ -463,7 +468,7 @@ def get_variable(
         regularizer: a function from the variable to a loss, which joins REGULARIZATION_LOSSES.
         trainable: whether optimizers change it; None: unless synchronization is ON_READ.
         collections: names of collections to join; None: the global variables.
-        caching_device: accepted.
+        caching_device: as of tf.Variable.
         partitioner: a function of shape and dtype to a list that says how many parts each axis is
             cut into, such as tf.fixed_size_partitioner(2), for a variable that is no scalar; the
             result is a tf.PartitionedVariable then. None: the scope's.
@@ -487,7 +492,7 @@ def get_variable(
         "reuse": scope.reuse,
         "trainable": is_trainable(trainable, synchronization),
         "collections": collections,
-        "caching_device": caching_device,
+        "caching_device": scope.caching_device if caching_device is None else caching_device,
         "partitioner": scope.partitioner if partitioner is None else partitioner,
         "validate_shape": validate_shape,
         "use_resource": scope.use_resource if use_resource is None else use_resource,
@@ -595,6 +600,7 @@ def _get_single(
         made = Variable(
             value,
             trainable=how.options.get("trainable"),
+            caching_device=how.options.get("caching_device"),
             collections=how.options.get("collections"),
             validate_shape=validate,
             name=name,

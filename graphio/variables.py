@@ -7,6 +7,7 @@ uses share.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,8 @@ class Variable(Handle, Operators):
         trainable: whether optimizers change it; None: unless synchronization is ON_READ.
         collections: names of collections to join; None: the global variables.
         validate_shape: False takes an initial value of unknown shape; any shape may be assigned.
-        caching_device: accepted.
+        caching_device: name of the device, or a function that gives it, on which plain uses read
+            the variable; None: where the variable is.
         name: made unique in the name scope; None: "Variable".
         variable_def: what to_proto gave: the variable of nodes that are in the graph already; it
             joins no collection, and the other arguments do not count.
@@ -78,8 +80,8 @@ class Variable(Handle, Operators):
         slot: for an optimizer's slot, which it is.
 
     Raises:
-        ValueError: no initial value, one of unknown shape, one that does not have `shape`, or
-            trainable with synchronization ON_READ.
+        ValueError: no initial value, one of unknown shape, one that does not have `shape`, a
+            constraint that cannot be called, or trainable with synchronization ON_READ.
         TypeError: the initial value does not fit dtype.
     """
 
@@ -152,10 +154,12 @@ class Variable(Handle, Operators):
     ) -> None:
         if variable_def is not None:
             vars(self).update(vars(Variable.from_proto(variable_def, import_scope)))
-            variables_of(self.graph)[self.op.name] = self
+            variables_of(self.graph)[self._state_name] = self
             return
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
+        if constraint is not None and not callable(constraint):
+            raise ValueError(f"The `constraint` argument must be a callable, got {constraint!r}")
         self.trainable = is_trainable(trainable, synchronization)
         self.constraint = constraint
         if synchronization is not None:
@@ -164,6 +168,7 @@ class Variable(Handle, Operators):
             self.aggregation = aggregation
         self.use_resource = bool(use_resource)
         self.slot_of, self.slot = slot_of, slot
+        self._caching_device = caching_device
         # None: the initial value's shape.
         known = None if shape is None and validate_shape else as_shape(shape)
         current = scopes.get_default_graph()
@@ -177,7 +182,7 @@ class Variable(Handle, Operators):
         if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in wanted:
             wanted.append(GraphKeys.TRAINABLE_VARIABLES)
         graph.add_to_collections(wanted, self)
-        variables_of(graph)[self.op.name] = self
+        variables_of(graph)[self._state_name] = self
 
     def _build(
         self,
@@ -231,9 +236,11 @@ class Variable(Handle, Operators):
             first = initialized(value)
         line = made.source
         self._initializer: Operation | None = self._assign(first, "Assign", at=line).op
-        read = graph.add_operation(
-            "Identity", [self._variable], [(kind, self._shape)], name="read", at=line
-        )
+        cached = self._caching_device is not None
+        with scopes.device(self._caching_device) if cached else contextlib.nullcontext():
+            read = graph.add_operation(
+                "Identity", [self._variable], [(kind, self._shape)], name="read", at=line
+            )
         self._snapshot = read.outputs[0]
 
     @classmethod
@@ -282,6 +289,11 @@ class Variable(Handle, Operators):
         return self._variable.op  # type: ignore[no-any-return]
 
     @property
+    def _state_name(self) -> str:
+        """The variable's name in state and checkpoints."""
+        return str(self._variable.op.name)
+
+    @property
     def dtype(self) -> DType:
         """The element type."""
         return self._variable.dtype
@@ -320,8 +332,8 @@ class Variable(Handle, Operators):
         """
         if self._initializer is None:
             raise ValueError(
-                f"'{self.op.name}' was loaded from a model without its initializer; restore its "
-                "value or load() one"
+                f"'{self._state_name}' was loaded from a model without its initializer; restore "
+                "its value or load() one"
             )
         return self._initializer
 
@@ -339,7 +351,7 @@ class Variable(Handle, Operators):
         """Makes a tensor of the root graph the initial value, with an initializer for it."""
         graph = self.graph
         with graph.as_default(), scopes.control_dependencies(None):
-            self._initializer = self._assign(value, f"{self.op.name}/Assign").op
+            self._initializer = self._assign(value, f"{self._state_name}/Assign").op
         self._initial_value = value
 
     def to_proto(self, export_scope: str | None = None) -> Any:
@@ -389,7 +401,7 @@ class Variable(Handle, Operators):
 
     def new_read(self, graph: Graph) -> Tensor:
         """A read for a plain use that does not share `v/read`, at the end of a graph or body."""
-        return self._placed(f"{self.op.name}/read/", graph, variable_reads.PLAIN)
+        return self._placed(f"{self._state_name}/read/", graph, variable_reads.PLAIN)
 
     def _placed(self, name: str, graph: Graph, tf_type: str = "Identity") -> Tensor:
         if graph.encloses(self._snapshot):
@@ -413,7 +425,7 @@ class Variable(Handle, Operators):
     def _attributes(self) -> dict[str, Any]:
         """Those of the operations that give its value."""
         kind = self.dtype
-        return {"variable": self.op.name, "dtype": kind, "shape": (kind, self._shape)}
+        return {"variable": self._state_name, "dtype": kind, "shape": (kind, self._shape)}
 
     def read_of_a_run(self, name: str) -> Tensor:
         """A read that a run's model has and the graph has not."""
@@ -461,15 +473,19 @@ class Variable(Handle, Operators):
         read_value: bool = True,
         *,
         validate_shape: bool = True,
-    ) -> Tensor:
+    ) -> Tensor | Any:
         """A tensor that gives the variable a new value when it is run, and is that value.
 
         Args:
             value: of the variable's dtype and shape; nothing is broadcast.
             use_locking: accepted; a run has no races.
             name: of the operation.
-            read_value: accepted.
+            read_value: False gives the operation in place of the tensor.
             validate_shape: False takes a value of any shape.
+
+        Returns:
+            The tensor; of a variable with use_resource, what acts as the variable after the
+            assignment, so that its assign_add comes after it, and as the tensor.
 
         Raises:
             ValueError: the shape or dtype differs.
@@ -477,11 +493,18 @@ class Variable(Handle, Operators):
         with scopes.operation_scope(name, "Assign") as scope:
             tensor = convert_to_tensor(value, dtype=self.dtype, name="value")
             if validate_shape:
-                return self._assign(tensor, scope)
+                return self.after(self._assign(tensor, scope), read_value)
             made = self._assign_unchecked(tensor, tensor.shape, scope, "Assign")
             if not tensor.shape.is_fully_defined() or tensor.shape != self._shape:
                 self._take_any_shape()
-            return made
+            return self.after(made, read_value)
+
+    def after(self, assigned: Tensor, read_value: bool = True) -> Any:
+        """What an assignment gives the program: the tensor; of a variable with use_resource, the
+        variable after it; the operation where the value is not to be read."""
+        if not read_value:
+            return assigned.op
+        return AssignedVariable(self, assigned) if self.use_resource else assigned
 
     def _take_any_shape(self) -> None:
         """Forgets the static shape, in what reads the variable already, too."""
@@ -492,7 +515,10 @@ class Variable(Handle, Operators):
         while pending:
             for operation in pending.pop().operations:
                 pending += operation.bodies()
-                if operation.attrs.get("variable") == self.op.name and "shape" in operation.attrs:
+                if (
+                    operation.attrs.get("variable") == self._state_name
+                    and "shape" in operation.attrs
+                ):
                     operation.attrs["shape"] = (self.dtype, self._shape)
         self.graph.changed()
         self.graph.root.shapes += 1
@@ -503,9 +529,10 @@ class Variable(Handle, Operators):
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Tensor:
-        """A tensor that adds delta to the variable when it is run, and is the new value."""
-        return self._update("Add", delta, name, "AssignAdd")
+    ) -> Tensor | Any:
+        """A tensor that adds delta to the variable when it is run, and is the new value; see
+        assign."""
+        return self.after(self._update("Add", delta, name, "AssignAdd"), read_value)
 
     def assign_sub(
         self,
@@ -513,9 +540,10 @@ class Variable(Handle, Operators):
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Tensor:
-        """A tensor that subtracts delta from the variable when it is run, and is the new value."""
-        return self._update("Sub", delta, name, "AssignSub")
+    ) -> Tensor | Any:
+        """A tensor that subtracts delta from the variable when it is run, and is the new value; see
+        assign."""
+        return self.after(self._update("Sub", delta, name, "AssignSub"), read_value)
 
     def _assign(
         self, tensor: Tensor, name: str, tf_type: str = "Assign", at: Source | None = None
@@ -538,7 +566,7 @@ class Variable(Handle, Operators):
                 "Assign",
                 [tensor],
                 [(tensor.dtype, shape)],
-                {"variable": self._variable.op.name},
+                {"variable": self._state_name},
                 domain="graphio",
                 name=name,
                 tf_type=graph.applying or tf_type,
@@ -559,8 +587,8 @@ class Variable(Handle, Operators):
     def _check_shape(self, tensor: Tensor, tf_type: str) -> None:
         if not self._shape.is_compatible_with(tensor.shape):
             raise ValueError(
-                f"{tf_type} to '{self.op.name}': {_difference(self._shape, tensor.shape)} Shapes "
-                f"are {shape_text(self._shape)} and {shape_text(tensor.shape)}."
+                f"{tf_type} to '{self._state_name}': {_difference(self._shape, tensor.shape)} "
+                f"Shapes are {shape_text(self._shape)} and {shape_text(tensor.shape)}."
             )
 
     # ---- Python's protocols ----
@@ -590,6 +618,35 @@ def _difference(one: TensorShape, two: TensorShape) -> str:
     pairs = zip(one.as_list(), two.as_list(), strict=True)
     i, (a, b) = next((i, p) for i, p in enumerate(pairs) if None not in p and p[0] != p[1])
     return f"Dimension {i} in both shapes must be equal, but are {a} and {b}."
+
+
+class AssignedVariable(Variable):
+    """A variable as it is after an assignment: reading it reads what was assigned, and assigning
+    to it comes after the assignment."""
+
+    def __init__(self, variable: Variable, assigned: Tensor) -> None:
+        vars(self).update(vars(variable))
+        self._assigned = assigned
+
+    @property
+    def op(self) -> Operation:
+        """The assignment."""
+        return self._assigned.op  # type: ignore[no-any-return]
+
+    def value(self) -> Tensor:
+        """What was assigned."""
+        return self._assigned
+
+    def eval(self, session: Any = None) -> Any:
+        """Assigns, and gives what was assigned."""
+        return self._assigned.eval(session=session)
+
+    def _as_graph_element(self) -> Tensor:
+        return self._assigned
+
+    def _read(self, name: str, graph: Graph, tf_type: str = "Identity") -> Tensor:
+        with scopes.control_dependencies([self._assigned.op]):
+            return super()._read(name, graph, tf_type)
 
 
 Tensor.share_operators(Variable)

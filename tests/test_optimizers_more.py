@@ -703,3 +703,22 @@ def test_an_average_of_integers_or_of_an_unknown_shape_is_refused() -> None:
         ema.apply([tf.Variable(1)])
     with pytest.raises(ValueError, match="needs its full shape"):
         ema.apply([tf.placeholder(tf.float32, [None])])
+
+
+@pytest.mark.parametrize("target", ["", "cinfer"])
+def test_a_loss_may_be_a_function_and_a_variable_of_unknown_shape(target: str) -> None:
+    def training() -> tuple[list[tf.Variable], tf.Operation]:
+        fixed = tf.Variable([1.0, 2.0])
+        free = tf.Variable(tf.placeholder_with_default([1.0, 2.0], [None]), validate_shape=False)
+        step = tf.train.AdagradOptimizer(0.5).minimize(
+            lambda: tf.reduce_sum(tf.square(fixed)) + tf.reduce_sum(tf.square(free))
+        )
+        return [fixed, free], step
+
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        variables, step = training()
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            session.run(step)
+        fixed, free = session.run(variables)
+    assert (fixed == free).all() and (fixed < [1, 2]).all()

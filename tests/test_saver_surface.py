@@ -61,7 +61,7 @@ WRONG: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "a text": (lambda v, w: "v", TypeError, "should be passed in a dict or a list. Got 'v'"),
     "a generator": (lambda v, w: (x for x in [v]), TypeError, "passed in a dict or a list"),
     "a number in a dict": (lambda v, w: {"a": 1.0}, TypeError, "not a Variable: 1.0"),
-    "a list in a dict": (lambda v, w: {"a": [v]}, TypeError, "not a Variable: "),
+    "a list in a dict": (lambda v, w: {"a": [v]}, TypeError, "'a' is a list with "),
     "a key that is no text": (lambda v, w: {1: v}, TypeError, "Name is not a string: 1"),
     "no key": (lambda v, w: {None: v}, TypeError, "Name is not a string: None"),
     "one twice": (lambda v, w: [v, w, v], ValueError,

@@ -209,3 +209,60 @@ def test_an_assertion_that_all_variables_have_values(target: str) -> None:
         assert session.run(check) == 0
     with tf.Graph().as_default():
         assert tf.assert_variables_initialized() is None
+
+
+@TARGETS
+def test_what_assigns_a_resource_variable_is_the_variable_after_it(target: str) -> None:
+    v = tf.Variable(1.0, use_resource=True)
+    w = tf.Variable([1.0, 2.0], use_resource=True)
+    rows = tf.IndexedSlices(values=tf.constant([2.0]), indices=tf.constant([1]))
+    first = v.assign(2.0)
+    both, scattered = first.assign_add(3.0), w.scatter_add(rows).scatter_add(rows)
+    more, read = first + 10.0, v.assign_sub(1.0).read_value()
+    assert isinstance(first, tf.Variable) and first.op.type == "Assign" and first.name == v.name
+    with tf.Session(target) as session:
+        session.run([v.initializer, w.initializer])
+        assert (session.run(both), session.run(v), session.run(more)) == (5, 5, 12)
+        assert (session.run(read), session.run(v), first.eval(session)) == (1, 1, 2)
+        assert session.run(scattered).tolist() == [1, 6]
+        session.run(tf.group(v.assign(9.0)))
+        assert session.run(v) == 9
+    assert not isinstance(tf.Variable(1.0).assign(2.0), tf.Variable)
+
+
+@TARGETS
+def test_an_assignment_that_is_not_to_be_read_is_an_operation(target: str) -> None:
+    for v in (tf.Variable(1.0), tf.Variable(1.0, use_resource=True)):
+        made = [v.assign(5.0, read_value=False), v.assign_add(2.0, read_value=False)]
+        assert all(isinstance(operation, tf.Operation) for operation in made)
+        with tf.Session(target) as session:
+            session.run(v.initializer)
+            for operation in made:
+                session.run(operation)
+            assert session.run(v) == 7
+
+
+def test_plain_uses_read_on_the_caching_device() -> None:
+    with tf.device("/job:ps"):
+        v = tf.Variable(1.0, caching_device="/job:worker")
+        with tf.variable_scope("s", caching_device="/job:other"):
+            w = tf.get_variable("w", [])
+    assert (v.device, v.value().device, w.value().device) == (
+        "/job:ps",
+        "/job:worker",
+        "/job:other",
+    )
+
+
+def test_a_variable_refuses_a_constraint_that_is_no_function() -> None:
+    with pytest.raises(ValueError, match="must be a callable, got 3"):
+        tf.Variable(1.0, constraint=3)
+    with pytest.raises(TypeError, match="must be `True` or `False`, got None"):
+        tf.variable_scope("s", auxiliary_name_scope=None)
+
+
+def test_a_variable_def_without_initial_value_makes_a_variable_without_one() -> None:
+    told = tf.Variable(1.0).to_proto()
+    told.ClearField("initial_value_name")
+    again = tf.Variable(variable_def=told)
+    assert again.initial_value is None and again.to_proto() == told

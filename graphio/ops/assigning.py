@@ -74,7 +74,8 @@ def _scatter(
         else:
             signed = primitive.unary("Neg", values) if action == "sub" else values
             new = _written(old, coordinates, signed, action)
-        return ref._assign(new, at, tf_type)
+        made: Tensor = ref.after(ref._assign(new, at, tf_type))
+        return made
 
 
 def _written(data: Tensor, coordinates: Tensor, values: Tensor, action: str) -> Tensor:
@@ -270,7 +271,8 @@ def _assign_part(variable: Variable, item: Any, value: Any, name: str | None = N
             primitive.reshape(old, [-1]), column, primitive.reshape(new, [-1]), "update"
         )
         whole = primitive.reshape(flat, shape, dims_of(old))
-        return variable._assign(whole, at, "StridedSliceAssign")
+        made: Tensor = variable.after(variable._assign(whole, at, "StridedSliceAssign"))
+        return made
 
 
 # ---- counting ----

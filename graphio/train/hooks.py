@@ -12,6 +12,7 @@ import numpy as np
 from graphio import logging, scopes
 from graphio.config import RunOptions
 from graphio.fetching import AsComputed
+from graphio.schema import errors
 from graphio.schema.summary_pb2 import Summary
 from graphio.summary.writer import FileWriterCache
 from graphio.timeline import Timeline
@@ -242,8 +243,18 @@ class FinalOpsHook(SessionRunHook):
         return self._values
 
     def end(self, session: Any) -> None:
-        if self._fetches is not None:
+        if self._fetches is None:
+            return
+        try:
             self._values = session.run(self._fetches, self._feeds)
+        except (errors.OutOfRangeError, StopIteration) as error:
+            logging.warning(
+                "An OutOfRangeError or StopIteration exception is raised by the final ops of "
+                "FinalOpsHook. This typically means that they have a dependency back to some input "
+                "source, which has ended by then: %s",
+                error,
+            )
+            raise
 
 
 class SummarySaverHook(SessionRunHook):
@@ -355,7 +366,7 @@ class ProfilerHook(SessionRunHook):
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         step = int(run_values.results) + 1
         if self._next is None:
-            self._timer.update_last_triggered_step(step)
+            self._timer.update_last_triggered_step(step - 1)
         if self._asked:
             step = int(run_context.session.run(self._step))
             self._timer.update_last_triggered_step(step)

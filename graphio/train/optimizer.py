@@ -56,7 +56,7 @@ class Optimizer(Subclassing):
     @door.keeping_object
     def minimize(
         self,
-        loss: Tensor,
+        loss: Tensor | Callable[[], Tensor],
         global_step: Variable | None = None,
         var_list: Any = None,
         gate_gradients: int = 1,
@@ -68,7 +68,8 @@ class Optimizer(Subclassing):
         """An operation that lowers the loss by one step.
 
         Args:
-            loss: floating tensor; its sum is minimised.
+            loss: floating tensor, or a function without arguments that builds it; its sum is
+                minimised.
             global_step: integer scalar variable that counts steps.
             var_list: variables to change, in anything that gives them one after the other; None:
                 all trainable ones.
@@ -103,7 +104,7 @@ class Optimizer(Subclassing):
     @door.keeping_object
     def compute_gradients(
         self,
-        loss: Tensor,
+        loss: Tensor | Callable[[], Tensor],
         var_list: Any = None,
         gate_gradients: int = 1,
         aggregation_method: int | None = None,
@@ -112,15 +113,17 @@ class Optimizer(Subclassing):
     ) -> GradientsAndVariables:
         """Pairs (gradient, variable); the gradient is None where the loss does not depend on it.
 
-        var_list may hold tensors, too, for their gradients alone, may be a single variable, or
-        anything that gives variables one after the other, such as a dict's values().
+        loss may be a function without arguments that builds it. var_list may hold tensors, too,
+        for their gradients alone, may be a single variable, or anything that gives variables one
+        after the other, such as a dict's values().
 
         Raises:
             TypeError: something in var_list is neither a variable nor a tensor.
             ValueError: there is no variable to differentiate by, the loss or a variable that it
                 depends on is not floating, or gate_gradients is none of the GATE numbers.
         """
-        _require_floating([convert_to_tensor(loss)])
+        loss = convert_to_tensor(loss() if callable(loss) else loss)
+        _require_floating([loss])
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
@@ -250,9 +253,11 @@ class Optimizer(Subclassing):
 
     def _new_slot(self, variable: Variable, name: str, suffix: str, value: float) -> Variable:
         with scopes.name_scope(None):
-            initial = array.fill(
-                variable.shape.as_list(), convert_to_tensor(value, variable.dtype.base_dtype)
-            )
+            if variable.shape.is_fully_defined():
+                shape: Any = variable.shape.as_list()
+            else:  # that of its first value, which is not known before the run
+                shape = array.shape(variable.initialized_value())
+            initial = array.fill(shape, convert_to_tensor(value, variable.dtype.base_dtype))
         return self._place_slot(variable, name, suffix, initial)
 
     def _place_slot(self, variable: Variable, name: str, suffix: str, initial: Tensor) -> Variable:
@@ -263,6 +268,7 @@ class Optimizer(Subclassing):
             made = Variable(
                 initial,
                 trainable=False,
+                validate_shape=initial.shape.is_fully_defined(),
                 name=f"{full}/{suffix}",
                 slot_of=variable.op.name,
                 slot=name,
