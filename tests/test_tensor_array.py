@@ -82,8 +82,8 @@ def test_refusals_while_building() -> None:
             ta.write(0, [1.0]).write(1, [1.0, 2.0])
         with pytest.raises(ValueError, match="Inconsistent shapes"):
             tf.TensorArray(tf.float32, 2, element_shape=[2]).write(0, 1.0)
-        with pytest.raises(ValueError, match="lengths"):
-            ta.split(tf.range(4.0), [1, 3])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="is a scalar"):
+            ta.split(1.0, [1])
         with pytest.raises(ValueError, match="scalars"):
             ta.write(0, 1.0).concat()
         with pytest.raises(ValueError, match="expected a scalar"):
@@ -209,3 +209,84 @@ def test_all_dtypes_are_kept_in_loops(target: str, dtype: Any) -> None:
     assert backward.dtype == x.dtype and backward.tolist() == [*x[::-1].tolist(), blank]
     assert mapped.tolist() == scanned.tolist() == x.tolist()
     assert {type(v) for v in mapped.tolist()} == {type(v) for v in x.tolist()}
+
+
+# ---- elements of different shapes ----
+
+
+def varied() -> tf.TensorArray:
+    made = tf.TensorArray(tf.float32, 3, infer_shape=False)
+    return made.write(0, [[4.0, 5.0], [6.0, 7.0]]).write(2, np.zeros((0, 2))).write(1, [[8.0, 9.0]])
+
+
+@TARGETS
+def test_elements_of_different_shapes_are_read_and_joined(target: str) -> None:
+    def build() -> Any:
+        ta = varied()
+        with tf.control_dependencies([ta.flow]):
+            same = ta.identity()
+        return ta.read(1), same.concat(), ta.size()
+
+    one, joined, size = run(target, build)
+    assert one.tolist() == [[8, 9]] and size == 3
+    assert joined.tolist() == [[4, 5], [6, 7], [8, 9]]
+
+
+@TARGETS
+def test_gradients_go_through_a_split_into_unequal_lengths(target: str) -> None:
+    def build() -> Any:
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        ta = tf.TensorArray(tf.float32, 0, dynamic_size=True, infer_shape=False).split(x, [2, 1])
+        return ta.read(0), tf.gradients(tf.square(ta.concat()), [x])[0]
+
+    first, gradient = run(target, build, {"x": np.arange(6.0).reshape(3, 2)})
+    assert first.tolist() == [[0, 1], [2, 3]]
+    assert gradient.tolist() == [[0, 2], [4, 6], [8, 10]]
+
+
+@TARGETS
+def test_elements_of_unknown_rank_become_rows(target: str) -> None:
+    def build() -> Any:
+        x = tf.placeholder(tf.float32, name="x")
+        ta = tf.TensorArray(tf.float32, 3).write(0, x).write(2, x)
+        return ta.stack(), ta.read(1), ta.read(tf.placeholder_with_default(2, []))
+
+    rows, unwritten, read = run(target, build, {"x": [1.0, 2.0]})
+    assert rows.tolist() == [[1, 2], [0, 0], [1, 2]]
+    assert unwritten.tolist() == [0, 0] and read.tolist() == [1, 2]
+
+
+@TARGETS
+def test_a_loop_takes_over_elements_that_were_written_one_by_one(target: str) -> None:
+    def build() -> Any:
+        ta = tf.TensorArray(tf.float32, 4, infer_shape=False).write(0, 1.0)
+        body = lambda i, ta: (i + 1, ta.write(i, 2.0 * ta.read(i - 1)))  # noqa: E731
+        return tf.while_loop(lambda i, ta: i < 4, body, [1, ta])[1].stack()
+
+    assert run(target, build).tolist() == [1, 2, 4, 8]
+
+
+#: what a run, or building it, refuses
+DIFFERENT: dict[str, Callable[[], Any]] = {
+    "stack": lambda: varied().stack(),
+    "concat of scalars": lambda: (
+        tf.TensorArray(tf.float32, 2, infer_shape=False).write(0, 1.0).write(1, [1.0]).concat()
+    ),
+    "concat of different rows": lambda: (
+        tf.TensorArray(tf.float32, 2, infer_shape=False)
+        .write(0, [[1.0]]).write(1, [[1.0, 2.0]]).concat()
+    ),
+    "a second write": lambda: (
+        tf.TensorArray(tf.float32, 2, infer_shape=False).write(0, 1.0).write(0, 2.0).flow
+    ),
+    "beyond the end": lambda: tf.TensorArray(tf.float32, 1, infer_shape=False).write(1, 1.0).flow,
+    "lengths that do not sum up": lambda: tf.TensorArray(tf.float32, 2).split([1.0], [1, 1]).flow,
+    "too few lengths": lambda: tf.TensorArray(tf.float32, 2).split([1.0], [1]).flow,
+}  # fmt: skip
+
+
+@TARGETS
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_what_does_not_fit_is_invalid(target: str, what: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        run(target, DIFFERENT[what])

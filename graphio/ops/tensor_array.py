@@ -1,5 +1,8 @@
 """TensorArray: rows that are written one by one, kept in one dense tensor.
 
+Elements that may differ in shape are kept each by itself, as long as the places where they are
+written are known while the graph is built: see Cells.
+
 The rows are a tensor (n, element...), and `free` says for each row where a write goes: to itself,
 or, once it was written, beyond the end, which the scatter refuses. Both go through loops and
 branches as loop variables, and gradients go through the rows like any tensor's.
@@ -20,7 +23,9 @@ from graphio.folding import constant_value
 from graphio.graph import Operation, Tensor
 from graphio.ops import array
 from graphio.ops import primitive as p
+from graphio.ops.array_cells import Cells
 from graphio.ops.emit import INTEGER, node, require, scalar
+from graphio.ops.run_checks import never
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
 from graphio.tensor_shape import TensorShape, as_shape
@@ -45,7 +50,9 @@ class TensorArray:
         tensor_array_name: name scope of the first operations.
         handle, flow: not supported.
         infer_shape: True: the first write fixes the shape of all elements; else element_shape
-            alone does, where it is known. The elements of one array have one shape in a run.
+            alone does, where it is known: elements of different shapes can then be read and
+            joined by concat where all writes are outside of loops, at indices that are known
+            while the graph is built.
         element_shape: what is known of the elements' shape.
         colocate_with_first_write_call: accepted.
         name: name scope of the first operations.
@@ -78,6 +85,7 @@ class TensorArray:
         self._infer = infer_shape
         self._shape = as_shape(element_shape)
         self._rows: Tensor | None = None
+        self._cells: Cells | None = None
         with scopes.operation_scope(name or tensor_array_name, "TensorArray"):
             count = convert_to_tensor(size, preferred_dtype=dtypes.int32, name="size")
             require(count, INTEGER, "TensorArray", "size")
@@ -103,6 +111,10 @@ class TensorArray:
     @property
     def flow(self) -> Tensor:
         """A tensor that waits for all writes."""
+        if self._cells is not None:
+            with scopes.control_dependencies([cell.op for cell in self._cells.elements.values()]):
+                made: Tensor = array.identity(self._free)
+                return made
         return self._free if self._rows is None else self._rows
 
     @property
@@ -124,6 +136,8 @@ class TensorArray:
     def identity(self) -> TensorArray:
         """The same, after the control dependencies around."""
         rows = None if self._rows is None else array.identity(self._rows)
+        if self._cells is not None:
+            return self._next(self._free, None, cells=self._cells.identity())
         return self._next(array.identity(self._free), rows)
 
     def close(self, name: str | None = None) -> Operation:
@@ -142,6 +156,10 @@ class TensorArray:
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """The element at an index, an int scalar; the run refuses one beyond the end."""
         with scopes.operation_scope(name, "TensorArrayRead") as scope:
+            cell = None if self._cells is None else self._cells.at(index)
+            if cell is not None:
+                made: Tensor = array.identity(cell, name=scope)
+                return made
             return self._taken(_position(index), scope)
 
     @door.guarded
@@ -161,6 +179,8 @@ class TensorArray:
     def concat(self, name: str | None = None) -> Tensor:
         """All elements (k, rest...), joined along their first axis to (n * k, rest...)."""
         with scopes.operation_scope(name, "TensorArrayConcat"):
+            if self._cells is not None and self._cells.complete:
+                return self._cells.concat()
             rows = self._known("concat")
             dims = dims_of(rows)
             if dims is not None and len(dims) == 1:
@@ -188,12 +208,17 @@ class TensorArray:
         with scopes.operation_scope(name, "TensorArrayWrite"):
             tensor = self._element(value)
             shape = self._merged(tensor.shape)
+            cells = self._with_cell(index, tensor)
+            if cells is not None:
+                return self._next(_numbers_upto(cells.size), None, shape, cells)
             return self._written(
                 p.unsqueeze(_position(index), [0]), p.unsqueeze(tensor, [0]), shape
             )
 
     def rewritable(self) -> TensorArray:
         """The array, whose elements may all be written again."""
+        if self._cells is not None:
+            return self._dense().rewritable()
         count = p.squeeze(p.shape_of(self._free), [0])
         free = _numbers(scalar(0, dtypes.int64), count)
         free.set_shape(self._free.shape)
@@ -209,6 +234,8 @@ class TensorArray:
     @door.guarded
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """The array with the rows of value (n, element...) as its first n elements."""
+        if self._cells is not None:
+            return self._dense().unstack(value, name)
         with scopes.operation_scope(name, "TensorArrayUnstack"):
             tensor = self._element(value)
             shape = self._merged(_rest(tensor))
@@ -222,19 +249,27 @@ class TensorArray:
 
     @door.guarded
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """The array with value (n * k, rest...) cut into elements (k, rest...) of equal lengths.
+        """The array with value (n, rest...) cut along its first axis into elements.
+
+        Args:
+            value: of rank 1 or more.
+            lengths: of the elements, integers (k); if they are not known while the graph is built,
+                they are equal.
+            name: name scope of the operations.
 
         Raises:
-            ValueError: the lengths differ.
+            InvalidArgumentError: value is a scalar; in a run, the lengths do not sum up to n, or
+                there is another number of them than the array has elements.
         """
         with scopes.operation_scope(name, "TensorArraySplit"):
             tensor, sizes = self._element(value), _positions(lengths)
             known = constant_value(sizes)
-            if known is not None and len(set(known.tolist())) > 1:
-                raise ValueError(
-                    f"TensorArray: split into the lengths {known.tolist()}, but the elements of "
-                    "one array have one shape; pad them, or use tf.split"
-                )
+            if known is not None:
+                tensor = self._checked_split(tensor, known.tolist())
+                if len(set(known.tolist())) > 1 and _length(tensor) in (None, int(known.sum())):
+                    pieces = array.split(tensor, known.tolist(), 0)
+                    cells = Cells(dict(enumerate(pieces)), len(pieces), self._dtype)
+                    return self._next(_numbers_upto(len(pieces)), None, None, cells)
             one = p.slice_axes(sizes, [0], [1], [0])
             rest = p.slice_axes(p.shape_of(tensor), [1], [p.last], [0])
             shape = p.concat([p.shape_of(sizes), one, rest], 0)
@@ -245,10 +280,51 @@ class TensorArray:
 
     # ---- the rows ----
 
+    def _checked_split(self, tensor: Tensor, lengths: list[int]) -> Tensor:
+        """What is split, which the run refuses where the lengths fit it or the array not."""
+        _rest(tensor)
+        length, size = _length(tensor), _length(self._free)
+        if length is not None and sum(lengths) != length:
+            words = (
+                f"TensorArray: split into the lengths {lengths}, expected that they sum up to the "
+                f"value's first size, {length}"
+            )
+            return never(tensor, words)
+        if size is not None and size != len(lengths) and not self._dynamic:
+            words = (
+                f"TensorArray: split into {len(lengths)} elements, but the array has {size} and is "
+                "not of dynamic size"
+            )
+            return never(tensor, words)
+        return tensor
+
+    def _with_cell(self, index: Any, tensor: Tensor) -> Cells | None:
+        """The cells with one more; None: the element is to be a row."""
+        size = _length(self._free)
+        if self._rows is not None or size is None:
+            return None
+        if self._cells is None and self._infer and tensor.shape.ndims is not None:
+            return None
+        cells = self._cells or Cells({}, size, self._dtype)
+        return cells.with_one(index, tensor, self._dynamic)
+
+    def _dense(self) -> TensorArray:
+        """The array with its elements as rows."""
+        if self._cells is None or not self._cells.elements:
+            return self
+        taken = [_TAKEN if i in self._cells.elements else i for i in range(self._cells.size)]
+        rows = self._cells.stack()
+        return self._next(constant(np.asarray(taken, np.int64)), rows, self._shape)
+
     def _next(
-        self, free: Tensor, rows: Tensor | None, shape: TensorShape | None = None
+        self,
+        free: Tensor,
+        rows: Tensor | None,
+        shape: TensorShape | None = None,
+        cells: Cells | None = None,
     ) -> TensorArray:
         made = TensorArray.__new__(TensorArray)
+        made._cells = cells
         made._dtype, made._dynamic, made._infer = self._dtype, self._dynamic, self._infer
         made._shape = self._shape if shape is None else shape
         made._free, made._rows = free, rows
@@ -293,6 +369,8 @@ class TensorArray:
         return self._rows
 
     def _known(self, what: str) -> Tensor:
+        if self._cells is not None and self._cells.elements:
+            return self._cells.stack()
         if self._open() and not self._shape.is_fully_defined():
             raise errors.InvalidArgumentError(
                 message=f"TensorArray: {what} before anything was written, and the shape of its "
@@ -301,6 +379,8 @@ class TensorArray:
         return self._settle(self._shape)
 
     def _taken(self, positions: Tensor, scope: str) -> Tensor:
+        if self._cells is not None:
+            return self._dense()._taken(positions, scope)
         if self._rows is not None and self._open():  # of a loop that has not written yet
             return p.gather(self._rows, positions, 0, scope)
         rows = self._known("read")
@@ -312,6 +392,8 @@ class TensorArray:
 
     def _written(self, positions: Tensor, values: Tensor, shape: TensorShape) -> TensorArray:
         """The array with rows of values at positions (k)."""
+        if self._cells is not None:
+            return self._dense()._written(positions, values, shape)
         element = _rest(values)
         if element.ndims is None:
             raise ValueError(
@@ -378,6 +460,10 @@ def _numbers(first: Tensor, limit: Tensor) -> Tensor:
     return node("Range", [first, limit, scalar(1, dtypes.int64)], dtypes.int64, (None,))
 
 
+def _numbers_upto(count: int) -> Tensor:
+    return constant(np.arange(count, dtype=np.int64))
+
+
 def _position(index: Any) -> Tensor:
     tensor = convert_to_tensor(index, name="index")
     require(tensor, INTEGER, "TensorArray", "index")
@@ -408,7 +494,9 @@ def _rest(tensor: Tensor) -> TensorShape:
     if tensor.shape.ndims is None:
         return TensorShape(None)
     if tensor.shape.ndims == 0:
-        raise ValueError(f"TensorArray: '{tensor.name}' is a scalar, expected rows to take apart")
+        raise errors.InvalidArgumentError(
+            message=f"TensorArray: '{tensor.name}' is a scalar, expected rows to take apart"
+        )
     return TensorShape(tensor.shape.as_list()[1:])
 
 
@@ -423,6 +511,7 @@ def _length(tensor: Tensor) -> int | None:
 
 
 def _apart(value: TensorArray) -> list[Part]:
+    value = value._dense()
     if value._rows is not None and not value._open():
         return [value._free, value._rows]
     make = lambda shape: value._settle(_without_first(shape))  # noqa: E731
