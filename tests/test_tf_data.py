@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 from value_cases import TARGETS
 
 import graphio as tf
+from graphio.data import csv_lines
 
 
 def elements(dataset: Any, target: str = "runtime") -> list[Any]:
@@ -39,6 +44,7 @@ FILES: dict[str, tuple[bytes, list[Any], list[Any]]] = {
     "an empty line is a row of one column": (b"0\n\n2\n", [[""]], [(b"0",), (b"",), (b"2",)]),
     "doubled marks": (b'"a""b",c\n', [[""], [""]], [(b'a"b', b"c")]),
     "a last line without an end": (b"1\n2", [[0]], [(1,), (2,)]),
+    "single carriage returns": (b'"\r\n",b\rc,\r', [["x"], ["x"]], [(b"\r\n", b"b"), (b"c", b"x")]),
 }  # fmt: skip
 
 
@@ -68,6 +74,50 @@ def test_a_line_that_is_no_row_is_refused(name: str, tmp_path: Path) -> None:
         pytest.raises(tf.errors.InvalidArgumentError, match=words),
     ):
         elements(tf.data.experimental.CsvDataset(str(tmp_path / "rows"), [[""], [""]]))
+
+
+FIELDS = st.text('a,"\r\n', max_size=4)
+
+
+@hypothesis.given(
+    st.lists(st.lists(FIELDS, min_size=1, max_size=3), max_size=4),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.integers(1, 5),
+)
+def test_rows_end_where_the_writer_of_csv_ended_them(
+    rows: list[list[str]], end: str, piece: int
+) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_lines, "_PIECE", piece)
+        scan = csv_lines._Scan(io.BytesIO(text.getvalue().encode()), b",", True)
+        found = list(iter(scan.row, None))
+    assert [next(csv.reader(io.StringIO(row.decode(), newline=""))) for row in found] == rows
+
+
+def test_an_error_of_csv_concerns_one_row(tmp_path: Path) -> None:
+    (tmp_path / "rows").write_bytes(b'a,b"c\n"d"e,f\ng,h\n')
+    with tf.Graph().as_default():
+        rows = tf.data.experimental.CsvDataset(str(tmp_path / "rows"), [[""], [""]])
+        assert elements(rows.apply(tf.data.experimental.ignore_errors())) == [(b"g", b"h")]
+
+
+def test_files_of_csv_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "rows").write_bytes(b"x,y\n1,2\n")
+    experimental = tf.data.experimental
+    with tf.Graph().as_default():
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Can't read header"):
+            elements(experimental.CsvDataset(str(tmp_path / "empty"), [[0]], header=True))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="should be positive"):
+            experimental.CsvDataset(str(tmp_path / "rows"), [[0], [0]], buffer_size=0)
+        for options in (
+            {"column_names": ["x", "y", "z"]},
+            {"column_defaults": [0, 0], "select_columns": ["y"]},
+        ):
+            with pytest.raises(ValueError, match=r"has 2 fields|there are 2 column_defaults"):
+                experimental.make_csv_dataset(str(tmp_path / "rows"), 1, **options)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -13,6 +13,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import as_array
 from graphio.data import records
+from graphio.data.csv_lines import Rows
 from graphio.data.dataset import AUTOTUNE, Dataset
 from graphio.data.function import Opening
 from graphio.data.readers import _names
@@ -20,6 +21,7 @@ from graphio.data.stages import Item, Stage
 from graphio.data.structure import Spec
 from graphio.graph import Tensor
 from graphio.ops.text_csv import fields_of, number_of
+from graphio.schema import errors
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["CsvDataset", "make_csv_dataset"]
@@ -35,7 +37,7 @@ class _Columns(Stage):
 
     def __init__(
         self,
-        lines: records.TextLines,
+        lines: Rows,
         columns: Sequence[tuple[Any, Any]],
         select: Sequence[int] | None,
         delimiter: str,
@@ -51,7 +53,7 @@ class _Columns(Stage):
         return [self._row(element[0][()]) for element in self.lines.pull(count)]
 
     def _row(self, line: bytes) -> list[Array]:
-        text = self._whole(line.decode("utf-8", "surrogateescape"))
+        text = line.decode("utf-8", "surrogateescape")
         try:
             fields = fields_of(text, self.delimiter, self.quotes) or [""]
         except ValueError as error:
@@ -64,17 +66,6 @@ class _Columns(Stage):
                 f"Expect {len(self.columns)} fields but have {len(fields)} in record {_shown(text)}"
             )
         return [self._field(fields[i], *c) for i, c in zip(wanted, self.columns, strict=True)]
-
-    def _whole(self, text: str) -> str:
-        """The line, with those after it while a quotation is open."""
-        parts, marks = [text], text.count('"')
-        while self.quotes and marks % 2:
-            more = self.lines.pull(1)
-            if not more:
-                raise self.refused(f"a quoted field does not end: {_shown(text)}")
-            parts.append(more[0][0][()].decode("utf-8", "surrogateescape"))
-            marks += parts[-1].count('"')
-        return "\n".join(parts).removesuffix("\r")
 
     def _field(self, text: str, dtype: Any, default: Any) -> Array:
         if text in ("", self.missing):
@@ -100,7 +91,7 @@ class CsvDataset(Dataset):
         filenames: a name, a list of names or a string tensor.
         record_defaults: for each column its dtype, where it is required, or a default value.
         compression_type: "", "GZIP" or "ZLIB".
-        buffer_size: accepted.
+        buffer_size: accepted, if it is above 0.
         header: True leaves out the first line of each file.
         field_delim: between fields.
         use_quote_delim: False takes quotation marks as text.
@@ -110,6 +101,7 @@ class CsvDataset(Dataset):
     Raises:
         ValueError: select_cols does not fit record_defaults, or does not ascend.
         TypeError: a column of another dtype than float32, float64, int32, int64 and string.
+        InvalidArgumentError: a buffer_size of 0 or less.
     """
 
     def __init__(
@@ -124,6 +116,10 @@ class CsvDataset(Dataset):
         na_value: str = "",
         select_cols: Sequence[int] | None = None,
     ) -> None:
+        if buffer_size is not None and not isinstance(buffer_size, Tensor) and buffer_size < 1:
+            raise errors.InvalidArgumentError(
+                message=f"CsvDataset: buffer_size should be positive, got {buffer_size}"
+            )
         columns = [_column(default) for default in record_defaults]
         if select_cols is not None:
             if len(select_cols) != len(columns):
@@ -134,28 +130,13 @@ class CsvDataset(Dataset):
         kind = records.checked_compression(compression_type)
 
         def opened(o: Opening) -> Stage:
-            lines = _Lines(np.atleast_1d(o.value(names)), kind, header)
+            paths = np.atleast_1d(o.value(names))
+            lines = Rows(paths, kind, header, field_delim, use_quote_delim)
             values = [(t, o.value(d) if isinstance(d, Tensor) else d) for t, d in columns]
             return _Columns(lines, values, select_cols, field_delim, use_quote_delim, na_value)
 
         specs = tuple(Spec(dtype, TensorShape([])) for dtype, _ in columns)
         super().__init__(specs, opened, given=[names, *(d for _, d in columns)])
-
-
-class _Lines(records.TextLines):
-    """Lines, perhaps without the first, as a quotation may go on in the next one."""
-
-    keeps_returns = True
-
-    def __init__(self, paths: Array, compression: str, header: bool) -> None:
-        super().__init__(paths, compression)
-        self.header = header
-
-    def records(self, file: Any, path: str) -> Any:
-        lines = super().records(file, path)
-        if self.header:
-            next(lines, None)
-        return lines
 
 
 def _column(default: Any) -> tuple[Any, Any]:
@@ -215,7 +196,8 @@ def make_csv_dataset(
         num_rows_for_inference: how many rows are looked at.
 
     Raises:
-        ValueError: names that are no columns.
+        ValueError: names that are no columns; another number of column_defaults; rows of another
+            number of fields, where types are inferred.
     """
     files = records.matching(np.atleast_1d(as_array(file_pattern, None)))
     lines = records.TextLines(files[:1], records.checked_compression(compression_type))
@@ -238,9 +220,13 @@ def make_csv_dataset(
         raise ValueError("`label_name` provided must be one of the columns.")
     if column_defaults is None:
         body = rows[1:] if header else rows
-        column_defaults = [_inferred([r[i] for r in body if i < len(r)], na_value) for i in chosen]
-    elif len(column_defaults) == len(names) != len(chosen):
-        column_defaults = [column_defaults[i] for i in chosen]
+        _check_widths(body, names)
+        column_defaults = [_inferred([r[i] for r in body], na_value) for i in chosen]
+    elif len(column_defaults) != len(chosen):
+        raise ValueError(
+            f"make_csv_dataset: there are {len(column_defaults)} column_defaults for "
+            f"{len(chosen)} columns"
+        )
     data: Dataset = CsvDataset(
         list(files), column_defaults, compression_type, None, header, field_delim,
         use_quote_delim, na_value, chosen,
@@ -259,6 +245,16 @@ def make_csv_dataset(
         return features, label
 
     return data.map(named).prefetch(prefetch_buffer_size)
+
+
+def _check_widths(rows: Sequence[Sequence[str]], names: Sequence[str]) -> None:
+    """Refuses rows of which types cannot be inferred."""
+    for row in rows:
+        if len(row) != len(names):
+            raise ValueError(
+                f"make_csv_dataset: a row has {len(row)} fields, expected {len(names)}, as many as "
+                f"there are columns {names}: {row}"
+            )
 
 
 def _chosen(names: Sequence[str], select: Sequence[Any] | None) -> list[int]:

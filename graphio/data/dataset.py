@@ -736,11 +736,10 @@ class Dataset(Unpicklable):
         shapes = [structure.node_shape(node) for node in structure.nodes(self.element_specs)]
         if any(shape.ndims == 0 for shape in shapes):
             raise ValueError("Cannot unbatch an input with scalar components.")
-        rows = {shape.as_list()[0] for shape in shapes if shape.ndims is not None} - {None}
+        sizes = [shape.as_list()[0] for shape in shapes if shape.ndims is not None]
+        rows = sorted({size for size in sizes if size is not None})
         if len(rows) > 1:
-            raise ValueError(
-                f"unbatch: the components have {sorted(rows)} rows, expected one number"
-            )
+            raise ValueError(f"unbatch: the components have {rows} rows, expected one number")
         places = structure.sparse_places(self.element_specs)
         specs = structure.sliced(self.element_specs)
         return self._derived(lambda o: elements.Unbatch(self.open(o), places), specs)._named(name)

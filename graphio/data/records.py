@@ -265,7 +265,6 @@ class TextLines(Files):
     """Lines without their ends."""
 
     kind = "TextLineDataset"
-    keeps_returns = False  # whether a carriage return before a line's end is a part of the line
 
     def records(self, file: IO[bytes], path: str) -> Iterator[bytes]:
         rest: list[bytes] = []  # of a line that has not ended
@@ -275,10 +274,7 @@ class TextLines(Files):
                 lines[0] = b"".join((*rest, lines[0]))
                 rest.clear()
             rest.append(last)
-            if self.keeps_returns:
-                yield from lines
-            else:
-                yield from (line[:-1] if line.endswith(b"\r") else line for line in lines)
+            yield from (line[:-1] if line.endswith(b"\r") else line for line in lines)
         if any(rest):
             yield b"".join(rest)
 
