@@ -198,11 +198,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.sequence_example": ("parse_single_sequence_example",),
     "graphio.ops.shaping": (
         "bitcast", "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
-        "dimension_value", "ensure_shape", "get_static_value", "guarantee_const",
+        "dimension_value", "ensure_shape", "guarantee_const",
         "histogram_fixed_width_bins", "parallel_stack", "required_space_to_batch_paddings",
         "unravel_index", "where_v2",
     ),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.static_values": ("get_static_value",),
     "graphio.ops.solving": (
         "cholesky", "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_solve_ls",
         "matrix_triangular_solve",
@@ -269,7 +270,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "report_uninitialized_variables", "trainable_variables", "variables_initializer",
     ),
     "graphio.version": (
-        "COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION", "graphio_version",
+        "COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION", "__compiler_version__",
+        "__git_version__", "graphio_version",
     ),
 }  # fmt: skip
 

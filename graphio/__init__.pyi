@@ -408,7 +408,6 @@ from graphio.ops.shaping import broadcast_static_shape as broadcast_static_shape
 from graphio.ops.shaping import dimension_at_index as dimension_at_index
 from graphio.ops.shaping import dimension_value as dimension_value
 from graphio.ops.shaping import ensure_shape as ensure_shape
-from graphio.ops.shaping import get_static_value as get_static_value
 from graphio.ops.shaping import guarantee_const as guarantee_const
 from graphio.ops.shaping import histogram_fixed_width_bins as histogram_fixed_width_bins
 from graphio.ops.shaping import parallel_stack as parallel_stack
@@ -454,6 +453,7 @@ from graphio.ops.special import imag as imag
 from graphio.ops.special import lbeta as lbeta
 from graphio.ops.special import lgamma as lgamma
 from graphio.ops.special import real as real
+from graphio.ops.static_values import get_static_value as get_static_value
 from graphio.ops.tensor_array import TensorArray as TensorArray
 from graphio.ops.text import reduce_join as reduce_join
 from graphio.ops.text import string_join as string_join
@@ -532,5 +532,7 @@ from graphio.version import COMPILER_VERSION as COMPILER_VERSION
 from graphio.version import GIT_VERSION as GIT_VERSION
 from graphio.version import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
 from graphio.version import VERSION as VERSION
+from graphio.version import __compiler_version__ as __compiler_version__
+from graphio.version import __git_version__ as __git_version__
 from graphio.version import __version__ as __version__
 from graphio.version import graphio_version as graphio_version

@@ -123,7 +123,7 @@ def as_array(value: Any, dtype: DType | None) -> Array:
     flat = list(_leaves(value))
     if any(v is None for v in flat):
         raise ValueError("None values not supported.")
-    if any(isinstance(v, Dimension) for v in flat):
+    if dtype is not None and dtype.is_integer and any(isinstance(v, Dimension) for v in flat):
         value = _with_sizes(value)
         flat = list(_leaves(value))
     return _of_python(value, flat, dtype)

@@ -164,10 +164,10 @@ class DType:
         return as_dtype(other) is self
 
     def __eq__(self, other: object) -> builtins.bool:
-        if other is None:
-            return False
         if isinstance(other, DType):
             return self is other
+        if other is None or other is int:  # TensorFlow takes int for no dtype
+            return False
         try:
             return as_dtype(other) is self
         except TypeError:

@@ -448,4 +448,7 @@ def compute_gradient_error(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )
     pairs = found if isinstance(found, list) else [found]
-    return max((float(np.abs(a - b).max(initial=0)) for a, b in pairs), default=0.0)
+    error: np.float64 = np.float64(0)
+    for one, other in pairs:
+        error = np.maximum(error, np.float64(np.abs(one - other).max(initial=0)))
+    return error

@@ -6,6 +6,6 @@ graphio_version = "0.1.0"
 
 #: The TensorFlow whose interface this is: programs compare these two with "1.0" and the like.
 __version__ = VERSION = "1.15.5"
-GIT_VERSION = f"v{VERSION}"
-COMPILER_VERSION = sys.version.partition("[")[2].rstrip("]")
+__git_version__ = GIT_VERSION = f"v{VERSION}"
+__compiler_version__ = COMPILER_VERSION = sys.version.partition("[")[2].rstrip("]")
 GRAPH_DEF_VERSION = 1

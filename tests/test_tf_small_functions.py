@@ -302,3 +302,20 @@ def test_gamma_and_poisson_have_their_moments(engine: str) -> None:
     np.testing.assert_allclose(g.var(0), [0.125, 0.75], rtol=0.25)
     np.testing.assert_allclose(p.mean(0), [0.7, 6.0], rtol=0.1)
     np.testing.assert_allclose(p.var(0), [0.7, 6.0], rtol=0.15)
+
+
+def test_an_error_may_have_no_message() -> None:
+    error = tf.errors.AbortedError(None, None, None)
+    assert (error.message, str(error), error.error_code) == ("", "", tf.errors.ABORTED)
+
+
+def test_a_dtype_is_not_pythons_int() -> None:
+    others: list[Any] = [int, float]
+    assert [tf.int32 == other for other in others] == [False, False]
+    assert [tf.float32 == other for other in others] == [False, True]
+    assert tf.as_dtype(int) == tf.int32
+
+
+def test_the_versions_of_the_build_have_tensorflows_other_names() -> None:
+    assert tf.__git_version__ == tf.GIT_VERSION
+    assert tf.__compiler_version__ == tf.COMPILER_VERSION

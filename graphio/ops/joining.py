@@ -114,7 +114,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         if common is not None:
             place = shapes.normalize_axis(axis, len(common) + 1, describe(at, "Pack"))
         wide = [primitive.unsqueeze(t, [place]) for t in tensors]
-        dims = shapes.concatenated([dims_of(w) for w in wide], place, describe(at, "Pack"))
+        dims = None if common is None else (*common[:place], len(tensors), *common[place:])
         return node("Concat", wide, wide[0].dtype, dims, name=at, tf_type="Pack", axis=place)
 
 

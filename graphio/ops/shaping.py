@@ -25,7 +25,6 @@ __all__ = [
     "dimension_at_index",
     "dimension_value",
     "ensure_shape",
-    "get_static_value",
     "guarantee_const",
     "histogram_fixed_width_bins",
     "parallel_stack",
@@ -111,11 +110,6 @@ def dimension_value(dimension: Any) -> int | None:
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
     """One size of a shape; an unknown one if the rank is unknown."""
     return Dimension(None) if shape.ndims is None else shape[index]
-
-
-def get_static_value(tensor: Any, partial: bool = False) -> Array | None:
-    """The numbers of a tensor as far as they follow from constants and static shapes, or None."""
-    return constant_value(convert_to_tensor(tensor))
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:

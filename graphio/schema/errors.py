@@ -64,16 +64,20 @@ class OpError(Exception):
     Args:
         node_def: the node that failed, or None.
         op: the builder's operation that failed, or None.
-        message: the whole sentence; what cannot be printed in it is escaped.
+        message: the whole sentence; what cannot be printed in it is escaped. None: there is none.
         error_code: one of the numbers above.
     """
 
     code = UNKNOWN
 
     def __init__(
-        self, node_def: Any = None, op: Any = None, message: str = "", error_code: int | None = None
+        self,
+        node_def: Any = None,
+        op: Any = None,
+        message: str | None = "",
+        error_code: int | None = None,
     ) -> None:
-        message = printable(message)
+        message = "" if message is None else printable(message)
         super().__init__(message)
         self._node_def = node_def
         self._op = op
