@@ -30,8 +30,9 @@ def key_of(fetches: Any) -> Any:
         return (kind, tuple(fetches), *map(key_of, fetches.values()))
     if isinstance(fetches, Composite):
         return (kind, *fetches.parts())
-    if objects.is_object(fetches):
-        return (objects.with_parts, id(fetches), *map(key_of, objects.parts(fetches)))
+    if nest.is_nested(fetches):
+        beside = repr(fetches.__tf_flatten__()[0]) if hasattr(kind, "__tf_flatten__") else ""
+        return (kind, beside, *map(key_of, nest.children(fetches)))
     try:
         hash(fetches)
     except TypeError:
@@ -124,15 +125,9 @@ def _contracted(structure: Any, values: Iterator[Any]) -> Any:
     """The values in the structure of the fetches."""
     if isinstance(structure, Composite):
         return structure.value_of([next(values) for _ in structure.parts()])
-    if isinstance(structure, Mapping):
-        found = {key: _contracted(structure[key], values) for key in sorted(structure)}
-        return nest.mapping_like(structure, found)
-    if objects.is_object(structure):
-        found_parts = [_contracted(child, values) for child in objects.parts(structure)]
-        return objects.with_parts(structure, found_parts)
-    if isinstance(structure, (list, tuple)):
-        parts = [_contracted(child, values) for child in structure]
-        return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
+    if nest.is_nested(structure):
+        parts = [_contracted(child, values) for child in nest.children(structure)]
+        return nest.like(structure, parts)
     return next(values)
 
 

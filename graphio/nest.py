@@ -1,4 +1,5 @@
-"""Nested structures of Python: lists, tuples, named tuples and dicts with leaves.
+"""Nested structures of Python: sequences, named tuples, dicts and views of them, attrs classes, and
+classes that take themselves apart (`__tf_flatten__`, `__tf_unflatten__`).
 
 A dict's leaves come in the order of its sorted keys, as TensorFlow's do.
 """
@@ -6,7 +7,7 @@ A dict's leaves come in the order of its sorted keys, as TensorFlow's do.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
 from typing import Any
 
 from graphio import objects
@@ -15,9 +16,17 @@ from graphio.composite import Composite
 __all__ = ["assert_same_structure", "flatten", "map_structure", "pack_sequence_as"]
 
 
+_TEXTS = (str, bytes, bytearray, memoryview)
+
+
 def is_nested(value: Any) -> bool:
-    """Whether value has leaves below it (a list, tuple, dict or an object of objects.py)."""
-    return isinstance(value, (list, tuple, Mapping)) or objects.is_object(value)
+    """Whether value has leaves below it: a list, tuple, dict, another sequence or a view of a dict,
+    or an object of objects.py."""
+    if isinstance(value, (list, tuple, Mapping)):
+        return True
+    if isinstance(value, (Sequence, MappingView)):
+        return not isinstance(value, _TEXTS)
+    return objects.is_object(value)
 
 
 def children(structure: Any) -> list[Any]:
@@ -25,6 +34,18 @@ def children(structure: Any) -> list[Any]:
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
     return objects.parts(structure) if objects.is_object(structure) else list(structure)
+
+
+def like(structure: Any, parts: Sequence[Any]) -> Any:
+    """A structure as a nested one, with other children."""
+    kind = type(structure)
+    if isinstance(structure, Mapping):
+        return mapping_like(structure, dict(zip(sorted(structure), parts, strict=True)))
+    if objects.is_object(structure):
+        return objects.with_parts(structure, parts)
+    if hasattr(kind, "_fields"):
+        return kind(*parts)
+    return list(parts) if isinstance(structure, (MappingView, range)) else kind(parts)
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
@@ -45,8 +66,11 @@ def pack_sequence_as(structure: Any, flat: list[Any], expand_composites: bool = 
     """The leaves of flat in the shape of structure; expand_composites as in flatten.
 
     Raises:
+        TypeError: flat is no sequence.
         ValueError: flat has another number of leaves.
     """
+    if not is_nested(flat):
+        raise TypeError(f"flat_sequence is {flat!r}, expected a sequence of leaves")
     expected = len(flatten(structure, expand_composites))
     if expected != len(flat):
         raise ValueError(f"the structure has {expected} leaves, but {len(flat)} were given")
@@ -59,13 +83,7 @@ def _pack(structure: Any, leaves: Iterator[Any], expand_composites: bool) -> Any
     if not is_nested(structure):
         return next(leaves)
     packed = [_pack(child, leaves, expand_composites) for child in children(structure)]
-    if isinstance(structure, Mapping):
-        return mapping_like(structure, dict(zip(sorted(structure), packed, strict=True)))
-    if objects.is_object(structure):
-        return objects.with_parts(structure, packed)
-    if hasattr(structure, "_fields"):
-        return type(structure)(*packed)
-    return type(structure)(packed)
+    return like(structure, packed)
 
 
 def mapping_like(structure: Mapping[Any, Any], values: Mapping[Any, Any]) -> Any:
@@ -79,7 +97,16 @@ def mapping_like(structure: Mapping[Any, Any], values: Mapping[Any, Any]) -> Any
 def map_structure(
     function: Callable[..., Any], *structures: Any, expand_composites: bool = False
 ) -> Any:
-    """function applied leaf by leaf to structures of equal shape."""
+    """function applied leaf by leaf to structures of equal shape.
+
+    Raises:
+        TypeError: function is none; the structures hold the same in sequences of different types.
+        ValueError: no structure is given, or they differ.
+    """
+    if not callable(function):
+        raise TypeError(f"map_structure: func is {function!r}, expected something callable")
+    if not structures:
+        raise ValueError("map_structure: expected at least one structure")
     for other in structures[1:]:
         assert_same_structure(structures[0], other, expand_composites=expand_composites)
     columns = zip(*(flatten(s, expand_composites) for s in structures), strict=True)

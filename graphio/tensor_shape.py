@@ -21,6 +21,9 @@ class Dimension:
         if self._value is not None and self._value < 0:
             raise ValueError(f"Dimension {self._value} must be >= 0")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dimension, (self._value,)
+
     @property
     def value(self) -> int | None:
         """The size, None if it is unknown."""
@@ -172,6 +175,10 @@ class TensorShape:
             self._dims = _sizes(tuple(dims))
         else:
             self._dims = (_size(0, dims),)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        named = () if self._symbols is None else (self._symbols,)
+        return TensorShape, (self.dims, *named)
 
     @property
     def dims(self) -> list[Dimension] | None:

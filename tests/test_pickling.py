@@ -299,3 +299,13 @@ def test_flags_pickle_with_their_values() -> None:
     other = pickle.loads(cloudpickle.dumps(flags))
     del flags.depth_of_pickles
     assert other.depth_of_pickles == 5
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_static_shapes_pickle_under_every_protocol(protocol: int) -> None:
+    named = tf.TensorShape([2, None], symbols=["", "batch"])
+    for value in (tf.Dimension(3), tf.TensorShape(None), tf.TensorShape([2, 3])):
+        assert repr(pickle.loads(pickle.dumps(value, protocol))) == repr(value)
+    assert pickle.loads(pickle.dumps(named, protocol)).symbols == ["", "batch"]
+    build, parts = tf.TensorShape([2]).__reduce__()
+    assert build(*parts) == tf.TensorShape([2])
