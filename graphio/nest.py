@@ -13,7 +13,13 @@ from typing import Any
 from graphio import objects
 from graphio.composite import Composite
 
-__all__ = ["assert_same_structure", "flatten", "map_structure", "pack_sequence_as"]
+__all__ = [
+    "assert_same_structure",
+    "flatten",
+    "is_nested",
+    "map_structure",
+    "pack_sequence_as",
+]
 
 
 _TEXTS = (str, bytes, bytearray, memoryview)
@@ -95,20 +101,34 @@ def mapping_like(structure: Mapping[Any, Any], values: Mapping[Any, Any]) -> Any
 
 
 def map_structure(
-    function: Callable[..., Any], *structures: Any, expand_composites: bool = False
+    function: Callable[..., Any],
+    *structures: Any,
+    check_types: bool = True,
+    expand_composites: bool = False,
+    **others: Any,
 ) -> Any:
     """function applied leaf by leaf to structures of equal shape.
 
+    Args:
+        function: takes a leaf of each structure.
+        structures: at least one; the result is as the first.
+        check_types, expand_composites: as in assert_same_structure.
+        others: are refused.
+
     Raises:
         TypeError: function is none; the structures hold the same in sequences of different types.
-        ValueError: no structure is given, or they differ.
+        ValueError: no structure is given, they differ, or another keyword argument is given.
     """
     if not callable(function):
         raise TypeError(f"map_structure: func is {function!r}, expected something callable")
-    if not structures:
-        raise ValueError("map_structure: expected at least one structure")
+    if others or not structures:
+        found = f"the keyword arguments {sorted(others)}" if others else "none"
+        raise ValueError(
+            "map_structure: expected at least one structure, and only check_types and "
+            f"expand_composites as keyword arguments; got {found}"
+        )
     for other in structures[1:]:
-        assert_same_structure(structures[0], other, expand_composites=expand_composites)
+        assert_same_structure(structures[0], other, check_types, expand_composites)
     columns = zip(*(flatten(s, expand_composites) for s in structures), strict=True)
     results = [function(*column) for column in columns]
     return pack_sequence_as(structures[0], results, expand_composites)

@@ -80,10 +80,18 @@ def test_map_structure_keeps_the_classes() -> None:
     assert isinstance(made[0], Pair) and (made[0].second, made[0].first) == (2, (3,))
     assert made[1] == Masked(False, 4) and isinstance(made[2], Row) and made[2].parts == [5]
     assert tf.nest.pack_sequence_as(ORDERED.values(), [5, 6]) == [5, 6]
+    assert tf.nest.map_structure(max, [1, 4], (2, 3), check_types=False) == [2, 4]
+    assert tf.nest.is_nested(Row([])) and not tf.nest.is_nested({1, 2})
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no structure": (lambda: tf.nest.map_structure(abs), ValueError, "at least one structure"),
+    "another option": (
+        lambda: tf.nest.map_structure(abs, [1], types=False),
+        ValueError,
+        r"\['types'\]",
+    ),
+    "other types": (lambda: tf.nest.map_structure(max, [1], (2,)), TypeError, "different types"),
     "no function": (lambda: tf.nest.map_structure("f", [1]), TypeError, "callable"),
     "a text of leaves": (lambda: tf.nest.pack_sequence_as([1, 2], "ab"), TypeError, "sequence"),
     "too many leaves": (lambda: tf.nest.pack_sequence_as(1, [1, 2]), ValueError, "1 leaves"),
