@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import nest, objects
+from graphio import nest
 from graphio.composite import Composite
 from graphio.graph import Graph, Operation, Tensor
 from graphio.tensor import InaccessibleTensorError
