@@ -100,6 +100,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.attention": (),
     "graphio.ops.bits": (),
+    "graphio.ops.bitcasting": ("bitcast",),
     "graphio.ops.boxes": (),
     "graphio.ops.candidates": (),
     "graphio.ops.check": (
@@ -197,8 +198,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.sequence": (),
     "graphio.ops.sequence_example": ("parse_single_sequence_example",),
     "graphio.ops.shaping": (
-        "bitcast", "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
-        "dimension_value", "ensure_shape", "guarantee_const",
+        "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
+        "dimension_value", "ensure_shape", "get_static_value", "guarantee_const",
         "histogram_fixed_width_bins", "parallel_stack", "required_space_to_batch_paddings",
         "unravel_index", "where_v2",
     ),

@@ -211,6 +211,7 @@ from graphio.ops.assigning import scatter_nd_sub as scatter_nd_sub
 from graphio.ops.assigning import scatter_nd_update as scatter_nd_update
 from graphio.ops.assigning import scatter_sub as scatter_sub
 from graphio.ops.assigning import scatter_update as scatter_update
+from graphio.ops.bitcasting import bitcast as bitcast
 from graphio.ops.check import Assert as Assert
 from graphio.ops.check import add_check_numerics_ops as add_check_numerics_ops
 from graphio.ops.check import check_numerics as check_numerics
@@ -402,7 +403,6 @@ from graphio.ops.scattering import unsorted_segment_min as unsorted_segment_min
 from graphio.ops.scattering import unsorted_segment_prod as unsorted_segment_prod
 from graphio.ops.scattering import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
 from graphio.ops.sequence_example import parse_single_sequence_example as parse_single_sequence_example
-from graphio.ops.shaping import bitcast as bitcast
 from graphio.ops.shaping import broadcast_dynamic_shape as broadcast_dynamic_shape
 from graphio.ops.shaping import broadcast_static_shape as broadcast_static_shape
 from graphio.ops.shaping import dimension_at_index as dimension_at_index

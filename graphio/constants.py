@@ -219,7 +219,10 @@ def _integers(array: Array, wanted: DType) -> Array:
 
 
 def _object_array(value: Any) -> Array:
-    array = np.array(value)
+    try:
+        array = np.array(value)
+    except UnicodeDecodeError:  # texts beside bytes that are none
+        return np.array(value, dtype=object)
     if array.dtype.kind in "SU":  # numpy drops trailing zero bytes: keep the objects
         array = np.array(value, dtype=object)
     return array
@@ -279,9 +282,16 @@ def convert_to_tensor(
     if isinstance(value, TensorShape):
         if not value.is_fully_defined():
             raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
-        return constant(
-            np.array(value.as_list(), np.int32), wanted or dtypes.int32, name=name or "Const"
-        )
+        if wanted not in (None, dtypes.int32, dtypes.int64):
+            raise TypeError(
+                f"Cannot convert TensorShape {value} to {wanted}; sizes are int32 or int64"
+            )
+        sizes = np.array(value.as_list(), np.int64)
+        large = sizes.size > 0 and int(sizes.max()) > dtypes.int32.max
+        if large and wanted == dtypes.int32:
+            raise ValueError(f"the shape {value} does not fit int32: a dimension is too large")
+        kind = wanted or (dtypes.int64 if large else dtypes.int32)
+        return constant(sizes, kind, name=name or "Const")
     if isinstance(value, Dimension):
         return constant(value.value, wanted or dtypes.int32, name=name or "Const")
     if hasattr(value, "__tf_tensor__"):

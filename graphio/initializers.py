@@ -177,7 +177,7 @@ class uniform_unit_scaling_initializer(Initializer):
     def __init__(
         self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
     ) -> None:
-        super().__init__(dtype)
+        super().__init__(_floating(dtype))
         self.factor, self.seed = factor, seed
 
     def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
@@ -219,7 +219,7 @@ class variance_scaling_initializer(Initializer):
         kind = distribution.lower()
         if kind not in ("normal", "uniform", "truncated_normal", "untruncated_normal"):
             raise ValueError(f"Invalid `distribution` argument: {distribution}")
-        super().__init__(dtype)
+        super().__init__(_floating(dtype))
         self.scale, self.mode, self.distribution, self.seed = scale, mode, kind, seed
 
     def _build_part(self, shape: list[int], dtype: dtypes.DType, whole: Sequence[int]) -> Tensor:
@@ -276,7 +276,7 @@ class orthogonal_initializer(Initializer):
     def __init__(
         self, gain: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
     ) -> None:
-        super().__init__(dtype)
+        super().__init__(_floating(dtype))
         self.gain, self.seed = gain, seed
 
     def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:

@@ -327,10 +327,57 @@ def test_shapes_share_letters(target: str) -> None:
             message(target, check, {x: np.zeros(wrong[0]), y: np.zeros(wrong[1])})
         known, other = tf.zeros([3, 2]), tf.zeros([4])
         tf.debugging.assert_shapes({known: ("N", "D"), other: ("B",)})
-        with pytest.raises(ValueError, match=r"must equal dimension 0 .* Received length 4"):
+        with pytest.raises(
+            ValueError, match=r"dimension 0\.  .* must have size 3\.  Received size 4"
+        ):
             tf.debugging.assert_shapes({known: ("N", "D"), other: ("N",)})
-        with pytest.raises(ValueError, match="must be 5"):
+        with pytest.raises(ValueError, match="explicitly.  .* must have size 5"):
             tf.debugging.assert_shapes({known: (3, 5)})
+
+
+@TARGETS
+def test_scalars_and_vectors_of_one_element_have_shapes_alike(target: str) -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32)
+        tf.debugging.assert_shapes(
+            [(tf.ones([1]), ()), (tf.constant(2.0), (1,)), (1.0, ("*", "N"))]
+        )
+        with pytest.raises(ValueError, match="dimension -1 must have size 2.  Received size 1"):
+            tf.debugging.assert_shapes([(tf.constant(1.0), ("*", 2))])
+        for shape in ((), (1,), ("*", 1), "1"):
+            check = tf.debugging.assert_shapes([(x, shape)])
+            runs(target, check, {x: 3.0})
+            runs(target, check, {x: [3.0]})
+            message(target, check, {x: [1.0, 2.0]})
+
+
+def test_shapes_of_sparse_tensors_are_checked() -> None:
+    with tf.Graph().as_default():
+        sparse = tf.SparseTensor([[0, 1]], [1.0], [3, 4])
+        tf.debugging.assert_shapes([(sparse, ("N", 4)), (tf.zeros([3]), "N")])
+        tf.assert_rank(sparse, 2)
+        with pytest.raises(ValueError, match="dimension 1 must have size 3.  Received size 4"):
+            tf.debugging.assert_shapes([(sparse, ("N", "N"))])
+        with pytest.raises(ValueError, match="must have rank 3.  Received rank 2"):
+            tf.debugging.assert_shapes([(sparse, (None, None, None))])
+
+
+@TARGETS
+def test_shapes_of_fed_sparse_tensors_are_checked_in_the_run(target: str) -> None:
+    with tf.Graph().as_default():
+        sparse = tf.sparse_placeholder(tf.float32)
+        check = tf.debugging.assert_shapes([(sparse, ("N", "N"))])
+        runs(target, check, {sparse: ([[0, 1]], [1.0], [2, 2])})
+        message(target, check, {sparse: ([[0, 1]], [1.0], [2, 3])})
+        message(target, check, {sparse: ([[0]], [1.0], [2])})
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"), [(2, "must be an iterable"), (("N", "*"), "only allowed as the first")]
+)
+def test_shapes_to_assert_must_be_lists_of_sizes(shape: Any, words: str) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=words):
+        tf.debugging.assert_shapes([(tf.zeros([2]), shape)])
 
 
 # ---- types ----

@@ -136,6 +136,15 @@ def test_scatters_within_each_batch(target: str) -> None:
 
 
 @TARGETS
+def test_scatters_within_batches_of_any_number_of_axes(target: str) -> None:
+    flags = after(target, lambda v: tf.batch_scatter_update(v, [1], [9.0]), np.zeros(3))
+    assert flags.tolist() == [0, 9, 0]
+    start, places = np.zeros([2, 2, 3]), [[[2], [0]], [[1], [1]]]
+    found = after(target, lambda v: tf.batch_scatter_update(v, places, np.ones([2, 2, 1])), start)
+    assert found.tolist() == [[[0, 0, 1], [1, 0, 0]], [[0, 1, 0], [0, 1, 0]]]
+
+
+@TARGETS
 def test_integers_divide_towards_0(target: str) -> None:
     v = tf.Variable([7, -7, 5])
     with tf.Session(target) as session:

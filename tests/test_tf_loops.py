@@ -186,7 +186,7 @@ def test_labels_of_metrics_may_be_sparse(target: str) -> None:
         for metric in (tf.metrics.recall_at_k, tf.metrics.precision_at_k)
         for labels in (value, tf.SparseTensor.from_value(value), dense)
     ]
-    np.testing.assert_allclose(run(target, updates), [2 / 3] * 3 + [1.0] * 3)
+    np.testing.assert_allclose(run(target, updates), [2 / 3, 2 / 3, 2 / 4, 1, 1, 1])
 
 
 # ---- what programs ask of variables and operations ----

@@ -224,6 +224,28 @@ def test_the_k_best_classes(target: str) -> None:
     assert last == pytest.approx(hits[labels == 1].mean())
 
 
+@TARGETS
+def test_labels_that_are_no_class_are_missed_and_nothing_has_no_share(target: str) -> None:
+    scores = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
+    padded = tf.SparseTensor([[0, 0], [1, 0], [1, 1]], np.array([3, 0, -5]), [2, 2])
+    for labels, class_id, expected in (
+        (np.array([[3, 9], [0, -1]]), None, 2 / 4),
+        (np.array([[3, 9], [9, 9]]), None, 1 / 3),
+        (np.array([[3, 9], [9, 9]]), 9, 0),
+        (np.array([3, 9]), 1, np.nan),
+        (padded, None, 2 / 3),
+    ):
+        value, update = tf.metrics.recall_at_k(labels, scores, 1, class_id=class_id)
+        with tf.Session(target) as session:
+            session.run(tf.local_variables_initializer())
+            np.testing.assert_allclose(session.run(update), expected)
+            np.testing.assert_allclose(session.run(value), expected)
+    precision = tf.metrics.precision_at_k(np.array([3, 0]), scores, 1, weights=[0.0, 0.0])
+    with tf.Session(target) as session:
+        session.run(tf.local_variables_initializer())
+        assert np.isnan(session.run(precision)).all()
+
+
 def test_collections_hold_what_they_are_told_to() -> None:
     value, update = tf.metrics.accuracy([1], [1], None, ["values"], ["updates"])
     assert tf.get_collection("values") == [value] and tf.get_collection("updates") == [update]

@@ -246,7 +246,6 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "roll": (lambda: tf.roll(X, 1, 2), INVALID, "out of range"),
     "roll by a matrix": (lambda: tf.roll(X, [[1]], 0), INVALID, "a scalar or a vector"),
     "cumsum": (lambda: tf.cumsum(X, -3), INVALID, "out of range"),
-    "a pattern": (lambda: tf.strings.regex_full_match("a", "A["), INVALID, "no regular expression"),
     "a norm of matrices": (lambda: tf.norm(X * 1.0, "fro"), ValueError, "a norm of matrices"),
     "an axis of a norm twice": (
         lambda: tf.norm(X * 1.0, axis=[0, 0]), ValueError, "names an axis twice",

@@ -10,7 +10,7 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
-from graphio.ops import filling, joining, primitive, run_axis, shapes
+from graphio.ops import filling, joining, primitive, run_axis, run_blocks, shapes
 from graphio.ops.emit import (
     INTEGER,
     as_invalid_argument,
@@ -67,8 +67,9 @@ def reverse_sequence(
         batch_dim: the old name of batch_axis.
 
     Raises:
-        ValueError: an axis is out of range, or both are the same.
-        InvalidArgumentError: of the run, the same of an input of unknown rank.
+        ValueError: an axis is out of range.
+        InvalidArgumentError: both axes are the same; of the run, an axis of an input of unknown
+            rank is out of range.
     """
     time = renamed("seq_axis", seq_axis, "seq_dim", seq_dim)
     batch = renamed("batch_axis", batch_axis, "batch_dim", batch_dim)
@@ -86,7 +87,11 @@ def reverse_sequence(
         wide = cast(lengths, dtypes.int64)
         if dims is None:
             return _reversed_in_run(x, wide, given[0], given[1], at)
-        turned, rows = shapes.normalize_axes(given, len(dims), what)
+        turned, rows = (shapes.normalize_axis(a, len(dims), what) for a in given)
+        if turned == rows:
+            raise errors.InvalidArgumentError(
+                message=f"batch_dim == seq_dim == {rows}: they must be different axes for {what}"
+            )
         shapes.merge(dims_of(lengths), (dims[rows],), what)
         if {turned, rows} == {0, 1}:
             return _reverse(x, wide, turned, rows, at)
@@ -345,13 +350,14 @@ def depth_to_space(
 
 
 def _blocks(
-    block_shape: Any, borders: Any, label: str, op: str
-) -> tuple[list[int], list[list[int]]]:
-    """Block sizes and what is before and after along each axis; both must be known."""
+    x: Tensor, block_shape: Any, borders: Any, label: str, op: str
+) -> tuple[list[int], list[list[int]]] | None:
+    """Block sizes and what is before and after along each axis; None: only the run knows them, or
+    the rank."""
     sizes = static_ints(block_shape)
     values = constant_value(convert_to_tensor(borders, name=label))
-    if sizes is None or None in sizes or values is None:
-        raise ValueError(f"{op}: block_shape and {label} must be known while the graph is built")
+    if x.shape.ndims is None or sizes is None or None in sizes or values is None:
+        return None
     blocks = [s for s in sizes if s is not None]
     ends = [[int(v) for v in pair] for pair in values.reshape(-1, 2)]
     if len(ends) != len(blocks) or min(blocks, default=1) < 1 or min(map(min, ends), default=0) < 0:
@@ -381,18 +387,22 @@ def space_to_batch_nd(
     """The places of blocks as batches: (n, s, ...) to (n * prod(b), s / b, ...).
 
     Args:
-        input: tensor (n, s1, ..., sm, ...) of known rank.
-        block_shape: m integers, known while the graph is built.
-        paddings: (m, 2): zeros before and after, known while the graph is built.
+        input: tensor (n, s1, ..., sm, ...).
+        block_shape: m integers; m must be known while the graph is built.
+        paddings: (m, 2): zeros before and after.
         name: of the operation.
 
     Raises:
-        ValueError: a padded size is no multiple of its block's.
+        ValueError: a padded size is no multiple of its block's; where only the run knows it, an
+            InvalidArgumentError of the run.
     """
     op = "SpaceToBatchND"
-    blocks, ends = _blocks(block_shape, paddings, "paddings", op)
     with scope(name, op) as at:
         x = convert_to_tensor(input, name="input")
+        known = _blocks(x, block_shape, paddings, "paddings", op)
+        if known is None:
+            return run_blocks.to_batches(x, block_shape, paddings, op, at)
+        blocks, ends = known
         rank, m = x.shape.ndims, len(blocks)
         if rank is None or rank < m + 1:
             raise ValueError(f"{op}: input has shape {shapes.text_of(x)}, expected rank > {m}")
@@ -420,18 +430,22 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
     """What turns space_to_batch_nd back, then cuts crops off.
 
     Args:
-        input: tensor (n * prod(b), s1, ..., sm, ...) of known rank.
-        block_shape: m integers, known while the graph is built.
+        input: tensor (n * prod(b), s1, ..., sm, ...).
+        block_shape: m integers; m must be known while the graph is built.
         crops: (m, 2): how many places go before and after.
         name: of the operation.
 
     Raises:
-        ValueError: the batch is no multiple of prod(b), or crops take more than there is.
+        ValueError: the batch is no multiple of prod(b), or crops take more than there is; where
+            only the run knows it, an InvalidArgumentError of the run.
     """
     op = "BatchToSpaceND"
-    blocks, ends = _blocks(block_shape, crops, "crops", op)
     with scope(name, op) as at:
         x = convert_to_tensor(input, name="input")
+        known = _blocks(x, block_shape, crops, "crops", op)
+        if known is None:
+            return run_blocks.from_batches(x, block_shape, crops, op, at)
+        blocks, ends = known
         rank, m = x.shape.ndims, len(blocks)
         if rank is None or rank < m + 1:
             raise ValueError(f"{op}: input has shape {shapes.text_of(x)}, expected rank > {m}")
@@ -460,9 +474,13 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
 
 def space_to_batch(input: Any, paddings: Any, block_size: int, name: str | None = None) -> Tensor:
     """space_to_batch_nd over height and width with square blocks."""
-    return space_to_batch_nd(input, [block_size] * 2, paddings, name=name or "SpaceToBatch")
+    result = space_to_batch_nd(input, [block_size] * 2, paddings, name=name or "SpaceToBatch")
+    result.set_shape(result.shape.with_rank(4))
+    return result
 
 
 def batch_to_space(input: Any, crops: Any, block_size: int, name: str | None = None) -> Tensor:
     """batch_to_space_nd over height and width with square blocks."""
-    return batch_to_space_nd(input, [block_size] * 2, crops, name=name or "BatchToSpace")
+    result = batch_to_space_nd(input, [block_size] * 2, crops, name=name or "BatchToSpace")
+    result.set_shape(result.shape.with_rank(4))
+    return result

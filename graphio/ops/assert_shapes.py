@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, comparison, control_flow, math
+from graphio.ops import array, comparison, control_flow, joining, math
 from graphio.ops.check import Assert
 from graphio.ops.emit import scope
+from graphio.sparse_tensor import SparseTensor
+from graphio.tensor_shape import TensorShape
 
 __all__ = [
     "assert_rank",
@@ -34,28 +37,42 @@ def _rank_assertion(
     """What the assertions on ranks have in common; words: " rank", " rank at least", " rank in"."""
     data, summarize, message, name = options
     with scope(name, default) as at:
-        tensor = convert_to_tensor(x, name="x")
+        tensor = _as_tensor(x)
+        static = tensor.shape
         wanted = [_rank_tensor(rank, default) for rank in ranks]
         known = [_known_rank(rank) for rank in wanted]
         plain = [k for k in known if k is not None]
-        if tensor.shape.ndims is not None and len(plain) == len(known):
-            if not holds(tensor.shape.ndims, plain):
+        if static.ndims is not None and len(plain) == len(known):
+            if not holds(static.ndims, plain):
                 text = str(plain[0]) if words != "in" else f"{tuple(plain)}"
                 must = f"rank {words} {text}".replace("  ", " ")
                 raise ValueError(
-                    f"{message or ''}.  Tensor {tensor.name} must have {must}.  Received rank "
-                    f"{tensor.shape.ndims}, shape {tensor.shape}"
+                    f"{message or ''}.  Tensor {_shown(tensor)} must have {must}.  Received rank "
+                    f"{static.ndims}, shape {static}"
                 )
             return control_flow.no_op(name="static_checks_determined_all_ok")
-        found = array.rank(tensor)
+        found = array.size(_sizes(tensor))
         conditions = [test(found, rank) for rank in wanted]
         condition = conditions[0]
         for other in conditions[1:]:
             condition = comparison.logical_or(condition, other)
         must = f"rank {words}".rstrip()
-        shown = [message or "", f"Tensor {tensor.name} must have {must}", *wanted]
-        shown += ["Received shape: ", array.shape(tensor)]
+        shown = [message or "", f"Tensor {_shown(tensor)} must have {must}", *wanted]
+        shown += ["Received shape: ", _sizes(tensor)]
         return Assert(condition, shown if data is None else data, summarize, name=at)
+
+
+def _as_tensor(x: Any) -> Tensor | SparseTensor:
+    return x if isinstance(x, SparseTensor) else convert_to_tensor(x, name="x")
+
+
+def _shown(x: Tensor | SparseTensor) -> str:
+    return x.values.name if isinstance(x, SparseTensor) else x.name
+
+
+def _sizes(x: Tensor | SparseTensor) -> Tensor:
+    """The sizes of its axes, as a vector."""
+    return x.dense_shape if isinstance(x, SparseTensor) else array.shape(x)
 
 
 def _rank_tensor(rank: Any, function: str) -> Tensor:
@@ -83,7 +100,7 @@ def assert_rank(
     """An operation that fails unless x has the rank.
 
     Args:
-        x: tensor.
+        x: tensor, or SparseTensor.
         rank: int, or int scalar tensor.
         data, summarize, message, name: as assert_equal's.
 
@@ -164,66 +181,126 @@ def assert_shapes(
     """An operation that fails unless tensors have shapes that go together.
 
     Args:
-        shapes: dict, or list of pairs, of tensors and their shapes: lists or tuples of sizes, of
-            letters that stand for one size wherever they occur, and of None for any size. A shape
-            that begins with Ellipsis or "*" is that of the last axes. None: any shape.
+        shapes: dict, or list of pairs, of tensors (or SparseTensors) and their shapes: lists,
+            tuples or texts of sizes, of symbols that stand for one size wherever they occur, and
+            of None or "." for any size. A shape that begins with Ellipsis or "*" is that of the
+            last axes. None: any shape. A scalar and a vector of one element are alike.
         data, summarize, message, name: as assert_equal's.
 
     Raises:
-        ValueError: it is known while building not to hold.
+        ValueError: it is known while building not to hold, or a shape cannot be iterated, or has
+            Ellipsis or "*" in another place.
     """
     pairs = list(shapes.items()) if hasattr(shapes, "items") else list(shapes)
+    options = {"data": data, "summarize": summarize, "message": message}
     with scope(name, "assert_shapes"):
+        wanted = [_Wanted(x, shape, message or "") for x, shape in pairs if shape is not None]
+        ranks = [check for each in wanted for check in each.rank_checks(options)]
+        known: dict[Any, _Size] = {}
+        with scopes.control_dependencies(ranks):
+            checks = [check for each in wanted for check in each.size_checks(known, options)]
+        return control_flow.group(*ranks, *checks)
+
+
+@dataclasses.dataclass
+class _Size:
+    """What a symbol stands for.
+
+    Attributes:
+        static: the size, if it is known while building.
+        run: the size in a run.
+        source: who says so.
+    """
+
+    static: int | None
+    run: Any
+    source: str
+
+
+class _Wanted:
+    """A tensor and the shape that it must have."""
+
+    def __init__(self, x: Any, shape: Any, words: str) -> None:
+        self.tensor, self.words = _as_tensor(x), words
+        if not hasattr(shape, "__iter__"):
+            raise ValueError(
+                f"{words}.  Tensor {_shown(self.tensor)}.  Specified shape must be an iterable, "
+                f"as a list of sizes.  Received specified shape: {shape!r}"
+            )
+        symbols = tuple(shape.as_list() if isinstance(shape, TensorShape) else shape)
+        self.innermost = len(symbols) > 0 and _is_rest(symbols[0])
+        self.symbols = symbols[1:] if self.innermost else symbols
+        if any(_is_rest(symbol) for symbol in self.symbols):
+            raise ValueError(
+                f"{words}.  Tensor {_shown(self.tensor)} specified shape {symbols}: '...' or '*', "
+                "which stand for any number of axes, are only allowed as the first entry"
+            )
+
+    def rank_checks(self, options: dict[str, Any]) -> list[Operation]:
+        rank = len(self.symbols)
+        if self.innermost:
+            return [] if rank < 2 else [assert_rank_at_least(self.tensor, rank, **options)]
+        if rank < 2:
+            return [assert_rank_in(self.tensor, [0, 1], **options)]
+        return [assert_rank(self.tensor, rank, **options)]
+
+    def size_checks(self, known: dict[Any, _Size], options: dict[str, Any]) -> list[Operation]:
+        """Checks of the sizes; known: what the symbols stand for, to which those of this shape are
+        added."""
+        symbols = self.symbols or (() if self.innermost else (1,))
         checks: list[Operation] = []
-        sizes: dict[str, tuple[Tensor, Tensor, int]] = {}
-        options = {"data": data, "summarize": summarize, "message": message}
-        for given, wanted in pairs:
-            if wanted is None:
+        for axis, symbol in enumerate(symbols, -len(symbols) if self.innermost else 0):
+            if symbol is None or (isinstance(symbol, str) and symbol == "."):
                 continue
-            tensor = convert_to_tensor(given)
-            innermost = len(wanted) > 0 and (wanted[0] is Ellipsis or wanted[0] == "*")
-            last = wanted[1:] if innermost else wanted
-            check_rank = assert_rank_at_least if innermost else assert_rank
-            checks.append(check_rank(tensor, len(last), **options))
-            with_rank = control_flow.with_dependencies(checks[-1:], tensor)
-            for axis, size in enumerate(last, -len(last) if innermost else 0):
-                check = _size_check(with_rank, tensor, axis, size, sizes, options)
-                checks += [] if check is None else [check]
-        return control_flow.group(*checks)
+            found = self._size(axis)
+            wanted = _explicit(symbol) or known.setdefault(symbol, found)
+            if wanted is not found:
+                checks += self._check(axis, found, wanted, options)
+        return checks
 
+    def _size(self, axis: int) -> _Size:
+        source = f"tensor {_shown(self.tensor)} dimension {axis}"
+        static = self.tensor.shape
+        if static.ndims is not None:
+            sizes = static.as_list() or [1]
+            if sizes[axis] is not None:
+                return _Size(sizes[axis], sizes[axis], source)
+        sizes_of_run = _sizes(self.tensor)
+        if static.ndims is None and len(self.symbols) < 2:  # it may be a scalar
+            one = math.cast([1], sizes_of_run.dtype)
+            ends = [one, sizes_of_run] if axis < 0 else [sizes_of_run, one]
+            sizes_of_run = joining.concat(ends, 0)
+        return _Size(None, sizes_of_run[axis], source)
 
-def _size_check(
-    ranked: Tensor,
-    tensor: Tensor,
-    axis: int,
-    size: Any,
-    sizes: dict[str, tuple[Tensor, Tensor, int]],
-    options: dict[str, Any],
-) -> Operation | None:
-    if size is None or size == "*" or size == ".":
-        return None
-    words = options["message"] or ""
-    lengths: Any = array.shape(ranked)
-    found = lengths[axis]
-    static = None if tensor.shape.ndims is None else tensor.shape.as_list()[axis]
-    if isinstance(size, str) and not size.isdigit():
-        if size not in sizes:
-            sizes[size] = (found, tensor, axis)
-            return None
-        wanted, other, place = sizes[size]
-        known = None if other.shape.ndims is None else other.shape.as_list()[place]
-        what = f"equal dimension {place} of tensor {other.name}"
-    else:
-        known = int(size)
-        wanted, what = convert_to_tensor(known), f"be {known}"
-    if known is not None and static is not None:
-        if known == static:
-            return None
-        raise ValueError(
-            f"{words}.  Tensor {tensor.name} dimension {axis} must {what}, which is {known}.  "
-            f"Received length {static}, shape {tensor.shape}"
+    def _check(
+        self, axis: int, found: _Size, wanted: _Size, options: dict[str, Any]
+    ) -> list[Operation]:
+        must = f"Tensor {_shown(self.tensor)} dimension {axis} must have size"
+        by = f"Specified {'explicitly' if not wanted.source else f'by {wanted.source}'}"
+        if found.static is not None and wanted.static is not None:
+            if found.static == wanted.static:
+                return []
+            raise ValueError(
+                f"{self.words}{by}.  {must} {wanted.static}.  Received size {found.static}, shape "
+                f"{self.tensor.shape}"
+            )
+        size = wanted.run
+        shown = [self.words, by, must, size, "Received shape: ", _sizes(self.tensor)]
+        data = options["data"]
+        same = comparison.equal(
+            math.cast(found.run, dtypes.int64), math.cast(wanted.run, dtypes.int64)
         )
-    shown = [words, f"Tensor {tensor.name} dimension {axis} must {what}: ", wanted, "Received: "]
-    data = options["data"]
-    condition = comparison.equal(found, wanted)
-    return Assert(condition, [*shown, found] if data is None else data, options["summarize"])
+        return [Assert(same, shown if data is None else data, options["summarize"])]
+
+
+def _is_rest(symbol: Any) -> bool:
+    return symbol is Ellipsis or (isinstance(symbol, str) and symbol == "*")
+
+
+def _explicit(symbol: Any) -> _Size | None:
+    """The size that the symbol writes, as 3 or "3"."""
+    try:
+        size = int(symbol)
+    except (TypeError, ValueError):
+        return None
+    return _Size(size, size, "")

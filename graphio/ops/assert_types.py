@@ -13,6 +13,7 @@ from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
 from graphio.ops import array, control_flow
 from graphio.ops.emit import scope
+from graphio.sparse_tensor import SparseTensor
 
 __all__ = [
     "assert_integer",
@@ -43,13 +44,14 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 def assert_type(
     tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> Operation:
-    """An operation that does nothing, if the tensor has the dtype.
+    """An operation that does nothing, if the tensor, or SparseTensor, has the dtype.
 
     Raises:
         TypeError: it has another one.
     """
     with scope(name, "assert_type"):
-        found, wanted = convert_to_tensor(tensor, name="tensor"), dtypes.as_dtype(tf_type)
+        given = tensor.values if isinstance(tensor, SparseTensor) else tensor
+        found, wanted = convert_to_tensor(given, name="tensor"), dtypes.as_dtype(tf_type)
         if found.dtype.base_dtype != wanted.base_dtype:
             raise TypeError(
                 f"{message or ''}  {found.name} is {found.dtype.name}, must be of type "

@@ -12,7 +12,7 @@ from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.folding import constant_value
 from graphio.graph import Operation, Tensor
-from graphio.ops import comparison, math, reduction
+from graphio.ops import comparison, control_flow, math, reduction
 from graphio.ops.check import Assert
 from graphio.ops.emit import operands, scope
 from graphio.ops.signatures import Assertion, AssertionOfTwo, Binary, Documented
@@ -65,6 +65,8 @@ def _binary(function: str, test: Binary, known: Any, sign: str) -> AssertionOfTw
         name: str | None = None,
     ) -> Operation:
         with scope(name, function) as at:
+            if x is y and test is comparison.equal:
+                return control_flow.no_op()
             a, b = operands(x, y, function)
             shown = [
                 message or "",

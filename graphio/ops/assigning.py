@@ -20,6 +20,7 @@ from graphio.ops.emit import INTEGER, describe, node, require, scope
 from graphio.ops.math import divide
 from graphio.ops.primitive import cast
 from graphio.ops.shapes import dims_of
+from graphio.schema import errors
 from graphio.variables import Variable, variable_behind
 
 __all__ = [
@@ -92,8 +93,8 @@ def _shaped(ref: Variable, coordinates: Tensor, values: Tensor, what: str, sprea
     if rows is None or dims is None or rows[-1] is None:
         return values
     if rows[-1] > len(dims):
-        raise ValueError(
-            f"the last size of indices {shapes.text(rows)} is more than the rank of "
+        raise errors.InvalidArgumentError(
+            message=f"the last size of indices {shapes.text(rows)} is more than the rank of "
             f"{shapes.text(dims)} for {what}"
         )
     expected = (*rows[:-1], *dims[rows[-1] :])
@@ -219,23 +220,36 @@ def batch_scatter_update(
     """Replaces rows within each batch: ref[b, indices[b, i]] = updates[b, i].
 
     Args:
-        ref: the variable (batches, n, ...).
-        indices: integer tensor (batches, m) of row numbers.
+        ref: the variable (batches, n, ...), with as many axes of batches as indices has before
+            its last.
+        indices: integer tensor (batches, m) of row numbers, of known rank.
         updates: tensor (batches, m, ...).
         use_locking: accepted; a run has no races.
         name: of the operation.
 
     Returns:
         The variable's new value.
+
+    Raises:
+        ValueError: the rank of indices is 0 or not known.
     """
     with scopes.name_scope(name, "batch_scatter_update"):
         places = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
-        if places.shape.ndims != 2:
-            raise ValueError(f"batch_scatter_update: indices have shape {places.shape}, expected 2")
-        count = array.shape(places, out_type=dtypes.int64)[0]
-        batch = array.expand_dims(array.range(count, dtype=dtypes.int64), 1)
-        batches = array.zeros_like(places) + batch
-        return scatter_nd_update(ref, array.stack([batches, places], -1), updates)
+        rank = places.shape.ndims
+        if not rank:
+            raise ValueError(
+                f"batch_scatter_update: indices have shape {places.shape}, expected a known rank "
+                "of 1 or more"
+            )
+        sizes = array.shape(places, out_type=dtypes.int64)
+        batches = [
+            array.zeros_like(places)
+            + array.reshape(
+                array.range(sizes[axis], dtype=dtypes.int64), [-1] + [1] * (rank - axis - 1)
+            )
+            for axis in range(rank - 1)
+        ]
+        return scatter_nd_update(ref, array.stack([*batches, places], -1), updates)
 
 
 # ---- v[1:3].assign(...) ----

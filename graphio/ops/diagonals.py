@@ -198,10 +198,15 @@ def spread(
 
     def build(diagonal: Tensor, name: str | None = None) -> Tensor:
         with scope(name, band.op) as at:
-            padding = like(padding_value, diagonal, band.op, ("diagonal", "padding_value"))
+            filler = _filler(padding_value, diagonal)
+            padding = like(filler, diagonal, band.op, ("diagonal", "padding_value"))
             longest = _size(diagonal, -1)
             least = longest - math.minimum(band.last, 0), longest + math.maximum(band.first, 0)
             rows, columns = _matrix_sizes(num_rows, num_cols, *least, band.op)
+            known = [constant_value(n) for n in (rows, columns)]
+            shapes.check_countable(
+                tuple(None if n is None else int(n) for n in known), describe(at, band.op)
+            )
             checks = _of_band(diagonal, band, at)
             fits = [rows >= least[0], columns >= least[1], _either(rows, columns, *least)]
             words = "the number of rows or columns does not fit the diagonals, for "
@@ -214,6 +219,11 @@ def spread(
             return _chosen(diagonal, band.axes, padding, places, inside, at)
 
     return _of(build, band.axes, diagonal, band, name)
+
+
+def _filler(value: Any, x: Tensor) -> Any:
+    """The padding; among bools a number is one."""
+    return bool(value) if x.dtype == dtypes.bool and isinstance(value, (int, float)) else value
 
 
 def _either(rows: Tensor, columns: Tensor, least_rows: Tensor, least_columns: Tensor) -> Tensor:
@@ -259,7 +269,8 @@ def taken(x: Tensor, band: Band, padding_value: Any, name: str | None) -> Tensor
 
     def build(input: Tensor, name: str | None = None) -> Tensor:
         with scope(name, band.op) as at:
-            padding = like(padding_value, input, band.op, ("input", "padding_value"))
+            filler = _filler(padding_value, input)
+            padding = like(filler, input, band.op, ("input", "padding_value"))
             rows, columns = _size(input, -2), _size(input, -1)
             with scopes.control_dependencies(band.check(rows, columns, at)):
                 longest = band.longest(rows, columns)

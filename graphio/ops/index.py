@@ -365,14 +365,15 @@ def read_along(x: Tensor, indices: Tensor, name: str | None = None) -> Tensor:
     return node("GatherElements", [x, indices], x.dtype, dims_of(indices), name=name, axis=axis)
 
 
-def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: Any = 0) -> Tensor:
     """The elements or slices of params at full or partial coordinates.
 
     Args:
         params: tensor (d0, d1, ..., rest).
         indices: integer tensor (..., k); its last axis holds coordinates of the first k axes.
         name: of the operation.
-        batch_dims: how many leading axes params and indices share.
+        batch_dims: how many leading axes params and indices share; an integer, or a tensor of one
+            that is known while the graph is built.
 
     Returns:
         A tensor of shape indices.shape[:-1] + params.shape[k:].
@@ -386,15 +387,19 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
         x = convert_to_tensor(params, name="params")
         places = convert_to_tensor(indices, name="indices")
         require(places, INTEGER, "GatherNd", "indices")
+        counts = static_ints(batch_dims)
+        if counts is None or len(counts) != 1 or counts[0] is None:
+            raise TypeError(f"gather_nd: batch_dims is {batch_dims}, expected one known integer")
+        batches = counts[0]
         dims = dims_of(places)
         depth = None if not dims else dims[-1]
-        if depth is not None and x.shape.ndims is not None and depth > x.shape.ndims - batch_dims:
+        if depth is not None and x.shape.ndims is not None and depth > x.shape.ndims - batches:
             raise ValueError(
                 f"indices.shape[-1] must be <= params.rank, but saw indices shape: "
                 f"{shapes.text(dims)} and params shape: {shapes.text_of(x)} for "
                 f"{describe(at, 'GatherNd')}"
             )
-        return read_at(x, in_range(cast(places, dtypes.int64)), batch_dims, at)
+        return read_at(x, in_range(cast(places, dtypes.int64)), batches, at)
 
 
 def read_at(x: Tensor, indices: Tensor, batch_dims: int = 0, name: str | None = None) -> Tensor:
@@ -637,6 +642,8 @@ def one_hot(
         size = whole(depth, "OneHot", "depth")
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         given = [v for v in (on_value, off_value) if v is not None]
+        if wanted is None:
+            given = [convert_to_tensor(v) for v in given]
         kinds = {v.dtype.base_dtype for v in given if is_symbolic(v)} | {wanted} - {None}
         if len(kinds) > 1:
             named = ", ".join(sorted(kind.name for kind in kinds if kind is not None))
@@ -644,7 +651,7 @@ def one_hot(
                 f"one_hot: on_value, off_value and dtype are of different types: {named}"
             )
         if wanted is None:
-            wanted = convert_to_tensor(given[0]).dtype if given else dtypes.float32
+            wanted = given[0].dtype if given else dtypes.float32
         on, off = (
             scalar(default, wanted)
             if value is None

@@ -72,14 +72,14 @@ def _gather_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy summed into the slices that were read: for tf.gather along axis 0 as IndexedSlices."""
     x, indices = op.inputs
     axis = int(op.attrs.get("axis", 0))
-    if indices.shape.ndims is None or x.shape.ndims is None:
-        return [primitive.moved_back(op, dy), None]
-    if axis < 0:
+    if axis < 0 and x.shape.ndims is not None:
         axis += x.shape.ndims
     if op.type == "GatherV2" and axis == 0:
         flat = array.reshape(indices, [-1])
         values = array.reshape(dy, _row_sizes(x, flat))
         return [IndexedSlices(values, flat, array.shape(x)), None]
+    if indices.shape.ndims is None or x.shape.ndims is None:
+        return [primitive.moved_back(op, dy), None]
     places = _counted_from_the_front(indices, _size_of(x, axis))
     return [_along_axis(x, places, dy, axis), None]
 
@@ -88,7 +88,8 @@ def _row_sizes(x: Tensor, flat: Tensor) -> Tensor:
     """The shape of as many rows of x as flat has numbers; a reshape cannot infer how many from
     rows that have no elements."""
     rest = primitive.slice_axes(primitive.shape_of(x), [1], [last], [0])
-    filled = all((dims_of(x) or (0,))[1:])
+    dims = dims_of(x)
+    filled = dims is not None and all(dims[1:])
     many = primitive.int_vector([-1]) if filled else primitive.shape_of(flat)
     return primitive.concat([many, rest], 0)
 

@@ -48,7 +48,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
     Args:
         values: a list of tensors of one dtype, of the same shape off the axis.
-        axis: an integer; negative counts from the end.
+        axis: an integer; negative counts from the end. Of one tensor alone any one.
         name: of the operation.
 
     Raises:
@@ -60,19 +60,46 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
         raise ValueError("concat: expected a list of at least one tensor, got none")
     with scope(name, "concat") as at:
         tensors = _alike(parts, "ConcatV2")
+        if len(tensors) == 1 and is_symbolic(axis):
+            _check_axis(convert_to_tensor(axis, name="concat_dim"), at)
         if run_axis.is_open(axis):
-            return run_axis.joined(tensors, axis, "ConcatV2", at)
+            _check_no_scalars(tensors, at)
+            result = run_axis.joined(tensors, axis, "ConcatV2", at)
+            result.set_shape(_of_one_rank(tensors, at))
+            return result
         number = int_value(axis, "concat", "axis")
         if len(tensors) == 1:
-            if tensors[0].shape.ndims is not None:
-                shapes.normalize_axis(number, tensors[0].shape.ndims, describe(at, "ConcatV2"))
             return primitive.unary("Identity", tensors[0], at)
-        if any(t.shape.ndims == 0 for t in tensors):
-            raise ValueError(
-                f"Can't concatenate scalars (use tf.stack instead) for {describe(at, 'ConcatV2')} "
-                f"with input shapes: {', '.join(text_of(t) for t in tensors)}."
-            )
+        _check_no_scalars(tensors, at)
         return primitive.concat(tensors, number, at)
+
+
+def _of_one_rank(tensors: Sequence[Tensor], at: str) -> list[None] | None:
+    """A shape of the rank of the tensors as far as it is known."""
+    ranks = {t.shape.ndims for t in tensors} - {None}
+    if len(ranks) > 1:
+        raise ValueError(
+            f"Ranks of all tensors must match for {describe(at, 'ConcatV2')} with input shapes: "
+            f"{', '.join(text_of(t) for t in tensors)}."
+        )
+    return [None] * ranks.pop() if ranks else None
+
+
+def _check_no_scalars(tensors: Sequence[Tensor], at: str) -> None:
+    if any(t.shape.ndims == 0 for t in tensors):
+        raise ValueError(
+            f"Can't concatenate scalars (use tf.stack instead) for {describe(at, 'ConcatV2')} "
+            f"with input shapes: {', '.join(text_of(t) for t in tensors)}."
+        )
+
+
+def _check_axis(axis: Tensor, at: str) -> None:
+    """Of one tensor alone there is nothing that would look at the axis."""
+    if not axis.dtype.base_dtype.is_integer or axis.shape.ndims not in (0, None):
+        raise ValueError(
+            f"concat: axis '{axis.name}' is {axis.dtype.name} of shape {axis.shape}, expected an "
+            f"integer scalar for {describe(at, 'ConcatV2')}"
+        )
 
 
 def _alike(values: Sequence[Any], op: str) -> list[Tensor]:
@@ -255,6 +282,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: the number of multiples is not input's rank.
+        InvalidArgumentError: the result has more elements than int64 counts.
     """
     with scope(name, "Tile") as at:
         x = convert_to_tensor(input, name="input")
@@ -272,6 +300,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
             result = tuple(
                 None if d is None or c is None else d * c for d, c in zip(dims, counts, strict=True)
             )
+        shapes.check_countable(result, describe(at, "Tile"))
         return node("Tile", [x, times], x.dtype, result, name=at)
 
 
@@ -326,17 +355,13 @@ def pad(
                 f"{describe(at, 'Pad')}"
             )
         known = constant_value(amounts)
+        parts = _known_paddings(paddings, amounts)
         if known is not None and np.any(known < 0):
             raise ValueError(f"Paddings must be non-negative: {known.tolist()} for {at}")
         checks = _reflected(x, amounts, known, at) if word == "reflect" else []
-        result: Dims = None if dims is None else (None,) * len(dims)
+        result = _padded(dims, parts)
         if known is not None:
             flat = primitive.int_vector(known.T.reshape(-1), "pads")
-            if dims is not None:
-                result = tuple(
-                    None if d is None else d + int(before) + int(after)
-                    for d, (before, after) in zip(dims, known, strict=True)
-                )
         else:
             from graphio.ops import run_checks
 
@@ -357,6 +382,32 @@ def pad(
             inputs.append(filler)
         with scopes.control_dependencies(checks):
             return node("Pad", inputs, x.dtype, result, name=at, mode=word)
+
+
+def _known_paddings(given: Any, amounts: Tensor) -> list[int | None] | None:
+    """How much each axis grows as far as it is known; None: not even how many axes there are."""
+    value = constant_value(amounts)
+    if value is not None:
+        return [int(n) for n in value.sum(axis=1)]
+    if not isinstance(given, (list, tuple)):
+        rows = amounts.shape.as_list()[0] if amounts.shape.ndims == 2 else None
+        return None if rows is None else [None] * rows
+    pairs = [static_ints(row) for row in given]
+    return [
+        sum(pair) if pair is not None and len(pair) == 2 and None not in pair else None  # type: ignore[arg-type]
+        for pair in pairs
+    ]
+
+
+def _padded(dims: Dims, growth: list[int | None] | None) -> Dims:
+    """The static shape of a tensor whose axes grow."""
+    if growth is None or dims is None:
+        known = dims if growth is None else growth
+        return None if known is None else (None,) * len(known)
+    return tuple(
+        None if d is None or more is None else d + more
+        for d, more in zip(dims, growth, strict=True)
+    )
 
 
 def _reflected(x: Tensor, amounts: Tensor, known: Any, at: str) -> list[Tensor]:
@@ -433,6 +484,8 @@ def _concat_gradient(op: Operation, dy: Tensor | IndexedSlices) -> Gradients:
     axis = int(op.attrs["axis"])
     if len(op.inputs) == 1:
         return [dy]
+    if isinstance(dy, IndexedSlices):
+        axis = _axis_of_slices(op, axis)
     sizes = _sizes_along(op, axis)
     if isinstance(dy, IndexedSlices):
         if axis == 0:
@@ -441,6 +494,19 @@ def _concat_gradient(op: Operation, dy: Tensor | IndexedSlices) -> Gradients:
     target = primitive.concat(sizes, 0)
     outputs = [(x.dtype, dims_of(x)) for x in op.inputs]
     return list(operation("Split", [dy, target], outputs, attrs={"axis": axis}).outputs)
+
+
+def _axis_of_slices(op: Operation, axis: int) -> int:
+    """The axis counted from the front: the rows of slices are those of the first one."""
+    dims = dims_of(op.inputs[0])
+    if axis >= 0:
+        return axis
+    if dims is None:
+        raise ValueError(
+            f"Can only compute IndexedSlices gradient of '{op.name}' with the negative axis {axis} "
+            "when the rank of its first value is statically known; use set_shape"
+        )
+    return axis + len(dims)
 
 
 def _sizes_along(op: Operation, axis: int) -> list[Tensor]:

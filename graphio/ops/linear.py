@@ -11,7 +11,7 @@ from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, primitive, shapes
+from graphio.ops import array, primitive, shapes, special
 from graphio.ops.emit import (
     NUMERIC,
     describe,
@@ -111,14 +111,20 @@ def _product(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return node("MatMul", [x, y], x.dtype, dims, name=name)
 
 
-def matrix_transpose(a: Any, name: str = "matrix_transpose") -> Tensor:
+def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """a with its last two axes exchanged.
+
+    Args:
+        a: matrices, of rank 2 or more.
+        name: of the operation.
+        conjugate: True takes the conjugate, too, which of real numbers are these themselves.
 
     Raises:
         ValueError: a's rank is below 2.
     """
     with scope(name, "matrix_transpose") as at:
         x = convert_to_tensor(a, name="a")
+        x = special.conj(x) if conjugate else x
         rank = x.shape.ndims
         if rank is None:
             return _transposed_at_the_end(x, at)

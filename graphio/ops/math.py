@@ -7,9 +7,12 @@ import math as _math
 from collections.abc import Callable, Iterator, Sequence, ValuesView
 from typing import Any
 
+import numpy as np
+
 from graphio import dtypes
 from graphio.composite import Composite
 from graphio.constants import convert_to_tensor
+from graphio.dtypes import DType
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
@@ -288,13 +291,25 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         return _cast(convert_to_tensor(x, name="x"), wanted, at)
 
 
+def _largest(dtype: DType, other: DType) -> float:
+    """The largest finite number of a floating dtype that another one holds."""
+    most = float(min(dtype.max, other.max))
+    with np.errstate(over="ignore"):
+        number = np.asarray(most, dtype.as_numpy_dtype)  # the nearest one
+    return float(number if float(number) <= most else np.nextafter(number, number.dtype.type(0)))
+
+
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """value in another dtype, limited to what that one can hold."""
+    """value in another dtype, limited to what that one can hold: infinities of floating dtypes
+    become the largest numbers that both have."""
     wanted = dtypes.as_dtype(dtype).base_dtype
     with scope(name, "saturate_cast") as at:
         tensor = convert_to_tensor(value, name="value")
         if wanted.is_integer and not tensor.dtype.is_integer:
             return _cast(tensor, wanted, at)  # this cast saturates by itself
+        if wanted.is_floating and tensor.dtype.is_floating:
+            limit = _largest(tensor.dtype.base_dtype, wanted)
+            return _cast(minimum(maximum(tensor, -limit), limit), wanted, at)
         if tensor.dtype.min < wanted.min:
             tensor = maximum(tensor, wanted.min)
         if tensor.dtype.max > wanted.max:

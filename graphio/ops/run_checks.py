@@ -11,7 +11,17 @@ from graphio.ops import comparison, filling, order, primitive, reduction
 from graphio.ops.check import Assert
 from graphio.ops.emit import scalar
 
-__all__ = ["ascending", "below", "distinct", "matrices", "never", "not_negative", "once", "within"]
+__all__ = [
+    "ascending",
+    "below",
+    "distinct",
+    "matrices",
+    "never",
+    "not_negative",
+    "once",
+    "positive",
+    "within",
+]
 
 
 def once(x: Tensor, holds: Tensor, words: str) -> Tensor:
@@ -65,6 +75,20 @@ def below(x: Tensor, limit: Tensor, words: str) -> Tensor:
     if known is not None and most is not None and not np.any(known >= most):
         return x
     return once(x, reduction.reduce_all(comparison.less(x, limit)), words)
+
+
+def positive(x: Tensor, words: str) -> Tensor:
+    """Integers, once they are known to be 1 or more.
+
+    Raises:
+        ValueError: it is known while building that they are not.
+    """
+    known = constant_value(x)
+    if known is not None and np.any(known < 1):
+        raise ValueError(f"{words}, but are {known.tolist()}")
+    if known is not None:
+        return x
+    return once(x, reduction.reduce_all(comparison.greater_equal(x, 1)), words)
 
 
 def within(x: Tensor, limit: int, words: str) -> Tensor:

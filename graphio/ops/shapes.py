@@ -11,6 +11,7 @@ from math import prod
 from typing import TypeAlias
 
 from graphio.graph import Tensor
+from graphio.schema import errors
 from graphio.tensor_shape import TensorShape
 
 __all__ = [
@@ -57,6 +58,19 @@ def num_elements(dims: Dims) -> int | None:
     if dims is None or None in dims:
         return None
     return prod(d for d in dims if d is not None)
+
+
+def check_countable(dims: Dims, what: str) -> None:
+    """Refuses a static shape of more elements than an int64 counts.
+
+    Raises:
+        InvalidArgumentError: it has more.
+    """
+    count = num_elements(dims)
+    if count is not None and count >= 2**63:
+        raise errors.InvalidArgumentError(
+            message=f"the shape {text(dims)} has more elements than an int64 counts, for {what}"
+        )
 
 
 def _dimensions_differ(a: int, b: int, shapes: Sequence[Dims], what: str) -> ValueError:

@@ -14,12 +14,11 @@ from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import array, comparison, math, primitive
-from graphio.ops.emit import describe, is_symbolic, node, operation, scope
+from graphio.ops.emit import is_symbolic, operation, scope
 from graphio.ops.shapes import broadcast, dims_of
 from graphio.tensor_shape import Dimension, TensorShape, as_shape
 
 __all__ = [
-    "bitcast",
     "broadcast_dynamic_shape",
     "broadcast_static_shape",
     "dimension_at_index",
@@ -190,29 +189,6 @@ def _steps(sizes: Tensor) -> Tensor:
     from graphio.ops.arithmetic import cumprod
 
     return cumprod(sizes, exclusive=True, reverse=True)
-
-
-def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
-    """The bits of a tensor read as another dtype.
-
-    Args:
-        input: tensor of numbers.
-        type: a dtype; of a smaller one there is a new last axis, of a larger one the last axis
-            goes, whose size must be how many make one.
-        name: of the operation.
-
-    Raises:
-        ValueError: the widths differ: only dtypes of one width are supported.
-    """
-    wanted = dtypes.as_dtype(type).base_dtype
-    with scope(name, "Bitcast") as at:
-        x = convert_to_tensor(input, name="input")
-        if x.dtype.size != wanted.size:
-            raise ValueError(
-                f"Cannot bitcast from {x.dtype.name} to {wanted.name} for {describe(at, 'Bitcast')}"
-                ": graphio reads bits as another dtype of the same width only"
-            )
-        return node("BitCast", [x], wanted, dims_of(x), name=at, tf_type="Bitcast", to=wanted)
 
 
 def histogram_fixed_width_bins(

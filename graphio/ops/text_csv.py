@@ -92,13 +92,18 @@ def decode_csv(
 
     Raises:
         TypeError: records is no text, a dtype is another one, or record_defaults is no list.
-        ValueError: select_cols has negative numbers, or another length than record_defaults.
+        ValueError: select_cols has negative numbers, does not ascend, or has another length than
+            record_defaults; a default is no constant of at most one element and rank 1.
     """
     if not isinstance(record_defaults, (list, tuple)):
         kind = type(record_defaults).__name__
         raise TypeError(f"DecodeCSV: record_defaults is {kind}, expected a list, a value a column")
     if select_cols is not None and any(i < 0 for i in select_cols):
         raise ValueError(f"DecodeCSV: select_cols is {list(select_cols)}, expected numbers >= 0")
+    if select_cols is not None and any(np.diff(list(select_cols)) < 1):
+        raise ValueError(
+            f"DecodeCSV: select_cols is not strictly increasing, but {list(select_cols)}"
+        )
     with scope(name, "DecodeCSV") as at:
         x = as_text(records, "records")
         columns = [_Column(i, value) for i, value in enumerate(record_defaults)]
@@ -182,9 +187,9 @@ def _default(index: int, given: Any) -> tuple[dtypes.DType, Any]:
         return dtypes.as_dtype(given), None
     tensor = convert_to_tensor(given, name=f"record_defaults_{index}")
     value = constant_value(tensor)
-    if value is None or value.size > 1:
+    if value is None or value.size > 1 or value.ndim > 1:
         raise ValueError(
             f"DecodeCSV: record_defaults[{index}] is '{tensor.name}', expected a constant of at "
-            "most one element"
+            "most one element and rank 1"
         )
     return tensor.dtype, value.reshape(-1)[0] if value.size else None
