@@ -181,6 +181,11 @@ REFUSALS: dict[str, tuple[Callable[[], object], type, str]] = {
         ValueError,
         "larger than its input",
     ),
+    "strides of the batch": (
+        lambda: tf.nn.avg_pool(p(1, 5, 5, 3), 2, [2, 1, 1, 1], "SAME"),
+        tf.errors.UnimplementedError,
+        "must be 1",
+    ),
     "padding": (
         lambda: tf.nn.max_pool(p(1, 4, 4, 1), 2, 2, "FULL"),
         ValueError,

@@ -146,3 +146,160 @@ def test_shapes_of_the_last_axes_and_none_are_asserted() -> None:
             session.run(check, {y: np.zeros((5, 4))})
         with pytest.raises(ValueError, match="must be 5"):
             tf.debugging.assert_shapes([(x, (..., 5, 4))])
+
+
+# ---- windows ----
+
+IMAGE = (np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4) * 5 % 7).astype(np.float32)
+PAIRS = [[0, 0], [1, 0], [1, 2], [0, 0]]
+
+
+@BOTH
+@pytest.mark.parametrize("form", ["NHWC", "NCHW"])
+def test_places_around_an_image_never_are_the_largest(engine: str, form: str) -> None:
+    wide = np.pad(IMAGE - 9, PAIRS, constant_values=-np.inf)
+    order, back = ([0, 3, 1, 2], [0, 2, 3, 1]) if form == "NCHW" else (range(4), range(4))
+    with tf.Graph().as_default():
+        x = tf.transpose(tf.constant(IMAGE - 9), list(order))
+        sizes, pairs = [[1, 2, 2, 1][i] for i in order], [PAIRS[i] for i in order]
+        y = tf.transpose(tf.nn.max_pool(x, sizes, sizes, pairs, form), list(back))
+        known = tf.nn.max_pool(input=wide[:, 1:], ksize=2, strides=2, padding="SAME")
+        found, _, slope = run(engine, [y, known, tf.gradients(y, x)[0]])
+    expected = wide[:, :2, :6].reshape(1, 1, 2, 3, 2, 4).max((2, 4))
+    np.testing.assert_array_equal(found, expected)
+    assert slope.sum() == np.isfinite(expected).sum()
+
+
+@BOTH
+def test_places_around_a_sequence_never_are_the_largest(engine: str) -> None:
+    with tf.Graph().as_default():
+        y = tf.nn.max_pool1d(IMAGE[0] - 9, 2, 2, [[0, 0], [1, 0], [0, 0]])
+        found = run(engine, y)
+    padded = np.pad(IMAGE[0] - 9, [[0, 0], [1, 0], [0, 0]], constant_values=-np.inf)
+    np.testing.assert_array_equal(found, padded.reshape(2, 2, 2, 4).max(2))
+
+
+@BOTH
+def test_the_largest_of_neighbouring_channels(engine: str) -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 2, 3, 4])
+        y = tf.nn.max_pool(x, [1, 1, 1, 2], [1, 1, 1, 2], "SAME")
+        assert y.shape.as_list() == [None, 2, 3, 2]
+        found, slope = run(engine, [y, tf.gradients(y, x)[0]], {x: IMAGE})
+    np.testing.assert_array_equal(found, IMAGE.reshape(1, 2, 3, 2, 2).max(-1))
+    assert slope.sum() == found.size and (slope.reshape(-1, 2).sum(1) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("ksize", "strides", "words"),
+    [
+        ([1, 2, 2, 2], [1, 1, 1, 2], "exactly one of pooling"),
+        ([1, 1, 1, 2], [1, 1, 1, 1], "equal the depth stride"),
+        ([1, 1, 1, 3], [1, 1, 1, 3], "evenly divide"),
+        ([2, 1, 1, 1], [1, 1, 1, 1], "batch and channels must be 1"),
+    ],
+)
+def test_windows_of_channels_that_kernels_have_not(
+    ksize: list[int], strides: list[int], words: str
+) -> None:
+    with tf.Graph().as_default(), pytest.raises(tf.errors.UnimplementedError, match=words):
+        tf.nn.max_pool(IMAGE, ksize, strides, "SAME")
+
+
+@BOTH
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_convolutions_have_batches_of_several_axes(engine: str, axes: int) -> None:
+    rng = np.random.default_rng(axes)
+    x = rng.normal(size=(2, 3, *[4, 3, 2][:axes], 2)).astype(np.float32)
+    w = rng.normal(size=(*[2] * axes, 2, 3)).astype(np.float32)
+    build = {1: tf.nn.conv1d, 2: tf.nn.conv2d, 3: tf.nn.conv3d}[axes]
+    with tf.Graph().as_default():
+        open_x = tf.placeholder(tf.float32, [2, None, *x.shape[2:]])
+        made = [build(open_x, w, 1, "VALID"), tf.nn.convolution(open_x, w, "VALID")]
+        flat = build(x.reshape(6, *x.shape[2:]), w, 1, "VALID")
+        assert made[0].shape.as_list()[:2] == [2, None] and made[0].shape[-1] == 3
+        one, other, expected = run(engine, [*made, flat], {open_x: x})
+    np.testing.assert_array_equal(one, expected.reshape(2, 3, *expected.shape[1:]))
+    np.testing.assert_array_equal(one, other)
+
+
+@BOTH
+def test_sizes_of_the_input_of_a_convolution_need_no_batch(engine: str) -> None:
+    with tf.Graph().as_default():
+        dy, w = np.ones([2, 1, 1, 2], np.float32), np.ones([2, 2, 3, 2], np.float32)
+        short, whole = (
+            tf.nn.conv2d_backprop_input(sizes, w, dy, 1, "VALID")
+            for sizes in ([2, 2], [2, 2, 2, 3])
+        )
+        nothing = tf.nn.conv2d_backprop_input(
+            [3, 1, 1, 2], np.ones([1, 3, 2, 3]), np.ones([3, 1, 0, 3]), [1, 1, 2, 1], "VALID"
+        )
+        found = run(engine, [short, whole, nothing])
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[2], np.zeros([3, 1, 1, 2]))
+
+
+def test_filters_without_elements_and_paddings_below_0_are_refused() -> None:
+    with tf.Graph().as_default():
+        with pytest.raises(tf.errors.InvalidArgumentError, match="zero elements"):
+            tf.nn.conv2d(np.ones([1, 1, 1, 1]), np.ones([1, 0, 1, 1]), 1, "SAME")
+        for build in (
+            lambda p: tf.nn.conv2d(IMAGE, np.ones([1, 1, 4, 1], np.float32), 1, p),
+            lambda p: tf.nn.max_pool(IMAGE, 2, 2, p),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="integers >= 0"):
+                build([[0, 0], [-1, 0], [0, 0], [0, 0]])
+
+
+# ---- weights of losses ----
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("weights", "fits"),
+    [
+        (2.0, True), (np.ones([2, 1]), True), (np.ones([2, 3]), True), (np.ones([1, 3]), True),
+        (np.ones([2]), False), (np.ones([3, 1]), False), (np.ones([1, 2, 3]), False),
+    ],
+)  # fmt: skip
+def test_weights_that_are_fed_must_fit_the_losses(engine: str, weights: Any, fits: bool) -> None:
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    with tf.Graph().as_default():
+        factor = tf.placeholder(tf.float32)
+        losses = [
+            tf.losses.compute_weighted_loss(values, factor),
+            tf.losses.mean_pairwise_squared_error(values, np.zeros([2, 3]), factor),
+        ]
+        for loss in losses:
+            if fits:
+                run(engine, loss, {factor: weights})
+                continue
+            with pytest.raises(tf.errors.InvalidArgumentError, match="broadcast|Incompatible"):
+                run(engine, loss, {factor: weights})
+
+
+@BOTH
+def test_pairs_are_weighed_by_all_weights_of_a_row(engine: str) -> None:
+    labels, predictions = np.zeros([2, 3], np.float32), np.arange(6.0).reshape(2, 3) ** 2
+    weights = np.array([[1, 2, 3], [0, 1, 1]], np.float32)
+    expected = 0.0
+    for row, factors in zip(predictions, weights, strict=True):
+        present = np.count_nonzero(factors)
+        pairs = 2 * (row**2).sum() / (present - 1) - 2 * row.sum() ** 2 / (present * (present - 1))
+        expected += pairs * factors.sum()
+    with tf.Graph().as_default():
+        loss = tf.losses.mean_pairwise_squared_error(labels, predictions, weights)
+        assert run(engine, loss) == pytest.approx(expected, rel=1e-5)
+
+
+@BOTH
+def test_one_row_of_labels_whose_rank_is_fed_serves_all_rows(engine: str) -> None:
+    with tf.Graph().as_default():
+        x, labels = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        loss = tf.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=x)
+        logits, row = np.array([[1.0, 2, 3], [3, 1, 0]]), np.array([[0.0, 1, 0]])
+        slope = tf.gradients(loss, x)[0]
+        one = run(engine, [loss, slope], {x: logits, labels: row})
+        two = run(engine, [loss, slope], {x: logits, labels: np.repeat(row, 2, 0)})
+    for found, expected in zip(one, two, strict=True):
+        np.testing.assert_array_equal(found, expected)

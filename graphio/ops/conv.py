@@ -9,7 +9,8 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import joining, math, primitive, run_checks, shapes
+from graphio.ops import filling, joining, math, primitive, run_checks, shapes
+from graphio.ops.batches import has_more_batches, over_batches
 from graphio.ops.emit import (
     FLOATING,
     describe,
@@ -18,20 +19,22 @@ from graphio.ops.emit import (
     node,
     renamed,
     require,
+    scalar,
     scope,
     static_ints,
 )
 from graphio.ops.padding import (
     channels_first,
-    explicit,
     padding_of,
     spatial,
     spatial_attributes,
     spatial_of,
     to_nchw,
     to_nhwc,
+    word_or_pairs,
 )
 from graphio.ops.shapes import Dims, dims_of
+from graphio.schema import errors
 
 __all__ = [
     "conv2d",
@@ -86,6 +89,10 @@ def _result_dims(
             )
     n, h, width, c = x or (None,) * 4
     kh, kw, k, m = w or (None,) * 4
+    if 0 in (kh, kw, k, m):
+        raise errors.InvalidArgumentError(
+            message=f"filter must not have zero elements, but has shape {shapes.text(w)} for {what}"
+        )
     if c is not None and k is not None and c != k * group:
         raise ValueError(
             f"Dimensions must be equal, but are {c} and {k * group} for {what} with input shapes: "
@@ -137,7 +144,7 @@ def conv2d(
     """Convolution (cross-correlation) of images with filters.
 
     Args:
-        input: floating (n, h, w, c), or (n, c, h, w) with NCHW.
+        input: floating (n, h, w, c), or (n, c, h, w) with NCHW; more axes before are batches, too.
         filter: (kh, kw, c / g, m) of the same dtype; where its channels are fewer than the
             input's, each of g groups of channels has m / g of the filters.
         strides: 4 integers in data_format's order, 1 for batch and channels; or 1 or 2.
@@ -153,8 +160,8 @@ def conv2d(
         A tensor (n, oh, ow, m), or (n, m, oh, ow).
 
     Raises:
-        ValueError: the channels differ, a rank is not 4, the window does not fit, or padding is
-            none of these.
+        ValueError: the channels differ, input has fewer than 4 axes or filter another number, the
+            window does not fit, or padding is none of these.
         InvalidArgumentError: of the run: strides has another number than 1 for batch or channels.
     """
     return _conv2d(input, filter if filters is None else filters, strides, padding, data_format,
@@ -166,13 +173,16 @@ def _conv2d(
     name: str | None, op: str,
 ) -> Tensor:  # fmt: skip
     first = channels_first(data_format, op)
-    word, pairs = _padding(padding, first, op)
+    word, pairs = word_or_pairs(padding, first, op)
     steps, plain = spatial_of(1 if strides is None else strides, first, op, "strides")
     gaps = spatial(dilations, first, op, "dilations")
     with scope(name, op) as at:
         x = convert_to_tensor(images, name="input")
         require(x, FLOATING, op, "input")
         w = like(kernel, x, op, ("input", "filter"))
+        if has_more_batches(x, 4):
+            return over_batches(x, 4, at, lambda flat: _conv2d(
+                flat, w, strides, padding, data_format, dilations, None, op))  # fmt: skip
         if not plain:
             x = run_checks.never(x, f"{op}: strides is {strides!r}: those of batch and channels "
                                  "must be 1; only height and width can have others")  # fmt: skip
@@ -239,7 +249,7 @@ def conv2d_backprop_input(
     """The gradient of conv2d by its input.
 
     Args:
-        input_sizes: the input's shape, 4 integers in data_format's order.
+        input_sizes: the input's shape, 4 integers in data_format's order; or its height and width.
         filter: (kh, kw, c, m).
         out_backprop: the gradient by conv2d's result.
         strides: as conv2d's.
@@ -251,17 +261,22 @@ def conv2d_backprop_input(
     """
     op = "Conv2DBackpropInput"
     first = channels_first(data_format, op)
-    word, pairs = _padding(padding, first, op)
+    word, pairs = word_or_pairs(padding, first, op)
     steps = spatial(strides, first, op, "strides")
     gaps = spatial(dilations, first, op, "dilations")
     with scope(name, op) as at:
         dy = convert_to_tensor(out_backprop, name="out_backprop")
         w = like(filter, dy, op, ("out_backprop", "filter"))
-        sizes = ints(input_sizes, op, "input_sizes")
-        if first:
-            order = primitive.int_vector([0, 2, 3, 1])
-            sizes = primitive.gather(sizes, order, 0)
-        given, padded = to_nhwc(dy, first), _padded_sizes(sizes, pairs)
+        sizes, given = ints(input_sizes, op, "input_sizes"), to_nhwc(dy, first)
+        if dims_of(sizes) == (2,):
+            sizes = _with_batch_and_channels(sizes, given, w)
+        elif first:
+            sizes = primitive.gather(sizes, primitive.int_vector([0, 2, 3, 1]), 0)
+        if given.shape.num_elements() == 0:
+            return to_nchw(
+                filling.fill(sizes, scalar(0, dy.dtype), None if first else at), first, at
+            )
+        padded = _padded_sizes(sizes, pairs)
         rows, what = primitive.static_vector(padded), describe(at, op)
         group = _groups(rows, dims_of(w), what)
         expected = _result_dims(rows, dims_of(w), steps, gaps, word, group, what)
@@ -279,12 +294,11 @@ def conv2d_backprop_input(
         return to_nchw(dx, first, at)
 
 
-def _padding(padding: Any, first: bool, op: str) -> tuple[str, list[list[int]] | None]:
-    """SAME or VALID, and the pairs of zeros that are put around the input before, channels last."""
-    if not isinstance(padding, (list, tuple)):
-        return padding_of(padding, op), None
-    pairs = explicit(padding, first, op)
-    return "VALID", [pairs[i] for i in (0, 2, 3, 1)] if first else pairs
+def _with_batch_and_channels(sizes: Tensor, dy: Tensor, w: Tensor) -> Tensor:
+    """Height and width between dy's batch and the filter's channels."""
+    batch = primitive.slice_axes(primitive.shape_of(dy), [0], [1], [0])
+    channels = primitive.slice_axes(primitive.shape_of(w), [2], [3], [0])
+    return primitive.concat([batch, sizes, channels], 0)
 
 
 def _padded_sizes(sizes: Tensor, pairs: list[list[int]] | None) -> Tensor:
@@ -321,7 +335,7 @@ def conv2d_backprop_filter(
     """The gradient of conv2d by its filter, of shape filter_sizes; see conv2d_backprop_input."""
     op = "Conv2DBackpropFilter"
     first = channels_first(data_format, op)
-    word, pairs = _padding(padding, first, op)
+    word, pairs = word_or_pairs(padding, first, op)
     steps = spatial(strides, first, op, "strides")
     gaps = spatial(dilations, first, op, "dilations")
     with scope(name, op) as at:
@@ -366,7 +380,7 @@ def depthwise_conv2d(
     """
     op = "depthwise"
     first = channels_first(data_format, op)
-    word, pairs = _padding(padding, first, op)
+    word, pairs = word_or_pairs(padding, first, op)
     steps = spatial(strides, first, op, "strides")
     given = renamed("dilations", dilations, "rate", rate)
     gaps = spatial(1 if given is None else given, first, op, "dilations")

@@ -79,7 +79,9 @@ def softmax_cross_entropy_with_logits_v2(
         target = _spread_rows(x, target)
         merged = shapes.merge(dims, dims_of(target), what)
         if dims is None or merged is None:
-            return _unrolled(_dense_loss(_rows(x), _rows(target), None), x, None, at)
+            flat = _rows(x)
+            spread = array.broadcast_to(_rows(target), primitive.shape_of(flat))
+            return _unrolled(_dense_loss(flat, spread, None), x, None, at)
         number = shapes.normalize_axis(int_value(place, "softmax", "axis"), len(dims), what)
         if number != len(dims) - 1:
             order = [i for i in range(len(dims)) if i != number] + [number]

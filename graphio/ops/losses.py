@@ -9,7 +9,7 @@ from graphio import dtypes, scopes
 from graphio.collections import GraphKeys, add_to_collection, get_collection
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import array, crossentropy, math, nn, primitive, reduction, shapes
+from graphio.ops import array, crossentropy, math, nn, primitive, reduction, run_checks, shapes
 from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.emit import renamed, scalar, scope
 from graphio.ops.primitive import binary, cast, compare, select
@@ -76,6 +76,7 @@ def compute_weighted_loss(
 
     Raises:
         ValueError: weights does not fit losses, or reduction is unknown.
+        InvalidArgumentError: of the run: weights does not fit losses.
     """
     Reduction.validate(reduction)
     with _scope(scope, "weighted_loss"):
@@ -84,7 +85,7 @@ def compute_weighted_loss(
         if not dtype.is_floating:
             each = cast(each, dtypes.float32)
         weight = cast(convert_to_tensor(weights, name="weights"), each.dtype)
-        _check_weights(weight, each)
+        weight = _checked_weights(weight, each)
         weighted = math.multiply(each, weight)
         loss = _reduced(weighted, each, weight, reduction)
         loss = cast(loss, dtype)
@@ -96,19 +97,26 @@ def _scope(name: str | None, default: str) -> Any:
     return scope(name, default)
 
 
-def _check_weights(weights: Tensor, losses: Tensor) -> None:
+def _checked_weights(weights: Tensor, losses: Tensor) -> Tensor:
+    """The weights, once they are known to fit: scalar, or of the losses' rank, each size 1 or the
+    same."""
     given, wanted = dims_of(weights), dims_of(losses)
-    if given is None or wanted is None or not given:
-        return
-    fits = len(given) == len(wanted) and all(
-        m in (1, None) or n is None or m == n for m, n in zip(given, wanted, strict=True)
-    )
-    if not fits:
+    if given == ():
+        return weights
+    if given is None or wanted is None:
+        return run_checks.spread(weights, losses, "weights can not be broadcast to values")
+    if len(given) != len(wanted) or any(
+        m not in (1, None, n) and n is not None for m, n in zip(given, wanted, strict=True)
+    ):
         raise ValueError(
             f"weights can not be broadcast to values: weights has shape {shapes.text(given)}, the "
             f"losses {shapes.text(wanted)}; weights must be a scalar or have the same rank, each "
             "size 1 or the same"
         )
+    # Where a loss of size 1 meets a larger weight the product would be larger than the losses.
+    if any(m != 1 and n in (1, None) for m, n in zip(given, wanted, strict=True)):
+        return run_checks.spread(weights, losses, "weights can not be broadcast to values")
+    return weights
 
 
 def _reduced(weighted: Tensor, losses: Tensor, weights: Tensor, how: str) -> Tensor:
@@ -449,7 +457,8 @@ def mean_pairwise_squared_error(
     Args:
         labels: tensor (n, ...).
         predictions: floating tensor of that shape.
-        weights: scalar, or one for each row, (n, 1, ...).
+        weights: scalar, or of predictions' rank with each size either 1 or the same; those of a
+            row are summed, and where they are 0 its elements do not count as present.
         scope: name of the operations.
         loss_collection: to which the loss is added; None: to none.
 
@@ -464,20 +473,20 @@ def mean_pairwise_squared_error(
         wanted = cast(convert_to_tensor(labels, name="labels"), dtypes.float32)
         shapes.merge(dims_of(found), dims_of(wanted), "mean_pairwise_squared_error")
         factor = cast(convert_to_tensor(weights, name="weights"), dtypes.float32)
-        _check_weights(factor, found)
-        rows = array.shape(found)[:1]
-        factor = array.reshape(factor, [-1]) + array.zeros(rows)
-        difference = array.reshape(found - wanted, array.concat([rows, [-1]], 0))
-        size = array.ones_like(difference) * cast(
-            array.expand_dims(compare("Equal", factor, array.zeros_like(factor)), 1), dtypes.float32
-        )
-        count = reduction.reduce_sum(array.ones_like(difference) - size, 1)
+        factor = _checked_weights(factor, found)
+        rows = array.concat([array.shape(found)[:1], [-1]], 0)
+        difference = array.reshape(found - wanted, rows)
+        absent = cast(compare("Equal", factor, array.zeros_like(factor)), dtypes.float32)
+        present = 1.0 - absent
+        count = reduction.reduce_sum(array.reshape(present + array.zeros_like(found), rows), 1)
         squares = reduction.reduce_sum(math.square(difference), 1)
         square = math.square(reduction.reduce_sum(difference, 1))
-        means = 2.0 * div_no_nan(squares, count - 1.0) - 2.0 * div_no_nan(
-            square, count * (count - 1.0)
+        means = 2.0 * div_no_nan(squares, math.maximum(count - 1.0, 0.0)) - 2.0 * div_no_nan(
+            square, math.maximum(count * (count - 1.0), 0.0)
         )
-        loss = reduction.reduce_sum(means * factor, name="value")
+        lead = array.concat([array.shape(factor), [1]], 0)[:1]
+        each = reduction.reduce_sum(array.reshape(factor, array.concat([lead, [-1]], 0)), 1)
+        loss = reduction.reduce_sum(means * each, name="value")
         if loss_collection:
             add_to_collection(loss_collection, loss)
         return loss

@@ -8,6 +8,7 @@ from typing import Any
 from graphio.graph import Tensor
 from graphio.ops import primitive
 from graphio.ops.emit import integers_of
+from graphio.schema import errors
 
 __all__ = [
     "AUTO_PAD",
@@ -18,6 +19,7 @@ __all__ = [
     "spatial",
     "to_nchw",
     "to_nhwc",
+    "word_or_pairs",
 ]
 
 #: TensorFlow's padding in ONNX's words
@@ -32,19 +34,31 @@ def padding_of(value: Any, op: str) -> str:
     return word
 
 
-def explicit(value: Any, first: bool, op: str) -> list[list[int]]:
-    """Paddings before and after each of four axes in the data format.
+def word_or_pairs(padding: Any, first: bool, op: str) -> tuple[str, list[list[int]] | None]:
+    """SAME or VALID, and the pairs of what is put around the input before, channels last.
 
     Raises:
-        ValueError: there are not four pairs of integers >= 0, or those of batch and channels are
-            not 0.
+        ValueError: it is neither a word nor pairs; see explicit.
+    """
+    if not isinstance(padding, (list, tuple)):
+        return padding_of(padding, op), None
+    pairs = explicit(padding, first, op)
+    return "VALID", [pairs[i] for i in (0, 2, 3, 1)] if first else pairs
+
+
+def explicit(value: Any, first: bool, op: str, rank: int = 4) -> list[list[int]]:
+    """Paddings before and after each axis in the data format.
+
+    Raises:
+        InvalidArgumentError: there is not a pair of integers >= 0 for each axis, or those of
+            batch and channels are not 0.
     """
     pairs = [integers_of(pair) for pair in value]
-    others = pairs[:2] if first else [*pairs[:1], *pairs[3:]]
-    if len(pairs) != 4 or any(len(p) != 2 or min(p) < 0 for p in pairs) or any(map(any, others)):
-        raise ValueError(
-            f"{op}: padding is {value!r}, expected 'SAME', 'VALID' or 4 pairs of integers >= 0, 0 "
-            "for batch and channels"
+    others = pairs[:2] if first else [*pairs[:1], *pairs[rank - 1 :]]
+    if len(pairs) != rank or any(len(p) != 2 or min(p) < 0 for p in pairs) or any(map(any, others)):
+        raise errors.InvalidArgumentError(
+            message=f"{op}: padding is {value!r}, expected 'SAME', 'VALID' or {rank} pairs of "
+            "integers >= 0, 0 for batch and channels"
         )
     return pairs
 

@@ -11,17 +11,20 @@ from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import primitive, shapes
+from graphio.ops import joining, primitive, shapes
 from graphio.ops.emit import FLOATING, describe, node, require, scope
 from graphio.ops.padding import (
     channels_first,
+    four,
     padding_of,
-    spatial,
     spatial_attributes,
+    spatial_of,
     to_nchw,
     to_nhwc,
+    word_or_pairs,
 )
 from graphio.ops.shapes import dims_of
+from graphio.schema import errors
 
 __all__ = ["avg_pool", "max_pool"]
 
@@ -29,7 +32,7 @@ Gradients = Sequence["Tensor | None"]
 
 
 def max_pool(
-    value: Any,
+    value: Any = None,
     ksize: Any = None,
     strides: Any = None,
     padding: Any = None,
@@ -41,22 +44,27 @@ def max_pool(
 
     Args:
         value: floating (n, h, w, c), or (n, c, h, w) with NCHW.
-        ksize: the window: 4 integers in data_format's order, 1 for batch and channels; or 1 or 2.
+        ksize: the window: 4 integers in data_format's order, 1 for the batch; or 1 or 2. A window
+            of several channels, with NHWC, has height and width 1, and strides of its sizes.
         strides: as ksize.
-        padding: SAME (size / stride, rounded up) or VALID (no padding).
+        padding: SAME (size / stride, rounded up), VALID (no padding), or 4 pairs of how many places
+            that count as minus infinity lie before and after each axis in data_format's order, 0
+            for batch and channels.
         data_format: NHWC or NCHW.
         name: of the operation.
         input: the new name of value.
 
     Raises:
-        ValueError: the rank is not 4, or the window does not fit.
+        ValueError: the rank is not 4, the window does not fit, or padding is none of these.
+        UnimplementedError: a window of several images, or one of several channels that does not
+            keep to the above, or whose size does not divide the channels.
     """
     images = value if input is None else input
     return _pool("MaxPool2D", "MaxPool", images, ksize, strides, padding, data_format, name)
 
 
 def avg_pool(
-    value: Any,
+    value: Any = None,
     ksize: Any = None,
     strides: Any = None,
     padding: Any = None,
@@ -64,7 +72,10 @@ def avg_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """The mean of each window, padding left out; arguments as max_pool's."""
+    """The mean of each window, padding left out; arguments as max_pool's.
+
+    Its windows have one channel, and its padding is a word.
+    """
     images = value if input is None else input
     return _pool("AveragePool2D", "AvgPool", images, ksize, strides, padding, data_format, name)
 
@@ -79,9 +90,14 @@ def _pool(
     data_format: str,
     name: str | None,
 ) -> Tensor:
-    word, first = padding_of(padding, tf_type), channels_first(data_format, tf_type)
-    kernel = spatial(ksize, first, tf_type, "ksize")
-    steps = spatial(strides, first, tf_type, "strides")
+    first, largest = channels_first(data_format, tf_type), op == "MaxPool2D"
+    word, pairs = (
+        word_or_pairs(padding, first, tf_type) if largest else (padding_of(padding, tf_type), None)
+    )
+    whole = [four(v, first, tf_type, k) for v, k in ((ksize, "ksize"), (strides, "strides"))]
+    if largest and not first and whole[0][3] > 1:
+        return _across_channels(value, whole[0], whole[1], name)
+    kernel, steps = (_one_image(v, first, tf_type) for v in whole)
     with scope(name, tf_type) as at:
         x = convert_to_tensor(value, name="value")
         require(x, FLOATING, tf_type, "value")
@@ -92,6 +108,7 @@ def _pool(
                 f"{shapes.text(dims_of(x))}."
             )
         x = to_nhwc(x, first)
+        x = x if pairs is None else joining.pad(x, pairs, constant_values=-np.inf)
         n, h, w, c = dims_of(x) or (None,) * 4
         height = shapes.window(h, kernel[0], steps[0], 1, word, what)
         width = shapes.window(w, kernel[1], steps[1], 1, word, what)
@@ -107,6 +124,49 @@ def _pool(
             **attrs,
         )
         return to_nchw(y, first, at)
+
+
+def _one_image(sizes: list[int], first: bool, tf_type: str) -> list[int]:
+    found, plain = spatial_of(sizes, first, tf_type, "ksize")
+    if not plain:
+        raise errors.UnimplementedError(
+            message=f"{tf_type}: ksize or strides is {sizes}: those of batch and channels must be "
+            "1; only height and width can have others"
+        )
+    return found
+
+
+def _across_channels(value: Any, ksize: list[int], strides: list[int], name: str | None) -> Tensor:
+    """The largest of so many neighbouring channels."""
+    channels = ksize[3]
+    wrong = ""
+    if ksize[:3] != [1, 1, 1] or strides[:3] != [1, 1, 1]:
+        wrong = "exactly one of pooling across depth and across width and height is supported"
+    elif strides[3] != channels:
+        wrong = "depthwise max pooling requires the depth window to equal the depth stride"
+    with scope(name, "MaxPool") as at:
+        x = convert_to_tensor(value, name="value")
+        require(x, FLOATING, "MaxPool", "value")
+        dims = dims_of(x) or (None,) * 4
+        shapes.merge(dims, (None,) * 4, describe(at, "MaxPool"))
+        if not wrong and dims[3] is not None and dims[3] % channels:
+            wrong = "depthwise max pooling requires the depth window to evenly divide the channels"
+        if wrong:
+            raise errors.UnimplementedError(
+                message=f"{describe(at, 'MaxPool')}: ksize is {ksize}, strides is {strides}, the "
+                f"shape is {shapes.text(dims)}: {wrong}"
+            )
+        # Each group of channels is an image of its own, as high as the window.
+        groups = primitive.reshape(x, [-1, channels, 1, 1])
+        attrs = spatial_attributes([channels, 1], "VALID", kernel_shape=[channels, 1])
+        largest = node(
+            "MaxPool2D", [groups], x.dtype, (None, 1, 1, 1), domain="graphio", tf_type="MaxPool",
+            **attrs,
+        )  # fmt: skip
+        lead = primitive.slice_axes(primitive.shape_of(x), [0], [3], [0])
+        target = primitive.concat([lead, primitive.int_vector([-1])], 0)
+        static = (*dims[:3], None if dims[3] is None else dims[3] // channels)
+        return primitive.reshape_to(largest, target, static, at)
 
 
 # ---- gradients ----

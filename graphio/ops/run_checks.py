@@ -9,7 +9,7 @@ from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import comparison, filling, order, primitive, reduction
 from graphio.ops.check import Assert
-from graphio.ops.emit import scalar
+from graphio.ops.emit import node, scalar
 
 __all__ = [
     "ascending",
@@ -20,6 +20,7 @@ __all__ = [
     "not_negative",
     "once",
     "positive",
+    "spread",
     "within",
 ]
 
@@ -89,6 +90,22 @@ def positive(x: Tensor, words: str) -> Tensor:
     if known is not None:
         return x
     return once(x, reduction.reduce_all(comparison.greater_equal(x, 1)), words)
+
+
+def spread(x: Tensor, like: Tensor, words: str) -> Tensor:
+    """A tensor, once it is known to be a scalar or to have another's rank and sizes of 1 or its."""
+    own, other = primitive.shape_of(x), primitive.shape_of(like)
+    rank, wanted = (primitive.count(shape, dtypes.int64) for shape in (own, other))
+    same_rank = comparison.equal(rank, wanted)
+    # Shapes of different ranks are compared as far as the shorter one goes.
+    length = primitive.unsqueeze(primitive.binary("Min", rank, wanted), [0])
+    zero, axis = primitive.int_vector([0]), primitive.int_vector([0])
+    own, other = (
+        node("Slice", [shape, zero, length, axis], dtypes.int64, (None,)) for shape in (own, other)
+    )
+    fits = comparison.logical_or(comparison.equal(own, 1), comparison.equal(own, other))
+    fits = comparison.logical_and(same_rank, reduction.reduce_all(fits))
+    return once(x, comparison.logical_or(comparison.equal(rank, 0), fits), words)
 
 
 def within(x: Tensor, limit: int, words: str) -> Tensor:

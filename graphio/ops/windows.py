@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import conv, filling, pooling, primitive, shapes
+from graphio.ops import conv, filling, joining, pooling, primitive, shapes
+from graphio.ops.batches import has_more_batches, over_batches
 from graphio.ops.emit import (
     FLOATING,
     describe,
@@ -22,7 +25,13 @@ from graphio.ops.emit import (
     scalar,
     scope,
 )
-from graphio.ops.padding import channels_first, padding_of, spatial, spatial_attributes
+from graphio.ops.padding import (
+    channels_first,
+    explicit,
+    padding_of,
+    spatial,
+    spatial_attributes,
+)
 from graphio.ops.primitive import binary, cast
 from graphio.ops.shapes import Dims, dims_of
 
@@ -130,7 +139,7 @@ def conv1d(
     """Convolution (cross-correlation) along one axis.
 
     Args:
-        value: floating (n, w, c), or (n, c, w) with NCW.
+        value: floating (n, w, c), or (n, c, w) with NCW; more axes before are batches, too.
         filters: (kw, c, m) of the same dtype.
         stride: an integer.
         padding: SAME (size / stride, rounded up) or VALID (no padding).
@@ -154,6 +163,10 @@ def conv1d(
     with scope(name, "conv1d") as at:
         x = convert_to_tensor(input if value is None else value, name="value")
         w = like(filters, x, "conv1d", ("value", "filters"))
+        if has_more_batches(x, 3):
+            return over_batches(x, 3, at, lambda flat: conv1d(
+                flat, w, stride, padding, data_format=data_format, dilations=dilations
+            ))  # fmt: skip
         _ranked(x, 3, describe(at, "conv1d"))
         _ranked(w, 3, describe(at, "conv1d"))
         place = 2 if first else 1
@@ -233,7 +246,8 @@ def conv3d(
     """Convolution (cross-correlation) of volumes with filters.
 
     Args:
-        input: floating (n, d, h, w, c), or (n, c, d, h, w) with NCDHW.
+        input: floating (n, d, h, w, c), or (n, c, d, h, w) with NCDHW; more axes before are
+            batches, too.
         filter: (kd, kh, kw, c, m) of the same dtype.
         strides: 5 integers in data_format's order, 1 for batch and channels; or 1 or 3.
         padding: SAME (size / stride, rounded up) or VALID (no padding).
@@ -253,6 +267,10 @@ def conv3d(
         x = convert_to_tensor(input, name="input")
         require(x, FLOATING, op, "input")
         w = like(filter if filters is None else filters, x, op, ("input", "filter"))
+        if has_more_batches(x, 5):
+            return over_batches(x, 5, at, lambda flat: conv3d(
+                flat, w, strides, padding, data_format, dilations
+            ))  # fmt: skip
         what = describe(at, op)
         _ranked(x, 5, what)
         kernel = _ranked(w, 5, what)
@@ -455,6 +473,9 @@ def max_pool1d(
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The largest element of each window of (n, w, c), or (n, c, w) with NCW; see max_pool."""
+    if isinstance(padding, (list, tuple)):
+        pairs = explicit(padding, _format(data_format, 1, "max_pool1d"), "max_pool1d", 3)
+        input, padding = joining.pad(input, pairs, constant_values=-np.inf), "VALID"
     return _plain("MaxPool", "max_pool1d", 1, input, ksize, strides, padding, data_format, name)
 
 
