@@ -216,9 +216,12 @@ def _lengths(lengths: Any, x: Tensor, axis: int, batch: int | None) -> Tensor:
 
 
 def _chosen(condition: Tensor, yes: Any, no: Any) -> Tensor:
-    """Rows (batch, ...) of yes where the condition (batch) holds, else of no."""
+    """Rows (batch, ...) of yes where the condition (batch) holds, else of no; of scalars, which
+    have no rows, yes."""
     new, old = convert_to_tensor(yes), convert_to_tensor(no)
     rank = new.shape.ndims
+    if rank == 0:
+        return new
     if rank is None:
         made: Tensor = array.where(condition, new, old)
         return made
@@ -410,9 +413,10 @@ def raw_rnn(
             output, after = cell(x, state)
             done_next, x_next, chosen, emit, more = loop_fn(time + 1, output, after, extra)
             nest.assert_same_structure(example, emit)
-            rows = [_chosen(done, array.zeros_like(y), y) for y in nest.flatten(emit)]
+            alive = comparison.logical_not(done)
+            rows = [_chosen(alive, y, array.zeros_like(y)) for y in nest.flatten(emit)]
             arrays = [a.write(time, y) for a, y in zip(arrays, rows, strict=True)]
-            chosen = nest.map_structure(lambda new, old: _chosen(done, old, new), chosen, state)
+            chosen = nest.map_structure(lambda new, old: _chosen(alive, new, old), chosen, state)
             done = comparison.logical_or(done_next, done)
             return time + 1, done, x_next, arrays, chosen, extra if more is None else more
 

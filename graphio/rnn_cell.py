@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from graphio import door, dtypes, initializers, nest, scopes
 from graphio.constants import convert_to_tensor
+from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.layers.base import Layer, named
 from graphio.ops import array, linear, math, nn, random
@@ -94,10 +95,12 @@ class RNNCell(Layer):
         """A state of zeros; batch size and dtype are those of inputs where it is given.
 
         Raises:
-            ValueError: neither inputs nor both of the others are given.
+            ValueError: neither inputs nor both of the others are given, or one of them is not that
+                of inputs.
         """
         if inputs is not None:
             first: Any = convert_to_tensor(inputs)
+            _check_same(first, batch_size, dtype)
             shape: Any = array.shape(first)
             batch_size, dtype = shape[0], first.dtype
         if batch_size is None or dtype is None:
@@ -106,6 +109,28 @@ class RNNCell(Layer):
                 f"batch_size={batch_size}, dtype={dtype}"
             )
         return self.zero_state(batch_size, dtype)
+
+
+def _check_same(inputs: Tensor, batch_size: Any, dtype: Any) -> None:
+    static = _known(batch_size)
+    own = inputs.shape[0].value if inputs.shape.ndims else None
+    if static is not None and own != static:
+        raise ValueError(
+            f"batch size from input tensor is different from the input param. Input tensor batch: "
+            f"{own}, batch_size: {batch_size}"
+        )
+    if dtype is not None and inputs.dtype != dtypes.as_dtype(dtype):
+        raise ValueError(
+            f"dtype from input tensor is different from the input param. Input tensor dtype: "
+            f"{inputs.dtype.name}, dtype: {dtypes.as_dtype(dtype).name}"
+        )
+
+
+def _known(size: Any) -> int | None:
+    """A size as a number, where it is known."""
+    known = constant_value(size) if isinstance(size, Tensor) else size
+    known = known.value if isinstance(known, Dimension) else known
+    return None if known is None else int(known)
 
 
 def zeros_of(batch_size: Any, size: Any, dtype: Any) -> Tensor:
@@ -179,6 +204,10 @@ class _Gated(RNNCell):
         self, rows: int, columns: int, prefix: str = "", kernel: Any = None, bias: Any = None
     ) -> tuple[Any, Any]:
         """A kernel and a bias, which begins with zeros."""
+        if self._dtype is not None and not self._dtype.is_floating:
+            raise ValueError(
+                f"RNN cell only supports floating point inputs, but saw dtype: {self._dtype.name}"
+            )
         bias = initializers.zeros_initializer() if bias is None else bias
         made = self.add_variable(prefix + "kernel", shape=[rows, columns], initializer=kernel)
         return made, self.add_variable(prefix + "bias", shape=[columns], initializer=bias)

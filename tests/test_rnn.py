@@ -408,3 +408,48 @@ def test_a_cell_has_a_whole_number_of_units(units: Any, kind: type[Exception]) -
     for cell in (tf.nn.rnn_cell.LSTMCell, tf.nn.rnn_cell.GRUCell, tf.nn.rnn_cell.BasicRNNCell):
         with pytest.raises(kind, match="num_units is .*, expected an integer"):
             cell(units)
+
+
+class _Counter(tf.nn.rnn_cell.RNNCell):
+    """Gives its input again and counts its steps in a scalar, whatever the batch is."""
+
+    state_size = tf.TensorShape([])
+    output_size = 1
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        return tf.zeros([], tf.int32)
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        return inputs, state + 1
+
+
+@TARGETS
+def test_a_state_without_rows_goes_on_past_the_end_of_sequences(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.constant(np.ones([2, 4, 1]), tf.float32)
+        outputs, state = tf.nn.dynamic_rnn(_Counter(), x, [4, 2], dtype=tf.float32)
+        found, count = session.run([outputs, state])
+    assert count.shape == () and count == 4
+    assert found[:, :, 0].tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"batch_size": 50}, "batch size from input"),
+        ({"batch_size": np.int32(3)}, "batch size from input"),
+        ({"dtype": tf.int16}, "dtype from input"),
+    ],
+)
+def test_a_first_state_is_of_the_inputs_batch_and_dtype(arguments: Any, words: str) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=words):
+        cells.GRUCell(2).get_initial_state(tf.placeholder(tf.float32, [2, 4, 1]), **arguments)
+
+
+@pytest.mark.parametrize(
+    "kind", [cells.BasicRNNCell, cells.GRUCell, cells.BasicLSTMCell, cells.LSTMCell]
+)
+def test_cells_take_floating_inputs(kind: Any) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="only supports floating"):
+        x = tf.placeholder(tf.int32, [2, 3, 4])
+        tf.nn.dynamic_rnn(kind(2, dtype=tf.int32), x, dtype=tf.int32)
