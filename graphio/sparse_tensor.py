@@ -110,6 +110,10 @@ class SparseTensor(Composite):
         static = TensorShape(None) if found is None else found
         return static if self._static is None else static.merge_with(self._static)
 
+    def set_shape(self, shape: TensorShape) -> None:
+        """Adds what the program knows of dense_shape. Raises ValueError where that clashes."""
+        self._static = self.get_shape().merge_with(shape)
+
     @property
     def dtype(self) -> DType:
         """The dtype of the values."""

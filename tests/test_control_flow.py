@@ -174,6 +174,15 @@ def refused(build: Callable[[], Any], kind: type[Exception], *words: str) -> Non
         assert graph.get_tensor_by_name("after:0").graph is graph
 
 
+def test_a_sparse_tensor_of_branches_has_the_shape_that_both_have() -> None:
+    def of_shape(rows: int) -> Any:
+        return lambda: tf.SparseTensor([[1, 2]], [7.0], [rows, 4])
+
+    chosen = tf.placeholder(tf.bool)
+    assert tf.cond(chosen, of_shape(3), of_shape(3)).shape.as_list() == [3, 4]
+    assert tf.cond(chosen, of_shape(3), of_shape(5)).shape.as_list() == [None, 4]
+
+
 def test_a_branch_that_returns_another_dtype_is_refused() -> None:
     p = lambda: tf.placeholder(tf.bool, [])  # noqa: E731
     one, two = (lambda: tf.constant(1.0)), (lambda: tf.constant(1))

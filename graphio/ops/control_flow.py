@@ -21,6 +21,7 @@ from graphio.folding import constant_value
 from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, comparison, math, primitive
+from graphio.sparse_tensor import SparseTensor
 from graphio.tensor_shape import TensorShape
 from graphio.variable_reads import into_bodies
 from graphio.variables import variables_of
@@ -160,7 +161,7 @@ def cond(
             {"then_branch": yes.graph, "else_branch": no.graph},
             name="If",
         )
-        return _filled(yes, list(operation.outputs))
+        return _filled(yes, no, list(operation.outputs))
 
 
 def _either(
@@ -260,13 +261,16 @@ def _of_int64(branch: _Branch, indices: Tensor) -> Tensor:
         return primitive.cast(indices, dtypes.int64)
 
 
-def _filled(like: _Branch, outputs: list[Tensor]) -> Any:
-    """The If's outputs in the structure of a branch."""
+def _filled(like: _Branch, other: _Branch, outputs: list[Tensor]) -> Any:
+    """The If's outputs in the structure of both branches."""
     remaining = iter(outputs)
     leaves = [
         carrying.assemble(leaf, [p if isinstance(p, Late) else next(remaining) for p in parts])
         for leaf, parts in zip(like.leaves, like.parts, strict=True)
     ]
+    for made, one, two in zip(leaves, like.leaves, other.leaves, strict=True):
+        if isinstance(made, SparseTensor):
+            made.set_shape(common_shape(one.shape, two.shape))
     return nest.pack_sequence_as(like.result, leaves)
 
 

@@ -12,7 +12,7 @@ from graphio.graph import Operation, Tensor
 from graphio.ops import comparison, index, joining, math, primitive, reduction, shaping
 from graphio.ops.any_rank import of_any_rank
 from graphio.ops.check import Assert
-from graphio.ops.emit import describe, int_value, ints, is_symbolic, scope, static_ints, whole
+from graphio.ops.emit import describe, int_value, ints, is_symbolic, node, scope, static_ints, whole
 from graphio.ops.imaging import axis_size, image_and_row
 from graphio.ops.primitive import cast
 from graphio.ops.shapes import dims_of
@@ -111,8 +111,7 @@ def crop_to_bounding_box(
     with scope(None, op) as at:
         x, row = _one_or_many(image, op, at)
         what, checks = describe(at, op), _not_empty(x)
-        begin: list[Any] = [0] * (row + 3)
-        size: list[Any] = [-1] * (row + 3)
+        starts, ends = [], []
         wanted = {"height": (offset_height, target_height), "width": (offset_width, target_width)}
         for axis, (side, pair) in enumerate(wanted.items(), row):
             offset, target = _offset_and_target(pair, op, side)
@@ -120,8 +119,12 @@ def crop_to_bounding_box(
             checks += _holds(target > 0, f"target_{side} must be > 0", what)
             inside = _size(x, axis) >= target + offset
             checks += _holds(inside, f"{side} must be >= target + offset", what)
-            begin[axis], size[axis] = offset, target
-        y = index.slice(_after(checks, x), begin, size, name=at)
+            starts.append(offset)
+            ends.append(target + offset)
+        bounds = [ints(starts, op, "starts"), ints(ends, op, "ends")]
+        axes = primitive.int_vector([row, row + 1], "axes")
+        dims = (None,) * (row + 3)
+        y = node("Slice", [_after(checks, x), *bounds, axes], x.dtype, dims, name=at)
         return _shaped(y, x, row, target_height, target_width)
 
 
