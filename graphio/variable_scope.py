@@ -30,6 +30,7 @@ from graphio.partitioned_variables import (
 )
 from graphio.tensor_shape import TensorShape, as_shape
 from graphio.undo import Journal, Table
+from graphio.variable_reads import outermost
 from graphio.variables import Variable, is_trainable
 
 __all__ = [
@@ -88,10 +89,10 @@ class _Store:
 
     @classmethod
     def of(cls, graph: Graph) -> _Store:
-        attributes = graph.root.state_attributes
-        found: _Store | None = attributes.get("variable_store")
+        root = outermost(graph.root)  # functions of datasets make the variables of the graph around
+        found: _Store | None = root.state_attributes.get("variable_store")
         if found is None:
-            found = attributes["variable_store"] = cls(graph.journal)
+            found = root.state_attributes["variable_store"] = cls(root.journal)
         return found
 
 

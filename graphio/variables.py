@@ -172,10 +172,10 @@ class Variable(Handle, Operators):
         # None: the initial value's shape.
         known = None if shape is None and validate_shape else as_shape(shape)
         current = scopes.get_default_graph()
-        graph, around = current.root, current.get_name_scope()
+        graph, around = variable_reads.outermost(current.root), current.get_name_scope()
         if current is graph:
             self._build(graph, name, initial_value, dtype, known)
-        else:  # made in a body, it is lifted out of it: it belongs to no iteration
+        else:  # made in a body or a dataset's function, it is lifted out of it: it is there once
             with graph.as_default(), scopes.name_scope(around + "/" if around else None):
                 self._build(graph, name, initial_value, dtype, known)
         wanted = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
@@ -209,8 +209,9 @@ class Variable(Handle, Operators):
             value = convert_to_tensor(initial_value, wanted, name="initial_value")
         if value.graph is not graph:
             raise ValueError(
-                f"the initial value '{value.name}' is inside a loop or branch, but variables are "
-                "made outside; give a callable that builds the initial value"
+                f"the initial value '{value.name}' is inside a loop or branch, or a function "
+                "of a dataset, but variables are made outside; give a callable that builds the "
+                "initial value"
             )
         if known is None and not value.shape.is_fully_defined():
             raise ValueError(

@@ -213,9 +213,21 @@ def test_functions_run_in_both_engines(session: Any) -> None:
     assert drain(make, session.sess_str) == expected
 
 
-def test_a_function_makes_no_variables(session: Any) -> None:
-    with pytest.raises(ValueError, match="the function makes the variable 'Variable'"):
-        D.range(3).map(lambda x: tf.Variable(2))
+def test_variables_that_functions_make_belong_to_the_graph_around(session: Any) -> None:
+    def counted(x: Any) -> Any:
+        with tf.variable_scope("inside", reuse=tf.AUTO_REUSE):
+            count = tf.get_variable("v", (), tf.int64, tf.zeros_initializer())
+        return count.assign_add(x + 1)
+
+    with tf.variable_scope("around"):
+        iterator = D.range(3).map(counted).map(counted).make_initializable_iterator()
+    assert [v.op.name for v in tf.global_variables()] == ["around/inside/v"]
+    following = iterator.get_next()
+    session.run([tf.global_variables_initializer(), iterator.initializer])
+    assert [session.run(following) for _ in range(2)] == [3, 11]
+    assert session.run(tf.global_variables()) == [11]
+    with pytest.raises(ValueError, match="or a function of a dataset"):
+        D.range(3).map(lambda x: tf.Variable(x))
 
 
 def test_a_dataset_may_be_used_by_several_iterators(session: Any) -> None:

@@ -69,7 +69,7 @@ class Function:
         outer._seeds_given = self.graph._seeds_given
         self.touched: variables.Touched = variables.merged(
             [
-                variables.touched_by(self.graph, what),
+                variables.touched_by(self.graph),
                 *(dataset.touched for dataset in self.datasets if dataset is not None),
             ]
         )

@@ -47,7 +47,9 @@ class Iterator(Unpicklable):
         self._text = text
         self._initializer: Operation | None = initializer
         self._functions: dict[tuple[Graph, Any], str] = {}  # by what is touched, too
-        self._texts: dict[Graph, Tensor] = {}  # what string_handle gave, by the graph of the call
+        self._texts: dict[Graph, Tensor] = {}  # what string_handle gives, by the graph of the call
+        if handle is not None:
+            self._texts[scopes.get_default_graph()] = self._named(None)
 
     def __repr__(self) -> str:
         return f"<Iterator shapes: {self.output_shapes}, types: {self.output_types}>"
@@ -159,19 +161,19 @@ class Iterator(Unpicklable):
             ValueError: its functions touch variables, and the get_next of from_string_handle was
                 made before it.
         """
-        graph = scopes.get_default_graph()
-        if name is None and graph in self._texts:
-            return self._texts[graph]
-        made = self._named(name)
-        if name is None:
-            self._texts[graph] = made
-        return made
-
-    def _named(self, name: str | None) -> Tensor:
         if self._text is not None:
             return self._text
         assert self._handle is not None
-        check_known_by_name(scopes.get_default_graph().root, self._handle)
+        graph = scopes.get_default_graph()
+        check_known_by_name(graph.root, self._handle)
+        if name is not None:
+            return self._named(name)
+        if graph not in self._texts:
+            self._texts[graph] = self._named(None)
+        return self._texts[graph]
+
+    def _named(self, name: str | None) -> Tensor:
+        assert self._handle is not None
         text = self._handle.name.encode()
         return host_call(
             lambda session: lambda inputs: [text],

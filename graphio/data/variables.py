@@ -63,21 +63,11 @@ def covers(known: Mapping[str, Touch], touched: Mapping[str, Touch]) -> bool:
     return merged([known, touched]) == known
 
 
-def touched_by(graph: Graph, what: str) -> Touched:
-    """The variables that a function's graph reads or assigns; the graph then knows them.
-
-    Raises:
-        ValueError: the function makes a variable.
-    """
-    known = variables_of(graph)
-    if known:
-        raise ValueError(
-            f"{what}: the function makes the variable '{min(known)}'; make it outside, a function "
-            "may read and assign it"
-        )
+def touched_by(graph: Graph) -> Touched:
+    """The variables that a function's graph reads or assigns; the graph then knows them."""
     around = variables_of(outermost(graph))
     names = {op.attrs["variable"] for op in with_bodies(graph.operations) if "variable" in op.attrs}
-    known.update({name: around[name] for name in sorted(names)})
+    variables_of(graph).update({name: around[name] for name in sorted(names)})
     return touched_here(graph)
 
 
