@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from graphio import tracebacks
 from graphio.dtypes import DType
 from graphio.schema.pickling import Handle
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["InaccessibleTensorError", "OperatorNotAllowedInGraphError", "Tensor", "check_shape"]
 
 _MOST = (1 << 63) - 1
+#: key of a graph's state_attributes: what gives the values of its tensors at once, if it has them
+VALUES = "values"
 
 _operators: dict[str, Callable[..., Any]] = {}
 _tensor_likes: list[type] = []
@@ -173,30 +177,71 @@ class Tensor(Handle, Operators):
 
         return session_of(self.graph, session, "eval").run(self, feed_dict)
 
+    def _at_once(self) -> Any:
+        """The value, where the graph's tensors have values at once; None: they have none."""
+        values = self._values()
+        return None if values is None else values([self])[0]
+
+    def _values(self) -> Any:
+        graph = self.graph  # a body is computed by its operation alone
+        return graph.state_attributes.get(VALUES) if graph.root is graph else None
+
+    @property
+    def numpy(self) -> Callable[[], Any]:
+        """A function that gives the value, inside of a function given to tf.py_function.
+
+        Raises:
+            AttributeError: the tensor has no value while the graph is built.
+        """
+        if self._values() is None:
+            raise AttributeError(
+                f"'Tensor' object has no attribute 'numpy': '{self.name}' has no value while the "
+                "graph is built; run it in a Session"
+            )
+        return self._at_once
+
     def __bool__(self) -> bool:
+        value = self._at_once()
+        if value is not None:
+            return bool(value)
         raise OperatorNotAllowedInGraphError(
             f"'{self.name}' has no value while the graph is built, so as a bool it is neither true "
             "nor false; use tf.cond, or `is None` to ask whether there is a tensor"
         )
 
     def __iter__(self) -> Iterator[Any]:
+        value = self._at_once()
+        if value is not None:
+            return iter([self[i] for i in range(len(value))])
         raise OperatorNotAllowedInGraphError(
             f"'{self.name}' cannot be iterated over while the graph is built; use tf.unstack or "
             "tf.while_loop"
         )
 
     def __len__(self) -> int:
+        value = self._at_once()
+        if value is not None:
+            return len(value)
         raise TypeError(f"len of '{self.name}' is not known while the graph is built; use tf.shape")
 
     def __float__(self) -> float:
+        value = self._at_once()
+        if value is not None:
+            return float(value)
         raise TypeError(f"'{self.name}' has no value while the graph is built; run it in a Session")
 
     def __int__(self) -> int:
+        value = self._at_once()
+        if value is not None:
+            return int(value)
         raise TypeError(f"'{self.name}' has no value while the graph is built; run it in a Session")
 
     if not TYPE_CHECKING:  # else array + tensor would be an array to type checkers
 
         def __array__(self, *arguments: Any, **options: Any) -> Any:
+            value = self._at_once()
+            if value is not None:
+                return np.asarray(value, *arguments, **options)
             raise NotImplementedError(
                 f"Cannot convert a symbolic tensor ({self.name}) to a numpy array; run it in a "
                 "Session"

@@ -10,16 +10,20 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
-from graphio.gradient_registry import lacks_gradient
-from graphio.graph import Operation
+from graphio.gradient_registry import Region, lacks_gradient
+from graphio.gradients import gradients
+from graphio.graph import Operation, Tensor
+from graphio.ops import immediate, primitive
 from graphio.ops.emit import scope
 from graphio.ops.host import host_call
 from graphio.tensor_shape import TensorShape
+from graphio.variables import Variable
 
 __all__ = ["numpy_function", "py_func", "py_function"]
 
 lacks_gradient(
-    "EagerPyFunc", "write it with functions of tf, or use tf.py_func, which lets no gradient pass"
+    "EagerPyFunc",
+    "the function is not in the file that the graph was read from; make the operation anew",
 )
 
 
@@ -50,7 +54,8 @@ def py_func(
         empty (an empty list of a function that is not stateful: nothing is left to run it for).
 
     Raises:
-        TypeError: func is not callable, inp is no list, or Tout is no dtype.
+        ValueError: func is not callable.
+        TypeError: inp is no list, or Tout is no dtype.
     """
     return _call(func, inp, Tout, stateful, name, "PyFunc" if stateful else "PyFuncStateless")
 
@@ -65,33 +70,86 @@ def numpy_function(
 def py_function(
     func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None
 ) -> Any:
-    """As py_func; the function's arguments have numpy(), and its results are cast to Tout.
+    """What a Python function gives for tensors whose values it can see, when a run gets there.
 
-    A gradient through it is a LookupError: here a Python function cannot be differentiated.
+    Each call has a graph of its own, in which the function's arguments have values at once: they
+    have numpy(), are true or false, and functions of tf and of numpy take them. What the function
+    makes with functions of tf can be differentiated; through numpy no gradient passes.
+
+    The function is not part of a saved model, as that of py_func.
+
+    Args:
+        func: takes one tensor for each of inp; returns a tensor, an array, a number, text, or a
+            list of them as Tout is. Results are cast to Tout.
+        inp: list of tensors.
+        Tout: the results' dtype, or a list of dtypes.
+        name: of the operation.
+
+    Returns:
+        As py_func.
+
+    Raises:
+        ValueError: func is not callable.
+        TypeError: inp is no list, or Tout is no dtype.
     """
-
-    def call(*inputs: Any) -> Any:
-        results = func(*(np.asarray(x).view(_Eager) for x in inputs))
-        kinds = _dtypes(Tout)
-        if isinstance(Tout, (list, tuple)):
-            return [_cast(v, d) for v, d in zip(_results(results), kinds, strict=True)]
-        return _cast(results, kinds[0])
-
-    if not callable(func):
-        raise _not_callable(func)
-    return _call(call, inp, Tout, True, name, "EagerPyFunc")
+    _check_callable(func)
+    return _eager(func, inp, Tout, name)
 
 
-class _Eager(np.ndarray[Any, Any]):
-    """An array with the method of TensorFlow's eager tensors."""
+def _eager(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None) -> Any:
+    kinds = _dtypes(Tout)
 
-    def numpy(self) -> Any:
-        """The array; a scalar where there are no dimensions."""
-        return np.asarray(self)[()]
+    def call(*arrays: Any) -> Any:
+        with immediate.opened():
+            results = _results(func(*immediate.inputs(arrays)))
+            if any(isinstance(result, Variable) for result in results):
+                raise RuntimeError(
+                    "Attempting to return a variable from a function given to tf.py_function; "
+                    "return its value"
+                )
+            found = immediate.values_of(results)
+        return [_cast(v, d) for v, d in zip(found, kinds, strict=True)]
+
+    made = _call(call, inp, list(kinds), True, name, "EagerPyFunc")
+    operation = made if isinstance(made, Operation) else made[0].op
+    if any(kind.is_floating or kind.is_complex for kind in kinds):
+        _differentiable(operation, func)
+    return made if isinstance(Tout, (list, tuple)) else made[0]
+
+
+def _differentiable(operation: Operation, func: Callable[..., Any]) -> None:
+    """Gives the operation a gradient, which calls the function again and differentiates it."""
+    inputs = [t if t.dtype.is_floating or t.dtype.is_complex else None for t in operation.inputs]
+    wanted = [i for i, tensor in enumerate(inputs) if tensor is not None]
+
+    def differentiate(arriving: Sequence[Any]) -> Sequence[Any]:
+        present = [i for i, gradient in enumerate(arriving) if gradient is not None]
+        if not present or not wanted:
+            return [None] * len(inputs)
+        count = len(inputs)
+
+        def backward(*given: Tensor) -> list[Tensor]:
+            results = _results(func(*given[:count]))
+            ys = [convert_to_tensor(results[i]) for i in present]
+            xs = [given[i] for i in wanted]
+            found = gradients(ys, xs, list(given[count:]))
+            return [primitive.fill_like(x, 0) if g is None else convert_to_tensor(g)
+                    for g, x in zip(found, xs, strict=True)]  # fmt: skip
+
+        passed = [*operation.inputs, *(convert_to_tensor(arriving[i]) for i in present)]
+        made = _eager(backward, passed, [operation.inputs[i].dtype for i in wanted], None)
+        found: list[Any] = [None] * count
+        for i, gradient in zip(wanted, made, strict=True):
+            gradient.set_shape(operation.inputs[i].shape)
+            found[i] = gradient
+        return found
+
+    region = Region([operation], inputs, operation.outputs, differentiate)
+    operation.graph.table("gradient_regions")[operation] = region
 
 
 def _cast(value: Any, dtype: DType) -> Any:
-    plain = np.asarray(value.numpy() if isinstance(value, _Eager) else value)
+    plain = np.asarray(value)
     return plain if dtype == dtypes.string else plain.astype(dtype.as_numpy_dtype)
 
 
@@ -103,8 +161,7 @@ def _call(
     name: str | None,
     tf_type: str,
 ) -> Any:
-    if not callable(func):
-        raise _not_callable(func)
+    _check_callable(func)
     if not isinstance(inp, (list, tuple)):
         raise TypeError(
             f"Expected list for 'input' argument to '{tf_type}' Op, not {type(inp).__name__}"
@@ -142,5 +199,8 @@ def _dtypes(Tout: Any) -> list[DType]:
     return [dtypes.as_dtype(d) for d in given]
 
 
-def _not_callable(func: Any) -> TypeError:
-    return TypeError(f"py_func: func is {type(func).__name__}, expected a callable")
+def _check_callable(func: Any) -> None:
+    if not callable(func):
+        raise ValueError(
+            f"Expected func to be callable, but it is {func!r} of type {type(func).__name__}"
+        )

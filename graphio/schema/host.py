@@ -82,7 +82,7 @@ def _checked(value: Any, declared: Declared, name: str, index: int) -> Array:
     wanted = dtypes.of_number(number)
     text = wanted.number == dtypes.STRING
     array = np.array(value, object if text else None, order="C")
-    found = dtypes.of_numpy(array.dtype)
+    found = _found(array, name, index)
     if text:
         array = _bytes(array, name, index)
     elif found != wanted:
@@ -93,6 +93,24 @@ def _checked(value: Any, declared: Declared, name: str, index: int) -> Array:
             f"{['?' if d is None else d for d in shape]}"
         )
     return array if text else array.astype(small_types.numpy_dtype(wanted), copy=False)
+
+
+def _found(array: Array, name: str, index: int) -> dtypes.ElementType:
+    """The element type of an array. InternalError, as in TensorFlow, of what has none."""
+    if array.dtype.kind == "O":
+        other = [v for v in array.ravel() if not isinstance(v, (str, bytes, int, float, complex))]
+        if other:
+            raise errors.InternalError(
+                message=f"Unsupported object type {type(other[0]).__name__}: the {index}-th value "
+                f"returned by {name}"
+            )
+    try:
+        return dtypes.of_numpy(array.dtype)
+    except (TypeError, ValueError) as error:
+        raise errors.InternalError(
+            message=f"Unsupported numpy data type of the {index}-th value returned by {name}: "
+            f"{error}"
+        ) from None
 
 
 def _bytes(array: Array, name: str, index: int) -> Array:
