@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,28 @@ def test_an_error_of_csv_concerns_one_row(tmp_path: Path) -> None:
     with tf.Graph().as_default():
         rows = tf.data.experimental.CsvDataset(str(tmp_path / "rows"), [[""], [""]])
         assert elements(rows.apply(tf.data.experimental.ignore_errors())) == [(b"g", b"h")]
+
+
+def test_columns_have_names_in_other_encodings_and_rows_may_be_left_out(tmp_path: Path) -> None:
+    (tmp_path / "rows").write_bytes("größe,y\n1,2\n3\n5,6\n".encode("latin-1"))
+    with tf.Graph().as_default():
+        data = tf.data.experimental.make_csv_dataset(
+            str(tmp_path / "rows"), 2, column_defaults=[0, 0], num_epochs=1, shuffle=False,
+            ignore_errors=True, encoding="latin-1",
+        )  # fmt: skip
+        (batch,) = elements(data)
+    assert {name: column.tolist() for name, column in batch.items()} == {
+        "größe": [1, 5],
+        "y": [2, 6],
+    }
+
+
+def test_a_column_of_numbers_gets_the_narrowest_type_that_holds_them(tmp_path: Path) -> None:
+    (tmp_path / "rows").write_text("a,b,c,d,e\n1,4294967296,1.5,3e50,inf\n2,3,4,5,6\n")
+    with tf.Graph().as_default():
+        data = tf.data.experimental.make_csv_dataset(str(tmp_path / "rows"), 1)
+        found = [data.output_types[name] for name in "abcde"]
+    assert found == [tf.int32, tf.int64, tf.float32, tf.float64, tf.string]
 
 
 def test_files_of_csv_are_checked(tmp_path: Path) -> None:
@@ -755,6 +778,22 @@ def test_a_generator_ends_when_nothing_more_is_taken() -> None:
         with pytest.raises(tf.errors.OutOfRangeError):
             session.run(step)
         assert ended == [True, True]
+
+
+def test_a_reduction_without_an_end_stops_when_its_session_is_closed() -> None:
+    reached = threading.Event()
+
+    def note(n: Any) -> Any:
+        reached.set()
+        return n
+
+    with tf.Graph().as_default():
+        endless = tf.data.Dataset.range(1).repeat().map(lambda n: tf.py_func(note, [n], tf.int64))
+        total = endless.reduce(np.int64(0), lambda state, n: state + n)
+        session = tf.Session()
+        threading.Thread(target=lambda: (reached.wait(), session.close()), daemon=True).start()
+        with pytest.raises(tf.errors.CancelledError, match="the session was closed"):
+            session.run(total)
 
 
 # ---- arguments ----

@@ -17,6 +17,7 @@ from graphio.data.csv_lines import Rows
 from graphio.data.dataset import AUTOTUNE, Dataset
 from graphio.data.function import Opening
 from graphio.data.readers import _names
+from graphio.data.special import without_errors
 from graphio.data.stages import Item, Stage
 from graphio.data.structure import Spec
 from graphio.graph import Tensor
@@ -27,6 +28,8 @@ from graphio.tensor_shape import TensorShape
 __all__ = ["CsvDataset", "make_csv_dataset"]
 
 Array = np.ndarray[Any, Any]
+#: from the narrowest on
+_TYPES_OF_NUMBERS = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 _TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
 
 
@@ -178,6 +181,8 @@ def make_csv_dataset(
     sloppy: bool = False,
     num_rows_for_inference: int | None = 100,
     compression_type: Any = None,
+    ignore_errors: bool = False,
+    encoding: str = "utf-8",
 ) -> Dataset:
     """Batches of csv rows: dicts of columns by name, with label_name pairs of dict and label.
 
@@ -194,6 +199,8 @@ def make_csv_dataset(
         prefetch_buffer_size: see Dataset.prefetch.
         num_parallel_reads, sloppy: accepted.
         num_rows_for_inference: how many rows are looked at.
+        ignore_errors: True leaves out rows that are none.
+        encoding: of the names of the columns, and of the rows that are looked at.
 
     Raises:
         ValueError: names that are no columns; another number of column_defaults; rows of another
@@ -205,7 +212,7 @@ def make_csv_dataset(
     if not use_quote_delim:
         options["quoting"] = csv.QUOTE_NONE
     wanted = (num_rows_for_inference or 100) + 1
-    text = "\n".join(e[0][()].decode("utf-8", "surrogateescape") for e in lines.pull(wanted))
+    text = "\n".join(e[0][()].decode(encoding, "surrogateescape") for e in lines.pull(wanted))
     lines.close()
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), **options) if row]
     if not rows:
@@ -231,6 +238,8 @@ def make_csv_dataset(
         list(files), column_defaults, compression_type, None, header, field_delim,
         use_quote_delim, na_value, chosen,
     )  # fmt: skip
+    if ignore_errors:
+        data = without_errors(data)
     if shuffle:
         data = data.shuffle(shuffle_buffer_size, shuffle_seed)
     data = data.repeat(num_epochs).batch(batch_size, drop_remainder=num_epochs is None)
@@ -270,12 +279,11 @@ def _chosen(names: Sequence[str], select: Sequence[Any] | None) -> list[int]:
 def _inferred(texts: Sequence[str], missing: str) -> Any:
     """A default of the narrowest dtype that takes all texts."""
     known = [text for text in texts if text not in ("", missing)]
-    rules: Any = ((dtypes.int32, int), (dtypes.int64, int), (dtypes.float32, float))
-    for dtype, convert in rules:
+    for dtype in _TYPES_OF_NUMBERS if known else ():
         try:
-            numbers = [convert(text) for text in known]
+            numbers = [(int if dtype.is_integer else float)(text) for text in known]
         except ValueError:
             continue
-        if known and (convert is float or all(dtype.min <= n <= dtype.max for n in numbers)):
+        if all(dtype.min <= n <= dtype.max for n in numbers):
             return dtype.as_numpy_dtype(0)
     return ""

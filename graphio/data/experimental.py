@@ -22,6 +22,7 @@ from graphio.data.special import (
     cardinality,
     copy_to_device,
     prefetch_to_device,
+    without_errors,
 )
 from graphio.data.structure import Spec
 from graphio.data.tables import ArrowDataset, ParquetDataset
@@ -110,7 +111,7 @@ def enumerate_dataset(start: Any = 0) -> Transformation:
 
 def ignore_errors() -> Transformation:
     """Leaves out the elements whose making raises an error of a run."""
-    return lambda dataset: dataset._derived(lambda o: elements.IgnoreErrors(dataset.open(o)))
+    return without_errors
 
 
 def unique() -> Transformation:

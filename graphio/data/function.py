@@ -142,6 +142,12 @@ class Runner:
         self._engine, self._options = session._engine, session._options
         self._session: Callable[[], Any] = weakref.ref(session)
 
+    def check_open(self) -> None:
+        """Ends what works on without an end. Raises CancelledError: the session was closed."""
+        session = self._session()
+        if session is None or session.closed:
+            raise errors.CancelledError(message="the session was closed")
+
     def load(self, packed: bytes, graph: Graph) -> tuple[Any, Any]:
         """A state, and the function that runs a model of one signature on it."""
         from graphio.session import host_functions
@@ -275,7 +281,9 @@ class Loaded:
 
         Raises:
             OpError: what the function's graph raised; its message names the transformation.
+            CancelledError: the session was closed.
         """
+        self._runner.check_open()
         formal = [*captured, *(v for element in elements for v in element)]
         inputs = [np.asarray(saving.encoded(formal[i]), order="C") for i in self._used]
         try:

@@ -163,6 +163,11 @@ def cardinality(dataset: Dataset) -> Tensor:
     ).outputs[0]
 
 
+def without_errors(dataset: Dataset) -> Dataset:
+    """The elements of a dataset that can be had; those whose making raises are left out."""
+    return dataset._derived(lambda o: elements.IgnoreErrors(dataset.open(o)))
+
+
 def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Any:
     """Leaves a dataset as it is: there is one device."""
     return lambda dataset: dataset.with_options(dataset.options())

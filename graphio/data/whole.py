@@ -165,6 +165,7 @@ class TFRecordWriter:
             try:
                 with _Writer(bytes(values[0][()]).decode(), kind) as writer:
                     while elements := stage.elements(1):
+                        opening.runner.check_open()
                         writer.write(elements[0][0][()])
             finally:
                 stage.close()
