@@ -313,8 +313,11 @@ def _is_symbolic(value: Any) -> bool:
 def _stacked(value: Any, wanted: DType | None, name: str | None) -> Tensor:
     from graphio.ops import array
 
-    tensors = [v for v in _leaves(value) if _is_symbolic(v)]
-    kind = wanted or convert_to_tensor(tensors[0]).dtype
+    tensors = [convert_to_tensor(v) for v in _leaves(value) if _is_symbolic(v)]
+    kind = wanted or tensors[0].dtype
+    if wanted is None and any(t.dtype.base_dtype != kind.base_dtype for t in tensors):
+        found = ", ".join(f"'{t.name}' is {t.dtype.name}" for t in tensors)
+        raise TypeError(f"a list of tensors of different dtypes makes none: {found}; cast them")
     parts = [_packed(v, kind) for v in value]
     stacked: Tensor = array.stack(parts, name=name or "packed")
     return stacked

@@ -51,20 +51,23 @@ class Template:
         self._scope: VariableScope | None = None
         self._called = False
         if now:
-            self._open()
-
-    def _open(self) -> VariableScope:
-        if self._scope is None:
-            with variable_scope(
-                self._unique, default_name=self._name, custom_getter=self._getter
-            ) as opened:
+            with self._first(auxiliary_name_scope=False) as opened:
                 self._scope = opened
-        return self._scope
+
+    def _first(self, **options: Any) -> variable_scope:
+        """Opens the scope for the first time."""
+        return variable_scope(
+            self._unique, default_name=self._name, custom_getter=self._getter, **options
+        )
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        scope = self._open()
+        if self._scope is None:
+            scope = self._first()
+        else:
+            scope = variable_scope(self._scope, reuse=self._called or None)
         unchanged = scopes.get_default_graph().unchanged_on_error()
-        with unchanged, variable_scope(scope, reuse=self._called or None):
+        with unchanged, scope as opened:
+            self._scope = self._scope or opened
             before = len(self._trainable())
             result = self._function(*arguments, **options)
             if self._called and len(self._trainable()) != before:
@@ -91,20 +94,29 @@ class Template:
 
     @property
     def variable_scope_name(self) -> str | None:
-        """The scope's name; None before it is opened."""
-        return None if self._scope is None else self._scope.name
+        """The scope's name with the slash behind it; None before it is opened."""
+        if self._scope is None:
+            return None
+        name = self._scope.name
+        return name if not name or name.endswith("/") else f"{name}/"
+
+    def _members(self, collection: str) -> list[Any]:
+        """The members of a collection whose names are in the scope."""
+        prefix = self.variable_scope_name
+        graph = scopes.get_default_graph()
+        return [] if prefix is None else graph.get_collection(collection, prefix)
 
     @property
     def variables(self) -> list[Any]:
         """Its variables."""
-        return [] if self._scope is None else self._scope.global_variables()
+        return self._members(GraphKeys.GLOBAL_VARIABLES)
 
     global_variables = variables
 
     @property
     def local_variables(self) -> list[Any]:
         """Its variables of this process alone."""
-        return [] if self._scope is None else self._scope.local_variables()
+        return self._members(GraphKeys.LOCAL_VARIABLES)
 
     @property
     def non_trainable_variables(self) -> list[Any]:
@@ -115,4 +127,4 @@ class Template:
     @property
     def trainable_variables(self) -> list[Any]:
         """Its variables that optimizers change."""
-        return [] if self._scope is None else self._scope.trainable_variables()
+        return self._members(GraphKeys.TRAINABLE_VARIABLES)

@@ -403,6 +403,16 @@ def test_the_new_print_is_an_operation(target: str, capsys: Any, tmp_path: Path)
     assert path.read_text() == 'alone\nboth "b"\n' and lines == ["[4]\n"]
 
 
+@TARGETS
+def test_sparse_tensors_are_printed_by_their_parts(target: str) -> None:
+    lines: list[str] = []
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        sparse = tf.SparseTensor([[0, 0], [1, 2]], [4, 5], [5, 6])
+        session.run(tf.print(sparse, [sparse], output_stream=lines.append))
+    text = "'SparseTensor(indices=[[0 0]\n [1 2]], values=[4 5], shape=[5 6])'"
+    assert lines == [f"{text} [{text}]\n"]
+
+
 def test_print_refuses_what_it_cannot_write_to() -> None:
     with tf.Graph().as_default():
         with pytest.raises(ValueError, match="Unknown output stream 7"):

@@ -484,7 +484,7 @@ def test_a_template_shares_its_variables(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         template = tf.make_template("scale", scaled, initial=3.0)
         other = tf.make_template("scale", scaled, initial=5.0, create_scope_now_=True)
-        assert template.variable_scope is None and other.variable_scope_name == "scale"
+        assert template.variable_scope is None and other.variable_scope_name == "scale/"
         a, b = template(tf.constant(1.0)), template(tf.constant(2.0))
         assert [v.name for v in template.variables] == ["scale_1/w:0"]
         c = other(1.0)

@@ -134,6 +134,28 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ),
         ValueError, "rank of its first value",
     ),
+    "another number of parts than sizes": (
+        lambda: tf.split([1, 2, 3], tf.constant([1, 2]), num=3), ValueError, "num is 3",
+    ),
+    "parts of an unknown number": (
+        lambda: tf.split([1, 2], tf.placeholder(tf.int32, [None])), ValueError, "argument `num`",
+    ),
+    "a list of tensors of two dtypes": (
+        lambda: tf.convert_to_tensor([tf.constant(1), tf.constant(1.0)]), TypeError, "cast them",
+    ),
+    "a range of one end": (
+        lambda: tf.histogram_fixed_width([1.0], 1.0), ValueError, "vector of 2 elements",
+    ),
+    "parts of other ranks along an open axis": (
+        lambda: tf.concat([tf.zeros([1]), tf.zeros([1, 1])], tf.placeholder(tf.int32)),
+        ValueError, "Ranks of all tensors must match",
+    ),
+    "the shape of a float": (
+        lambda: tf.convert_to_tensor(tf.TensorShape([1]), tf.float32), TypeError, "TensorShape",
+    ),
+    "a shape too large for int32": (
+        lambda: tf.convert_to_tensor(tf.TensorShape([2**31]), tf.int32), ValueError, "too large",
+    ),
     "blocks of no size": (
         lambda: tf.space_to_batch_nd(tf.placeholder(tf.float32), [0], [[0, 0]]),
         ValueError, "must be positive",

@@ -205,6 +205,25 @@ def test_a_partitioned_variable_may_have_a_shape_beside_its_value() -> None:
         tf.get_variable("w", [4, 2], initializer=value)
 
 
+def test_the_first_call_of_a_template_is_in_the_scope_of_its_variables() -> None:
+    def build(x: Any) -> Any:
+        return tf.get_variable("a", [], initializer=tf.zeros_initializer()) + x, tf.Variable(1.0)
+
+    for now in (True, False):
+        template = tf.make_template(f"t{now}", build, create_scope_now_=now)
+        assert template(1.0)[0].name == f"t{now}/add:0"
+        assert [v.name for v in template.global_variables] == [f"t{now}/a:0", f"t{now}/Variable:0"]
+
+
+def test_a_template_without_a_name_has_the_variables_around_it() -> None:
+    template = tf.make_template("", lambda: tf.get_variable("a", []))
+    with tf.variable_scope("outer"):
+        around = tf.get_variable("x", [])
+        inside = template()
+    assert template.variable_scope_name == "outer/" and inside.name == "outer//a:0"
+    assert template.variables == [around, inside]
+
+
 def test_a_template_tells_its_variables_by_kind() -> None:
     def build() -> None:
         tf.get_variable("a", [])

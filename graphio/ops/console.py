@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from graphio.ops.emit import is_symbolic, node, scope
 from graphio.ops.host import host_call
 from graphio.ops.shapes import dims_of
 from graphio.schema import summary
+from graphio.sparse_tensor import SparseTensor
 
 __all__ = ["Print", "print"]
 
@@ -82,7 +83,7 @@ def print(
     It runs where something waits for it: `with tf.control_dependencies([tf.print(...)])`.
 
     Args:
-        inputs: tensors, Python values, and lists, tuples and dicts of both.
+        inputs: tensors, SparseTensors, Python values, and lists, tuples and dicts of both.
         output_stream: what has a method write, such as sys.stdout; "file://" and a path, to whose
             end is written; a function that takes text; None: the standard error.
         summarize: elements that are shown at each end of every dimension; -1: all.
@@ -116,8 +117,19 @@ class _Place:
         self.index = index
 
 
+class _Sparse(NamedTuple):
+    """Where the text of a SparseTensor goes."""
+
+    indices: _Place
+    values: _Place
+    shape: _Place
+
+
 def _template(value: Any, tensors: list[Tensor]) -> Any:
     """The value with places for the tensors in it, which are added to the list."""
+    if isinstance(value, SparseTensor):
+        parts = [_template(t, tensors) for t in (value.indices, value.values, value.dense_shape)]
+        return _Sparse(*parts)
     if is_symbolic(value):
         tensors.append(convert_to_tensor(value))
         return _Place(len(tensors) - 1)
@@ -131,6 +143,9 @@ def _template(value: Any, tensors: list[Tensor]) -> Any:
 def _filled(part: Any, texts: list[str]) -> str:
     if isinstance(part, _Place):
         return texts[part.index]
+    if isinstance(part, _Sparse):
+        shown = ", ".join(f"{label}={_filled(p, texts)}" for label, p in part._asdict().items())
+        return f"'SparseTensor({shown})'"
     if isinstance(part, dict):
         return "{" + ", ".join(f"{k!r}: {_filled(v, texts)}" for k, v in part.items()) + "}"
     if isinstance(part, list):

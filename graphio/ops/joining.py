@@ -82,7 +82,8 @@ def _of_one_rank(tensors: Sequence[Tensor], at: str) -> list[None] | None:
             f"Ranks of all tensors must match for {describe(at, 'ConcatV2')} with input shapes: "
             f"{', '.join(text_of(t) for t in tensors)}."
         )
-    return [None] * ranks.pop() if ranks else None
+    rank = ranks.pop() if ranks else None
+    return None if rank is None else [None] * rank
 
 
 def _check_no_scalars(tensors: Sequence[Tensor], at: str) -> None:
@@ -189,7 +190,7 @@ def split(
         value: tensor of rank 1 or more.
         num_or_size_splits: how many equal parts, or the sizes of the parts (one may be -1).
         axis: which axis; negative counts from the end.
-        num: how many parts, if the sizes are a tensor of unknown length.
+        num: how many parts the sizes make; needed if they are a tensor of unknown length.
         name: of the operation.
 
     Raises:
@@ -238,8 +239,13 @@ def _split_sizes(
     sizes = static_ints(wanted)
     if sizes is None:
         if num is None:
-            raise ValueError(f"Cannot infer num from {wanted!r} for {what}; give num")
+            raise ValueError(
+                f"Cannot infer argument `num` from shape, the sizes are {wanted!r} for {what}; "
+                "give num"
+            )
         return [None] * num, ints(wanted, "Split", "size_splits")
+    if num is not None and num != len(sizes):
+        raise ValueError(f"split: num is {num}, but there are {len(sizes)} sizes for {what}")
     if sizes.count(-1) > 1:
         raise ValueError(f"split: sizes {sizes} have more than one -1 for {what}")
     if whole is None or None in sizes:

@@ -442,13 +442,20 @@ def confusion_matrix(
 
 
 def check_bins(value_range: Any, nbins: Any) -> None:
-    """Refuses ends and a number of bins that are known and cannot be."""
+    """Refuses ends and a number of bins that are known and cannot be.
+
+    Raises:
+        ValueError: there are not two ends.
+        InvalidArgumentError: there are no bins, or the ends do not ascend.
+    """
     ends, count = (
         constant_value(v) if is_symbolic(v) else np.asarray(v) for v in (value_range, nbins)
     )
     if count is not None and count.dtype != object and np.any(count <= 0):
         raise errors.InvalidArgumentError(message=f"nbins should be > 0, got {count}")
-    if ends is not None and ends.dtype != object and ends.shape == (2,) and ends[0] >= ends[1]:
+    if ends is not None and ends.dtype != object and ends.shape != (2,):
+        raise ValueError(f"value_range should be a vector of 2 elements, got shape {ends.shape}")
+    if ends is not None and ends.dtype != object and ends[0] >= ends[1]:
         raise errors.InvalidArgumentError(message=f"value_range should ascend, got {ends.tolist()}")
 
 
