@@ -13,7 +13,6 @@ from graphio.ops.colours import (
     psnr,
     random_hue,
     random_saturation,
-    resize_image_with_pad,
     rgb_to_hsv,
     rgb_to_yiq,
     rgb_to_yuv,
@@ -27,6 +26,7 @@ from graphio.ops.cropping import (
     crop_to_bounding_box,
     pad_to_bounding_box,
     resize_image_with_crop_or_pad,
+    resize_image_with_pad,
 )
 from graphio.ops.cropping import resize_image_with_crop_or_pad as resize_with_crop_or_pad
 from graphio.ops.imaging import (

@@ -29,6 +29,7 @@ OF_ONE: dict[str, Any] = {
     "pad": lambda x: tf.image.pad_to_bounding_box(x, 1, 2, 7, 8),
     "lower and wider": lambda x: tf.image.resize_image_with_crop_or_pad(x, 3, 8),
     "higher and narrower": lambda x: tf.image.resize_image_with_crop_or_pad(x, 7, 2),
+    "resized with borders": lambda x: tf.cast(tf.image.resize_image_with_pad(x, 3, 9), x.dtype),
 }
 #: functions of a batch alone
 OF_BATCHES: dict[str, Any] = {
@@ -117,6 +118,44 @@ def test_an_image_is_turned_as_often_as_is_fed(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_an_image_is_resized_within_borders_that_are_fed(target: str) -> None:
+    image = np.arange(10, dtype=np.float32).reshape(2, 5, 1)
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        high, wide = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+        for sizes in ((2, 5), (4, 4), (7, 3), (6, 15)):
+            pair = [tf.image.resize_image_with_pad(image, *s) for s in (sizes, (high, wide))]
+            known, fed = session.run(pair, {high: sizes[0], wide: sizes[1]})
+            np.testing.assert_array_equal(known, fed)
+            assert known.shape == (*sizes, 1)
+        # 2 by 5 in 4 by 4 is 1.6 by 4, so that 1.2 rows are above it.
+        found = tf.image.resize_image_with_pad(image, 4, 4, tf.image.ResizeMethod.NEAREST_NEIGHBOR)
+        assert session.run(found)[..., 0].any(1).tolist() == [False, True, False, False]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="target_width must be > 0"):
+            session.run(pair[1], {high: 1, wide: 0})
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_part_of_the_middle_is_fed(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        part = tf.placeholder(tf.float32, [])
+        middle = tf.image.central_crop(IMAGE, part)
+        for number in (0.3, 0.5, 0.99, 1.0):
+            known = tf.image.central_crop(IMAGE, number)
+            np.testing.assert_array_equal(*session.run([middle, known], {part: number}))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="central_fraction"):
+            session.run(middle, {part: 1.5})
+
+
+def test_methods_of_resizing_have_names() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        for name, number in (("bilinear", 0), ("nearest", 1), ("bicubic", 2), ("area", 3)):
+            pair = [tf.image.resize(BATCH, [3, 2], method) for method in (name, number)]
+            np.testing.assert_array_equal(*session.run(pair))
+        with pytest.raises(ValueError, match="not implemented: 'lanczos3'"):
+            tf.image.resize(BATCH, [3, 2], tf.image.ResizeMethod.LANCZOS3)
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_thresholds_of_boxes_are_fed(target: str) -> None:
     boxes = np.float32([[0, 0, 1, 1], [0, 0, 1, 0.9], [0, 2, 1, 3], [0, 4, 1, 5]])
     with tf.Graph().as_default(), tf.Session(target) as session:
@@ -144,6 +183,11 @@ REFUSED: dict[str, Any] = {
     "above the image": lambda: tf.image.crop_to_bounding_box(IMAGE, -1, 0, 1, 1),
     "a size of floats": lambda: tf.image.resize_images(IMAGE, [6, 4.0]),
     "a size of None": lambda: tf.image.resize_images(IMAGE, [6, None]),
+    "two factors": lambda: tf.image.adjust_contrast(IMAGE, [2.0, 1.0]),
+    "more than there are numbers": lambda: tf.image.resize(BATCH, [1 << 32, 1 << 31]),
+    "a threshold for each": lambda: tf.image.non_max_suppression([[0.0] * 4], [1.0], 1, [0.5]),
+    "counts of boxes": lambda: tf.image.non_max_suppression([[0.0] * 4], [1.0], [1]),
+    "an infinite box": lambda: tf.image.crop_and_resize(BATCH, [[0, 0, 1e40, 1]], [0], [1, 1]),
     "a tensor of floats": lambda: tf.image.resize_images(IMAGE, tf.constant([6.0, 4.0])),
 }
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
+from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import filling, index, joining, math, primitive, shapes
 from graphio.ops.emit import (
@@ -23,6 +26,7 @@ from graphio.ops.emit import (
 from graphio.ops.imaging import axis_size, height_and_width
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
+from graphio.schema import errors
 
 __all__ = ["crop_and_resize", "non_max_suppression", "non_max_suppression_padded"]
 
@@ -49,7 +53,8 @@ def non_max_suppression(
         The numbers of the boxes, an int32 vector.
 
     Raises:
-        ValueError: the shapes do not fit.
+        ValueError: the shapes do not fit, or a number is no scalar.
+        TypeError: max_output_size is beyond int32.
     """
     op = "NonMaxSuppressionV3"
     with scope(name, op) as at:
@@ -58,25 +63,34 @@ def non_max_suppression(
         what = describe(at, op)
         shapes.merge(dims_of(corners), (None, 4), what)
         shapes.merge(dims_of(values), (dims_of(corners) or (None,))[:1], what)
-        number = convert_to_tensor(max_output_size, name="max_output_size")
+        kind = None if is_symbolic(max_output_size) else dtypes.int32
+        number = convert_to_tensor(max_output_size, kind, name="max_output_size")
         require(number, INTEGER, op, "max_output_size")
+        _require_scalar(number, "max_output_size", what)
         limit = primitive.reshape(cast(number, dtypes.int64), [1])
         inputs: list[Tensor | None] = [
             primitive.unsqueeze(corners, [0]),
             primitive.unsqueeze(values, [0, 1]),
             limit,
-            _threshold(iou_threshold, "iou_threshold"),
+            _threshold(iou_threshold, "iou_threshold", what),
         ]
         if is_symbolic(score_threshold) or score_threshold != float("-inf"):
-            inputs.append(_threshold(score_threshold, "score_threshold"))
+            inputs.append(_threshold(score_threshold, "score_threshold", what))
         found = node("NonMaxSuppression", inputs, dtypes.int64, (None, 3), center_point_box=0)
         column = primitive.gather(found, scalar(2, dtypes.int64), 1)
         return cast(column, dtypes.int32, at)
 
 
-def _threshold(value: Any, name: str) -> Tensor:
+def _require_scalar(tensor: Tensor, name: str, what: str) -> None:
+    if tensor.shape.ndims not in (0, None):
+        raise ValueError(f"{name} has shape {tensor.shape}, expected a scalar for {what}")
+
+
+def _threshold(value: Any, name: str, what: str) -> Tensor:
     """A number or scalar tensor as a float32 vector of one."""
-    return primitive.reshape(convert_to_tensor(value, dtype=dtypes.float32, name=name), [1])
+    tensor = convert_to_tensor(value, dtype=dtypes.float32, name=name)
+    _require_scalar(tensor, name, what)
+    return primitive.reshape(tensor, [1])
 
 
 def non_max_suppression_padded(
@@ -130,6 +144,7 @@ def crop_and_resize(
 
     Raises:
         ValueError: the shapes do not fit, or method is neither.
+        InvalidArgumentError: boxes are known to have a number that is not finite.
     """
     if method not in ("bilinear", "nearest"):
         raise ValueError(f"method must be 'bilinear' or 'nearest', got {method!r}")
@@ -142,6 +157,11 @@ def crop_and_resize(
             x = cast(x, dtypes.float32)
         region = convert_to_tensor(boxes, name="boxes")
         require(region, FLOATING, "CropAndResize", "boxes")
+        known = constant_value(region)
+        if known is not None and not np.isfinite(known).all():
+            raise errors.InvalidArgumentError(
+                message=f"Boxes contains at least one element that is not finite for {what}"
+            )
         shapes.merge(dims_of(region), (None, 4), what)
         numbers = convert_to_tensor(box_ind if box_indices is None else box_indices, name="box_ind")
         require(numbers, INTEGER, "CropAndResize", "box_ind")

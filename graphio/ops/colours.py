@@ -10,7 +10,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import array, comparison, cropping, imaging, linear, math, random, reduction
+from graphio.ops import array, comparison, imaging, linear, math, random, reduction
 from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.conv import depthwise_conv2d
 from graphio.ops.emit import describe, scope
@@ -23,7 +23,6 @@ __all__ = [
     "psnr",
     "random_hue",
     "random_saturation",
-    "resize_image_with_pad",
     "rgb_to_hsv",
     "rgb_to_yiq",
     "rgb_to_yuv",
@@ -282,7 +281,7 @@ def _gauss(size: int, sigma: float, channels: int) -> Any:
     return blur
 
 
-# ---- edges and sizes ----
+# ---- edges ----
 
 
 def sobel_edges(image: Any) -> Tensor:
@@ -302,33 +301,3 @@ def sobel_edges(image: Any) -> Tensor:
         edges = depthwise_conv2d(padded, constant(weights), [1, 1, 1, 1], "VALID")
         full = array.concat([array.shape(x), [2]], 0)
         return array.reshape(edges, full, name=at)
-
-
-def resize_image_with_pad(
-    image: Any, target_height: int, target_width: int, method: Any = 0, align_corners: bool = False
-) -> Tensor:
-    """Images resized without changing their proportions, zeros filling the rest.
-
-    Args:
-        image: (h, w, c) or (n, h, w, c), h and w known.
-        target_height: of the result.
-        target_width: of the result.
-        method: see ResizeMethod.
-        align_corners: see resize_images.
-
-    Raises:
-        ValueError: a size is not positive or not known.
-    """
-    x = convert_to_tensor(image, name="image")
-    if x.shape.ndims not in (3, 4):
-        raise ValueError(f"'image' must have either 3 or 4 dimensions, got {x.shape}")
-    height, width = x.shape[-3].value, x.shape[-2].value
-    if height is None or width is None:
-        raise ValueError(f"resize_image_with_pad: height and width of {x.shape} must be known")
-    if target_height <= 0 or target_width <= 0:
-        raise ValueError("target_height and target_width must be > 0.")
-    ratio = max(width / target_width, height / target_height)
-    new_height, new_width = int(height / ratio), int(width / ratio)
-    smaller = imaging.resize_images(x, [new_height, new_width], method, align_corners)
-    top, left = (target_height - new_height) // 2, (target_width - new_width) // 2
-    return cropping.pad_to_bounding_box(smaller, top, left, target_height, target_width)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from graphio import dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
@@ -13,7 +15,7 @@ from graphio.ops import comparison, index, joining, math, primitive, reduction, 
 from graphio.ops.any_rank import of_any_rank
 from graphio.ops.check import Assert
 from graphio.ops.emit import describe, int_value, ints, is_symbolic, node, scope, static_ints, whole
-from graphio.ops.imaging import axis_size, image_and_row
+from graphio.ops.imaging import axis_size, image_and_row, resize_images
 from graphio.ops.primitive import cast
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
@@ -23,6 +25,7 @@ __all__ = [
     "crop_to_bounding_box",
     "pad_to_bounding_box",
     "resize_image_with_crop_or_pad",
+    "resize_image_with_pad",
 ]
 
 # ---- what all share ----
@@ -201,38 +204,102 @@ def _about_the_middle(size: Any, target: Any) -> tuple[Any, Any, Any]:
     )
 
 
+def resize_image_with_pad(
+    image: Any, target_height: Any, target_width: Any, method: Any = 0, align_corners: bool = False
+) -> Tensor:
+    """Images resized without changing their proportions, zeros filling the rest.
+
+    Args:
+        image: (h, w, c) or (n, h, w, c); of unknown rank it must be one image.
+        target_height: of the result, an integer or a tensor.
+        target_width: of the result, an integer or a tensor.
+        method: see ResizeMethod.
+        align_corners: see resize_images.
+
+    Raises:
+        ValueError: a size is not positive, or the image is known to be empty.
+        InvalidArgumentError: of the run, the same of tensors and unknown sizes.
+    """
+    op = "resize_image_with_pad"
+    with scope(None, op) as at:
+        x, row = _one_or_many(image, op, at)
+        what, checks = describe(at, op), _not_empty(x)
+        sizes = [_size(x, row), _size(x, row + 1)]
+        targets = [
+            _number(target_height, op, "target_height"),
+            _number(target_width, op, "target_width"),
+        ]
+        for side, target in zip(("height", "width"), targets, strict=True):
+            checks += _holds(target > 0, f"target_{side} must be > 0", what)
+        new, before = _fitting(sizes, targets)
+        smaller = resize_images(_after(checks, x), new, method, align_corners)
+        return pad_to_bounding_box(smaller, *before, *targets)
+
+
+def _fitting(sizes: Sequence[Any], targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The largest height and width of an image's proportions within the targets, and what is put
+    before them; in float32, as TensorFlow computes them."""
+    numbers = [*sizes, *targets]
+    if not any(isinstance(n, Tensor) for n in numbers):
+        high, wide, to_high, to_wide = (np.float32(n) for n in numbers)
+        ratio = max(wide / to_wide, high / to_high)
+        fit = (high / ratio, wide / ratio)
+        rest = (to_high - fit[0], to_wide - fit[1])
+        return [int(n) for n in fit], [max(int(np.floor(r / np.float32(2))), 0) for r in rest]
+    floats = [cast(convert_to_tensor(n), dtypes.float32) for n in numbers]
+    ratio = math.maximum(floats[1] / floats[3], floats[0] / floats[2])
+    new, before = [], []
+    for size, target in zip(floats[:2], floats[2:], strict=True):
+        exact = size / ratio
+        new.append(cast(math.floor(exact), dtypes.int32))
+        half = math.floor((target - exact) / 2.0)
+        before.append(math.maximum(cast(half, dtypes.int32), 0))
+    return new, before
+
+
 @of_any_rank("central_crop", 3)
-def central_crop(image: Any, central_fraction: float) -> Tensor:
+def central_crop(image: Any, central_fraction: Any) -> Tensor:
     """The middle of images.
 
     Args:
         image: (h, w, c) or (n, h, w, c).
-        central_fraction: the part of height and width that stays, in (0, 1]; 1 gives the image.
+        central_fraction: the part of height and width that stays, in (0, 1], a number or a scalar
+            tensor; 1 gives the image.
 
     Raises:
         ValueError: central_fraction is out of range.
+        InvalidArgumentError: of the run, the same of a tensor.
     """
-    if not 0.0 < central_fraction <= 1.0:
-        raise ValueError(f"central_fraction must be within (0, 1], got {central_fraction}")
+    words = "central_fraction must be within (0, 1]"
     with scope(None, "central_crop") as at:
         x, row = image_and_row(image, "central_crop", at)
+        if is_symbolic(central_fraction):
+            fraction = cast(convert_to_tensor(central_fraction), dtypes.float64)
+            within = comparison.logical_and(fraction > 0.0, fraction <= 1.0)
+            x = _after(_holds(within, words, describe(at, "central_crop")), x)
+            return _central(x, row, fraction, at)
+        if not 0.0 < central_fraction <= 1.0:
+            raise ValueError(f"{words}, got {central_fraction}")
         if central_fraction == 1.0:
             return x
-        dims = dims_of(x)
-        assert dims is not None
-        begin: list[Any] = [0] * (row + 3)
-        size: list[Any] = [-1] * (row + 3)
-        for axis in (row, row + 1):
-            known = dims[axis]
-            if known is None:
-                begin[axis], size[axis] = _middle(axis_size(x, axis), central_fraction)
-            else:
-                begin[axis] = int((known - known * central_fraction) / 2)
-                size[axis] = known - 2 * begin[axis]
-        return index.slice(x, begin, size, name=at)
+        return _central(x, row, central_fraction, at)
 
 
-def _middle(size: Tensor, fraction: float) -> tuple[Tensor, Tensor]:
+def _central(x: Tensor, row: int, fraction: Any, at: str) -> Tensor:
+    """The middle of images: a fraction, which may be a tensor, of height and width."""
+    begin: list[Any] = [0] * (row + 3)
+    size: list[Any] = [-1] * (row + 3)
+    for axis in (row, row + 1):
+        known = x.shape[axis].value
+        if known is None or isinstance(fraction, Tensor):
+            begin[axis], size[axis] = _middle(axis_size(x, axis), fraction)
+        else:
+            begin[axis] = int((known - known * fraction) / 2)
+            size[axis] = known - 2 * begin[axis]
+    return index.slice(x, begin, size, name=at)
+
+
+def _middle(size: Tensor, fraction: Any) -> tuple[Tensor, Tensor]:
     """Where the middle of an axis begins, and how long it is."""
     exact = cast(size, dtypes.float64)
     start = cast((exact - exact * fraction) / 2.0, dtypes.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math as _math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
+from graphio.schema import errors
 
 __all__ = [
     "ResizeMethod",
@@ -58,12 +60,16 @@ __all__ = [
 
 
 class ResizeMethod:
-    """How resize_images computes."""
+    """How resize_images computes; it refuses those of TensorFlow 2 alone, which have texts."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
     BICUBIC = 2
     AREA = 3
+    LANCZOS3 = "lanczos3"
+    LANCZOS5 = "lanczos5"
+    GAUSSIAN = "gaussian"
+    MITCHELLCUBIC = "mitchellcubic"
 
 
 # ---- what all share ----
@@ -131,6 +137,7 @@ def _resize(
             0,
         )
         way = "align_corners" if align_corners else "asymmetric"
+        _check_size((dims[0], h, w, dims[3]), describe(at, tf_type))
         return node(
             "Resize",
             [x, None, None, whole],
@@ -140,6 +147,15 @@ def _resize(
             tf_type=tf_type,
             coordinate_transformation_mode="half_pixel" if half_pixel_centers else way,
             **attrs,
+        )
+
+
+def _check_size(dims: tuple[int | None, ...], what: str) -> None:
+    """Refuses a result of more elements than int64 counts."""
+    if _math.prod(d for d in dims if d is not None) > dtypes.int64.max:
+        raise errors.InvalidArgumentError(
+            message=f"the result would have shape {shapes.text(dims)}, more elements than there "
+            f"are numbers for them, for {what}"
         )
 
 
@@ -232,6 +248,7 @@ def resize_area(
         target, new = height_and_width(size, "ResizeArea")
         if dims is None or len(dims) != 4:
             raise ValueError(f"resize_area: images have shape {shapes.text(dims)}, expected rank 4")
+        _check_size((dims[0], *new, dims[3]), describe(at, "ResizeArea"))
         x = cast(x, dtypes.float32)
         high, wide = (
             _open_areas(axis_size(x, axis), target[axis - 1], align_corners, x.dtype)
@@ -274,18 +291,23 @@ def _open_areas(old: Tensor, new: Tensor, align_corners: bool, dtype: dtypes.DTy
     return cast(weights / scale, dtype)
 
 
-_METHODS = {
+#: by number and by TensorFlow 2's name
+_METHODS: dict[int | str, Callable[..., Tensor]] = {
     ResizeMethod.BILINEAR: resize_bilinear,
     ResizeMethod.NEAREST_NEIGHBOR: resize_nearest_neighbor,
     ResizeMethod.BICUBIC: resize_bicubic,
     ResizeMethod.AREA: resize_area,
+    "bilinear": resize_bilinear,
+    "nearest": resize_nearest_neighbor,
+    "bicubic": resize_bicubic,
+    "area": resize_area,
 }
 
 
 def resize_images(
     images: Any,
     size: Any,
-    method: int = ResizeMethod.BILINEAR,
+    method: int | str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
@@ -295,7 +317,8 @@ def resize_images(
     Args:
         images: numeric (n, h, w, c) or (h, w, c).
         size: new height and width.
-        method: of ResizeMethod: BILINEAR, NEAREST_NEIGHBOR, BICUBIC or AREA.
+        method: of ResizeMethod: BILINEAR, NEAREST_NEIGHBOR, BICUBIC or AREA; or their names,
+            "bilinear", "nearest", "bicubic" or "area".
         align_corners: True: the centres of the corner elements stay where they are.
         preserve_aspect_ratio: True: size is the largest; sizes must be known then.
         name: of the operation.
@@ -309,7 +332,10 @@ def resize_images(
     """
     build = _METHODS.get(method)
     if build is None:
-        raise ValueError("Resize method is not implemented.")
+        raise ValueError(
+            f"Resize method is not implemented: {method!r}; there are tf.image.ResizeMethod's "
+            "BILINEAR, NEAREST_NEIGHBOR, BICUBIC and AREA"
+        )
     with scope(name, "resize_images") as at:
         x, row = image_and_row(images, "resize_images", at)
         dims = dims_of(x)
@@ -559,10 +585,15 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     Args:
         images: numeric (..., h, w, c).
         contrast_factor: number or scalar.
+
+    Raises:
+        ValueError: contrast_factor is no scalar.
     """
     with scope(None, "adjust_contrast") as at:
         x, old = _as_floats(images, "adjust_contrast")
         factor = like(contrast_factor, x, "adjust_contrast", ("images", "contrast_factor"))
+        if factor.shape.ndims not in (0, None):
+            raise ValueError(f"contrast_factor must be scalar: its shape is {factor.shape}")
         mean = reduction.reduce_mean(x, [-3, -2], keepdims=True)
         far = binary("Mul", binary("Sub", x, mean), factor)
         return convert_image_dtype(binary("Add", far, mean), old, saturate=True, name=at)
