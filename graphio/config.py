@@ -44,8 +44,8 @@ class _Options:
             fits = isinstance(value, (int, float) if kind is float else int)
             if kind is bool and fits and not isinstance(value, bool) and value not in (0, 1):
                 fits = False
-        if kind is list and isinstance(value, tuple):
-            fits, value = True, list(value)
+        if issubclass(kind, list) and isinstance(value, (list, tuple)):
+            fits, value = True, kind(value)
         if issubclass(kind, _Options) and isinstance(value, dict):
             fits, value = True, kind(**value)
         if not fits:
@@ -158,6 +158,21 @@ class GraphOptions(_Options):
     }
 
 
+class ThreadPoolOptionProto(_Options):
+    """Accepted: a session has the threads that inter_op_parallelism_threads says."""
+
+    _fields: ClassVar[dict[str, Any]] = {"num_threads": 0, "global_name": ""}
+
+
+class _Pools(list[ThreadPoolOptionProto]):
+    """A list of messages."""
+
+    def add(self, **fields: Any) -> ThreadPoolOptionProto:
+        """A new message at the end."""
+        self.append(ThreadPoolOptionProto(**fields))
+        return self[-1]
+
+
 class ConfigProto(_Options):
     """Options of a session.
 
@@ -179,7 +194,7 @@ class ConfigProto(_Options):
         "intra_op_parallelism_threads": 0,
         "inter_op_parallelism_threads": 0,
         "use_per_session_threads": False,
-        "session_inter_op_thread_pool": list,
+        "session_inter_op_thread_pool": _Pools,
         "placement_period": 0,
         "device_filters": list,
         "gpu_options": GPUOptions,

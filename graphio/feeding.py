@@ -69,6 +69,8 @@ def _paired(key: Any, value: Any) -> Iterator[Any]:
         return
     if isinstance(key, Composite) and isinstance(value, (tuple, list)):
         value = [*value, *_fixed(parts[len(value) :])]
+        if value[len(parts) :] == [None]:  # of an IndexedSlices without a dense shape
+            value = value[: len(parts)]
     if not isinstance(value, (tuple, list)) or len(value) != len(parts):
         raise ValueError(
             f"the feed key {key!r} stands for {len(parts)} tensors; feed as many values"

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from graphio import dtypes, fetching, placement, scopes, tracebacks
+from graphio import dtypes, fetching, logging, placement, scopes, tracebacks
 from graphio.config import ConfigProto, RunOptions
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
@@ -148,6 +148,7 @@ class Session(pickling.Unpicklable):
         self._engine, self._options = _engine(self._target, given_config)
         self._devices = placement.Devices.of(given_config)
         self._timeout = given_config.operation_timeout_in_ms
+        self._shows_shapes = given_config.graph_options.infer_shapes
         self.state = self._engine.new_state()
         #: cinfer runs what it is given; the Python runtime joins steps of its own
         self._rewrites = self._engine.__name__ == "graphio.cinfer"
@@ -172,8 +173,9 @@ class Session(pickling.Unpicklable):
 
     @property
     def graph_def(self) -> Any:
-        """The graph as a message."""
-        return self.graph.as_graph_def()
+        """The graph as a message; with shapes where the config's graph_options.infer_shapes says
+        so."""
+        return self.graph.as_graph_def(add_shapes=self._shows_shapes)
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
@@ -430,6 +432,12 @@ class InteractiveSession(Session):
         **unknown: NoReturn,
     ) -> None:
         super().__init__(target, graph, config, **unknown)
+        if any(isinstance(s, InteractiveSession) and not s.closed for s in _stack.sessions):
+            logging.error(
+                "An interactive session is already active. It is the default session again when "
+                "this one is closed. Call InteractiveSession.close() to give back what it holds, "
+                "or use tf.Session()"
+            )
         self._context = contextlib.ExitStack()
         if graph is not None:
             self._context.enter_context(graph.as_default())

@@ -436,3 +436,56 @@ def test_what_another_graph_may_feed_and_fetch_is_not_forbidden(graph: tf.Graph)
     graph.prevent_fetching(x.op)
     assert not graph.is_feedable(x) and not graph.is_fetchable(x)
     assert other.is_feedable(x) and other.is_fetchable(x)
+
+
+# ---- fetches, feeds and options as TensorFlow has them ----
+
+
+def test_objects_of_attrs_are_fetched_and_looped_over() -> None:
+    attr = pytest.importorskip("attr")
+    pair = attr.make_class("Pair", ["first", "second"])
+    x, y = tf.constant(1.0), tf.constant([2.0, 3.0])
+    looped = tf.while_loop(lambda p: p.first < 3, lambda p: pair(p.first + 1, 2 * p.second),
+                           [pair(x, y)])  # fmt: skip
+    with tf.Session() as session:
+        for _ in range(2):
+            found = session.run(pair(x, [y, pair(x, x)]))
+        assert found.first == 1 and found.second[1] == pair(1, 1)
+        assert session.run(looped)[0].second.tolist() == [8, 12]
+
+
+def test_slices_without_a_dense_shape_are_fed() -> None:
+    values, indices = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int64, [2])
+    slices = tf.IndexedSlices(values, indices)
+    with tf.Session() as session:
+        fetched = session.run(tf.IndexedSlices(values * 2, indices), {slices: ([1, 2], [0, 1])})
+        again = session.run(values, {slices: fetched})
+    assert again.tolist() == [2, 4]
+
+
+def test_a_config_adds_pools_of_threads_and_shows_shapes() -> None:
+    config = tf.ConfigProto(graph_options=tf.GraphOptions(infer_shapes=True))
+    config.session_inter_op_thread_pool.add(num_threads=2).global_name = "own"
+    copy = tf.ConfigProto()
+    copy.CopyFrom(config)
+    assert copy == config and copy.session_inter_op_thread_pool[0].num_threads == 2
+    tf.constant(1.0)
+    for given, shown in ((config, True), (None, False)):
+        with tf.Session(config=given) as session:
+            assert ("_output_shapes" in session.graph_def.node[0].attr) is shown
+
+
+def test_a_second_interactive_session_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        tf.InteractiveSession().close()
+    assert not caplog.records
+    first, second = tf.InteractiveSession(), tf.InteractiveSession()
+    assert [r.levelname for r in caplog.records] == ["ERROR"]
+    second.close()
+    first.close()
+
+
+def test_an_int_is_no_string_to_feed() -> None:
+    text = tf.placeholder(tf.string)
+    with tf.Session() as session, pytest.raises(TypeError, match="expected a string"):
+        session.run(text, {text: 1})
