@@ -8,7 +8,8 @@ from typing import Any
 from google.protobuf import text_format
 
 from graphio.graph import Graph
-from graphio.graph_def import graph_def_of
+from graphio.graph_def import GraphDef, graph_def_of
+from graphio.node_def import View, message_of
 from graphio.schema import files
 
 __all__ = ["write_graph"]
@@ -20,7 +21,7 @@ def write_graph(
     """Writes a graph's nodes to a file, in one step.
 
     Args:
-        graph_or_graph_def: a Graph or a GraphDef.
+        graph_or_graph_def: a Graph, a GraphDef, or another message, such as a SaverDef.
         logdir: folder, which is made if it is not there.
         name: of the file.
         as_text: True writes protocol buffer text; False the bytes that GraphDef.ParseFromString
@@ -30,11 +31,14 @@ def write_graph(
         The path of the file.
 
     Raises:
-        TypeError: it is neither a Graph nor a GraphDef.
+        TypeError: it is no Graph and no message.
         UnavailableError, DiskFullError: what the operating system said.
     """
-    is_graph = isinstance(graph_or_graph_def, Graph)
-    model = graph_def_of(graph_or_graph_def.as_graph_def() if is_graph else graph_or_graph_def)
+    given = graph_or_graph_def
+    if isinstance(given, Graph):
+        given = given.as_graph_def()
+    is_other = isinstance(given, View) and not isinstance(given, GraphDef)
+    model = message_of(given) if is_other else graph_def_of(given)
     folder = os.fspath(logdir)
     with files.naming("make the folder", folder):
         os.makedirs(folder or ".", exist_ok=True)

@@ -159,6 +159,15 @@ class TensorInfo(_KeyedView):
         """How the tensor is given: by its name."""
         return "name" if self._message.value else None
 
+    def ClearField(self, field_name: str) -> None:
+        """Forgets a field."""
+        if field_name == "name":
+            self._message.ClearField("value")
+        elif field_name in ("dtype", "tensor_shape"):
+            self._message.type.tensor.ClearField(field_name.removeprefix("tensor_"))
+        else:
+            self._message.ClearField(field_name)
+
     def HasField(self, field: str) -> bool:
         """Whether a field is set."""
         if field in ("dtype", "tensor_shape"):

@@ -350,3 +350,24 @@ def test_signatures_of_the_usual_kinds() -> None:
     ):
         with pytest.raises(ValueError):
             wrong()
+
+
+def test_a_graph_has_one_operation_to_run_after_a_load(tmp_path: Path) -> None:
+    x, _, _ = net()
+    builder = tf.saved_model.Builder(str(tmp_path / "m"))
+    tf.add_to_collection("legacy_init_op", tf.no_op())
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for option in ("main_op", "legacy_init_op"):
+            with pytest.raises(ValueError, match="one or more main ops under the collection"):
+                builder.add_meta_graph_and_variables(session, ["a"], **{option: tf.no_op()})
+        builder.add_meta_graph_and_variables(session, ["a"])
+
+
+def test_a_description_forgets_its_tensor() -> None:
+    told = tf.saved_model.utils.build_tensor_info(tf.constant([1.0]))
+    told.ClearField("name")
+    with pytest.raises(ValueError, match=r"Invalid TensorInfo.encoding"):
+        tf.saved_model.utils.get_tensor_from_tensor_info(told)
+    told.ClearField("dtype")
+    assert (told.dtype, told.name) == (0, "")

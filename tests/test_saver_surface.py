@@ -122,8 +122,7 @@ def test_variables_made_later_are_not_the_savers(tmp_path: Path) -> None:
         ({"keep_checkpoint_every_n_hours": float("nan")}, ValueError, "_hours is nan, expected"),
         ({"saver_def": 3}, ValueError, "^saver_def must be a saver_pb2.SaverDef: 3$"),
         ({"write_version": 99}, ValueError, "write_version is 1 or 2 .*, not 99"),
-        ({"builder": object()}, ValueError, "builder and filename are not supported"),
-        ({"filename": "f"}, ValueError, "builder and filename are not supported"),
+        ({"builder": object()}, ValueError, "builder is not supported"),
         ({"shard_bytes": 0}, ValueError, "shard_bytes is 0, expected a positive number"),
         ({"objects": {"a": 3}}, TypeError, r"'a' is a int without get_state and set_state"),
     ],
@@ -640,3 +639,36 @@ def test_a_reader_gives_blobs(tmp_path: Path) -> None:
     assert reader.get_blob("b") == b"2" and reader.get_blob("a") == b""
     with pytest.raises(tf.errors.NotFoundError, match="Blob c not found .* it has a, b"):
         reader.get_blob("c")
+
+
+@pytest.mark.parametrize("as_tensor", [False, True])
+def test_the_operators_of_a_saver_use_the_filename_given(as_tensor: bool, tmp_path: Path) -> None:
+    path = str(tmp_path / "own")
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(3.0, name="v")
+        saver = tf.train.Saver([v], filename=tf.constant(path) if as_tensor else path)
+        told = saver.saver_def
+        session.run(v.initializer)
+        assert session.run(told.filename_tensor_name) == session.run(told.save_tensor_name)
+        session.run(v.assign(4.0))
+        session.run(told.restore_op_name)
+        assert session.run(v) == 3
+    assert tf.train.load_variable(path, "v") == 3
+
+
+def test_a_saver_def_is_written_and_is_no_graph(tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        tf.Variable(3.0, name="v")
+        written = tf.train.write_graph(tf.train.Saver().as_saver_def(), tmp_path, "saver")
+    assert 'variable: "v"' in Path(written).read_text()
+    with tf.Graph().as_default(), pytest.raises(OSError, match="Cannot parse file"):
+        tf.train.import_meta_graph(written)
+
+
+def test_an_imported_graph_without_variables_has_no_saver(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.constant(1.0)
+        tf.train.Saver(allow_empty=True).save(session, tmp_path / "m")
+    with tf.Graph().as_default():
+        tf.Variable(0.0)
+        assert tf.train.import_meta_graph(str(tmp_path / "m.meta"), import_scope="in") is None

@@ -319,3 +319,13 @@ def test_a_dtype_is_not_pythons_int() -> None:
 def test_the_versions_of_the_build_have_tensorflows_other_names() -> None:
     assert tf.__git_version__ == tf.GIT_VERSION
     assert tf.__compiler_version__ == tf.COMPILER_VERSION
+
+
+def test_running_sums_and_products_have_one_axis_of_the_tensor() -> None:
+    for function in (tf.cumsum, tf.cumprod, tf.math.cumulative_logsumexp):
+        for axis in (2, -3):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="out of range"):
+                function(tf.zeros([2, 3]), axis)
+        for axes in ([0], tf.constant([0]), np.array([1])):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="must be a scalar"):
+                function(tf.zeros([2, 3]), axes)

@@ -19,7 +19,6 @@ from graphio.ops.emit import (
     INTEGER,
     NUMERIC,
     describe,
-    int_value,
     is_symbolic,
     like,
     node,
@@ -309,7 +308,7 @@ def cumprod(
         name: of the operation.
 
     Raises:
-        ValueError: axis is out of range.
+        InvalidArgumentError: axis is out of range, or no scalar.
     """
     with scope(name, "Cumprod") as at:
         tensor = convert_to_tensor(x, name="x")
@@ -319,8 +318,7 @@ def cumprod(
                 tensor, axis, "Cumprod", at,
                 lambda flat: cumprod(flat, run_axis.AXIS, exclusive, reverse),
             )  # fmt: skip
-        number = int_value(axis, "cumprod", "axis")
-        number = shapes.normalize_axis(number, tensor.shape.ndims, describe(at, "Cumprod"))
+        number = reduction.scan_axis(axis, tensor, "Cumprod", at)
         place = constant(np.asarray(number, np.int64), name="axis")
         return node(
             "CumProd",
@@ -343,7 +341,7 @@ def cumulative_logsumexp(
     element, so that neither large nor small ones are lost. An empty sum is minus infinity.
 
     Raises:
-        ValueError: axis is out of range.
+        InvalidArgumentError: axis is out of range, or no scalar.
     """
     with scope(name, "CumulativeLogsumexp") as at:
         tensor = convert_to_tensor(x, name="x")
@@ -353,9 +351,8 @@ def cumulative_logsumexp(
                 tensor, axis, "CumulativeLogsumexp", at,
                 lambda flat: cumulative_logsumexp(flat, run_axis.AXIS, exclusive, reverse),
             )  # fmt: skip
-        number = int_value(axis, "cumulative_logsumexp", "axis")
+        number = reduction.scan_axis(axis, tensor, "CumulativeLogsumexp", at)
         rank = tensor.shape.ndims
-        number = shapes.normalize_axis(number, rank, describe(at, "CumulativeLogsumexp"))
         count = tensor.shape[number].value if rank is not None else None
         sums = _moved_along(tensor, 1, number, reverse) if exclusive else tensor
         if count is not None:

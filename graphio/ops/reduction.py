@@ -31,6 +31,7 @@ from graphio.ops.emit import (
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.products import Factors, shares
 from graphio.ops.shapes import Dims, dims_of
+from graphio.schema import errors
 
 __all__ = [
     "argmax",
@@ -391,6 +392,22 @@ def without_ones(x: Tensor, axes: Any) -> Tensor:
 # ---- running sums ----
 
 
+def scan_axis(axis: Any, x: Tensor, op: str, at: str) -> int:
+    """The axis of a running sum or product, counted from the front.
+
+    Raises:
+        InvalidArgumentError: it is no scalar, or out of range.
+    """
+    rank = axis.shape.ndims if isinstance(axis, Tensor) else np.ndim(axis)
+    if rank:
+        raise errors.InvalidArgumentError(
+            message=f"{describe(at, op)}: axis must be a scalar, got {axis!r}"
+        )
+    number = int_value(axis, op.lower(), "axis")
+    with as_invalid_argument():
+        return shapes.normalize_axis(number, x.shape.ndims, describe(at, op))
+
+
 def cumsum(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
@@ -404,7 +421,7 @@ def cumsum(
         name: of the operation.
 
     Raises:
-        InvalidArgumentError: axis is out of range.
+        InvalidArgumentError: axis is out of range, or no scalar.
     """
     with scope(name, "Cumsum") as at:
         tensor = convert_to_tensor(x, name="x")
@@ -414,9 +431,7 @@ def cumsum(
                 tensor, axis, "Cumsum", at,
                 lambda flat: cumsum(flat, run_axis.AXIS, exclusive, reverse),
             )  # fmt: skip
-        number = int_value(axis, "cumsum", "axis")
-        with as_invalid_argument():
-            number = shapes.normalize_axis(number, tensor.shape.ndims, describe(at, "Cumsum"))
+        number = scan_axis(axis, tensor, "Cumsum", at)
         place = constant(np.asarray(number, np.int64), name="axis")
         return node(
             "CumSum",

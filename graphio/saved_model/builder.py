@@ -104,8 +104,8 @@ class SavedModelBuilder:
         with sess.graph.as_default():
             chosen = _default_saver() if saver is None else saver
             entry = self._entry(
-                sess.graph, tags, signature_def_map, assets_collection, main_op or legacy_init_op,
-                clear_devices, chosen,
+                sess.graph, tags, signature_def_map, assets_collection,
+                _main_op(main_op, legacy_init_op), clear_devices, chosen,
             )  # fmt: skip
             folder = stores.join(self._folder, constants.VARIABLES_DIRECTORY)
             _make_folder(folder)
@@ -148,7 +148,7 @@ class SavedModelBuilder:
         self._graphs.append(
             self._entry(
                 scopes.get_default_graph().root, tags, signature_def_map, assets_collection,
-                main_op or legacy_init_op, clear_devices,
+                _main_op(main_op, legacy_init_op), clear_devices,
                 _default_saver() if saver is None else saver,
             )
         )  # fmt: skip
@@ -233,6 +233,19 @@ class _Entry:
     graph: Graph
     model: model_pb2.Model
     specs: list[SignatureSpec]
+
+
+def _main_op(main_op: Any, legacy_init_op: Any) -> Any:
+    """The operation to run after a load; refuses it where the graph names one already."""
+    chosen = main_op or legacy_init_op
+    graph = scopes.get_default_graph()
+    for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
+        if chosen is not None and graph.get_collection(key):
+            raise ValueError(
+                f"Graph already contains one or more main ops under the collection {key}; leave "
+                "main_op and legacy_init_op out, or clear the collection"
+            )
+    return chosen
 
 
 class _Values:

@@ -62,7 +62,8 @@ def import_meta_graph(
 
 def saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver | None:
     """The Saver of an imported graph: it knows the names that its checkpoints have."""
-    if model.HasField("saver") and all(name in variables for name in model.saver.variable):
+    saved = model.saver.variable
+    if saved and all(name in variables for name in saved):
         names = dict(zip(model.saver.key, model.saver.variable, strict=True))
         return Saver(
             {key: variables[name] for key, name in names.items()},
@@ -72,4 +73,4 @@ def saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver
             allow_empty=True,
         )
     graph = scopes.get_default_graph()
-    return Saver() if graph.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
+    return Saver() if variables and graph.get_collection(GraphKeys.GLOBAL_VARIABLES) else None

@@ -52,7 +52,9 @@ class Saver(Described):
         name, restore_sequentially, write_version, save_relative_paths: accepted.
         saver_def: what to_proto gave: the variables and how many to keep; the variables are
             those of the default graph.
-        builder, filename: not supported, must be None.
+        builder: not supported, must be None.
+        filename: the prefix that the operators of saver_def use when none is fed, text or a
+            string tensor; None: "model".
         defer_build: True looks for the variables when `build` is called.
         allow_empty: True lets a Saver have no variables.
         pad_step_number: True writes the step with eight digits.
@@ -108,8 +110,8 @@ class Saver(Described):
         best_metric: str | None = None,
         best_mode: str | None = None,
     ) -> None:
-        if builder is not None or filename is not None:
-            raise ValueError("builder and filename are not supported; leave them None")
+        if builder is not None:
+            raise ValueError("builder is not supported; leave it None")
         if defer_build and var_list is not None:
             raise ValueError(
                 "If `var_list` is provided then build cannot be deferred. Either set "
@@ -136,6 +138,7 @@ class Saver(Described):
         outer = scopes.get_default_graph().get_name_scope()
         self._scope = "/".join(filter(None, [outer, name or "save"]))
         self._operators: Operators | None = None
+        self._filename = "model" if filename is None else filename
         self._variables: dict[str, Variable] | None = None
         if saver_def is not None:
             self._take_over(saver_def, name, best)

@@ -30,6 +30,7 @@ class Described(Unpicklable):
     _scope: str
     _variables: dict[str, Variable] | None
     _operators: Operators | None
+    _filename: Any
 
     def __repr__(self) -> str:
         variables = "not built" if self._variables is None else f"{len(self._variables)} variables"
@@ -78,7 +79,9 @@ class Described(Unpicklable):
             if not graph.finalized:
                 from graphio.train import saver_operators
 
-                self._operators = saver_operators.add(graph, self._variables, self._scope)
+                self._operators = saver_operators.add(
+                    graph, self._variables, self._scope, self._filename
+                )
         if self._operators is not None:
             made.filename_tensor_name, made.save_tensor_name, made.restore_op_name = self._operators
         return made

@@ -39,21 +39,25 @@ class Operators(NamedTuple):
     restore: str
 
 
-def add(graph: Graph, variables: Mapping[str, Variable], scope: str) -> Operators:
+def add(
+    graph: Graph, variables: Mapping[str, Variable], scope: str, filename: Any = "model"
+) -> Operators:
     """Adds the operators for variables by their names in the checkpoint.
+
+    filename is the prefix that they use when none is fed: text or a string tensor.
 
     What they save and restore are the variables alone, and a save keeps no list of checkpoints:
     as TensorFlow's do, and Saver.save and restore do more.
     """
     with graph.root.as_default(), scopes.control_dependencies(None), scopes.name_scope(None):
-        return _add(variables, scope)
+        return _add(variables, scope, filename)
 
 
-def _add(variables: Mapping[str, Variable], scope: str) -> Operators:
+def _add(variables: Mapping[str, Variable], scope: str, prefix: Any) -> Operators:
     made = list(variables.values())
     kinds = [(v.dtype, v.shape) for v in made]
     with scopes.name_scope(scope):
-        filename = constants.placeholder_with_default("model", [], name="Const")
+        filename = constants.placeholder_with_default(prefix, [], name="Const")
         saved = host_call(
             lambda session: _saving(session, variables),
             [filename, *(v.read_value() for v in made)],
