@@ -235,7 +235,6 @@ _LEFT_OUT = {
     "train.WorkerSessionCreator": _ONE,
     "train.replica_device_setter": _ONE,
     "train.Supervisor": "use tf.train.MonitoredTrainingSession",
-    "train.SessionManager": "use tf.train.MonitoredTrainingSession",
     "train.GlobalStepWaiterHook": _ONE,
     "train.LooperThread": "use threading.Thread with a tf.train.Coordinator",
     "train.QueueRunner": _RECORDS,

@@ -646,3 +646,65 @@ def test_a_hook_asks_for_summaries_in_the_run_that_reaches_its_step() -> None:
     with tf.train.MonitoredSession(hooks=[hook]) as session:
         seen = [int(session.run([train, step])[1]) for _ in range(8)]
     assert written.steps == [1, 4, 7] and seen == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+# ---- SessionManager ----
+
+
+def managed(**options: Any) -> tuple[tf.Variable, tf.Variable, tf.train.SessionManager]:
+    """A global and a local variable that starts from it, and a manager that knows both."""
+    v = tf.Variable(1.0, name="v")
+    w = tf.Variable(3.0 * v, name="w", trainable=False, collections=["local_variables"])
+    manager = tf.train.SessionManager(
+        ready_op=tf.report_uninitialized_variables(), local_init_op=w.initializer,
+        ready_for_local_init_op=tf.report_uninitialized_variables([v]), recovery_wait_secs=0.01,
+        **options,
+    )  # fmt: skip
+    return v, w, manager
+
+
+def test_a_manager_initialises_or_restores(tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        v, w, manager = managed()
+        saver = tf.train.Saver([v])
+        options = {"saver": saver, "checkpoint_dir": str(tmp_path)}
+        with manager.prepare_session("", init_op=v.initializer, **options) as session:
+            assert session.run([v, w]) == [1, 3]
+            session.run(v.assign(5.0))
+            path = saver.save(session, tmp_path / "model")
+        with manager.prepare_session("", init_op=v.initializer, **options) as session:
+            assert session.run([v, w]) == [5, 15]
+        session, ready = manager.recover_session("", saver, checkpoint_filename_with_path=path)
+        assert ready and session.run(v) == 5
+        with pytest.raises(ValueError, match="Can not provide both"):
+            manager.recover_session("", saver, str(tmp_path), path)
+
+
+def test_a_manager_tells_what_is_missing(tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        v, w, manager = managed()
+        with pytest.raises(RuntimeError, match="ready for local_init.* initialized: v"):
+            manager.prepare_session("")
+        session, ready = manager.recover_session(
+            "", tf.train.Saver([v]), str(tmp_path), wait_for_checkpoint=True, max_wait_secs=0.05
+        )
+        assert not ready and not session.run(tf.is_variable_initialized(w))
+        with pytest.raises(tf.errors.DeadlineExceededError, match="initialized: v"):
+            manager.wait_for_session("", max_wait_secs=0.05)
+        bare = tf.train.SessionManager(ready_op=tf.assert_variables_initialized([v, w]))
+        with pytest.raises(RuntimeError, match="no init_op or init_fn"):
+            bare.prepare_session("")
+        with pytest.raises(RuntimeError, match="did not make model ready.*uninitialized value w"):
+            bare.prepare_session("", init_fn=lambda session: session.run(v.initializer))
+        with pytest.raises(ValueError, match="also pass a local_init_op"):
+            tf.train.SessionManager(ready_for_local_init_op=tf.no_op())
+
+
+def test_a_manager_waits_for_a_session_that_is_ready() -> None:
+    with tf.Graph().as_default():
+        v = tf.Variable(2.0, collections=["local_variables"])
+        manager = tf.train.SessionManager(
+            v.initializer, tf.report_uninitialized_variables(), local_init_feed_dict={}
+        )
+        with manager.wait_for_session("", max_wait_secs=5) as session:
+            assert session.run(v) == 2

@@ -91,6 +91,7 @@ from graphio.train.regularized import (
 from graphio.train.retention import remove_checkpoint
 from graphio.train.saver import Saver
 from graphio.train.scaffold import ChiefSessionCreator, Scaffold, SessionCreator
+from graphio.train.session_manager import SessionManager
 from graphio.train.session_run_hook import (
     SessionRunArgs,
     SessionRunContext,
@@ -152,6 +153,7 @@ __all__ = [
     "SecondOrStepTimer",
     "SequenceExample",
     "SessionCreator",
+    "SessionManager",
     "SessionRunArgs",
     "SessionRunContext",
     "SessionRunHook",
