@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any
+from typing import Any, ClassVar
 
 from graphio import dtypes
 from graphio.graph import Tensor
@@ -11,8 +11,9 @@ from graphio.importing import static_type
 from graphio.node_def import TensorShapeProto, View, message_of
 from graphio.node_writer import set_shape, set_type, value_name
 from graphio.schema import model_pb2
+from graphio.sparse_tensor import SparseTensor
 
-__all__ = ["KeyedMap", "SignatureDef", "TensorInfo"]
+__all__ = ["CooSparse", "KeyedMap", "SignatureDef", "TensorInfo"]
 
 
 class KeyedMap(MutableMapping[str, Any]):
@@ -91,6 +92,29 @@ class _KeyedView(View):
     __hash__ = None
 
 
+class CooSparse(View):
+    """A sparse tensor of a TensorInfo, by the names of its parts: a view of a Sparse message.
+
+    Attributes:
+        values_tensor_name, indices_tensor_name, dense_shape_tensor_name: "x/values:0".
+    """
+
+    _FIELDS: ClassVar[dict[str, str]] = {
+        "values_tensor_name": "values",
+        "indices_tensor_name": "indices",
+        "dense_shape_tensor_name": "dense_shape",
+    }
+
+    def __init__(self, message: model_pb2.Signature.Sparse) -> None:
+        self._message = message
+
+    def __getattr__(self, name: str) -> Any:
+        return super().__getattr__(self._FIELDS.get(name, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(self._FIELDS.get(name, name), value)
+
+
 class TensorInfo(_KeyedView):
     """A tensor of a signature: a view of a Binding message.
 
@@ -98,6 +122,8 @@ class TensorInfo(_KeyedView):
         name: "x:0".
         dtype: TensorFlow's number of the element type.
         tensor_shape: the static shape.
+
+    A sparse tensor has no name; coo_sparse has those of its parts.
     """
 
     def __init__(
@@ -123,6 +149,21 @@ class TensorInfo(_KeyedView):
         made._message.value = value_name(tensor)
         set_type(made._message.type, tensor.dtype, tensor.shape)
         return made
+
+    @classmethod
+    def of_sparse(cls, sparse: SparseTensor) -> TensorInfo:
+        """The description of a sparse tensor."""
+        made = cls()
+        set_type(made._message.type, sparse.dtype, sparse.shape)
+        part = made._message.sparse
+        part.values, part.indices = sparse.values.name, sparse.indices.name
+        part.dense_shape = sparse.dense_shape.name
+        return made
+
+    @property
+    def coo_sparse(self) -> CooSparse:
+        """The names of a sparse tensor's parts."""
+        return CooSparse(self._message.sparse)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "name":
@@ -156,13 +197,17 @@ class TensorInfo(_KeyedView):
         return TensorShapeProto.of(static_type(self._message.type)[1])
 
     def WhichOneof(self, oneof: str = "encoding") -> str | None:
-        """How the tensor is given: by its name."""
+        """How the tensor is given: by its name, or, a sparse one, by those of its parts."""
+        if self._message.HasField("sparse"):
+            return "coo_sparse"
         return "name" if self._message.value else None
 
     def ClearField(self, field_name: str) -> None:
         """Forgets a field."""
         if field_name == "name":
             self._message.ClearField("value")
+        elif field_name == "coo_sparse":
+            self._message.ClearField("sparse")
         elif field_name in ("dtype", "tensor_shape"):
             self._message.type.tensor.ClearField(field_name.removeprefix("tensor_"))
         else:
@@ -172,6 +217,8 @@ class TensorInfo(_KeyedView):
         """Whether a field is set."""
         if field in ("dtype", "tensor_shape"):
             return bool(self._message.HasField("type"))
+        if field == "coo_sparse":
+            return bool(self._message.HasField("sparse"))
         return field == "name" and bool(self._message.value)
 
 

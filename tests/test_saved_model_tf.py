@@ -371,3 +371,28 @@ def test_a_description_forgets_its_tensor() -> None:
         tf.saved_model.utils.get_tensor_from_tensor_info(told)
     told.ClearField("dtype")
     assert (told.dtype, told.name) == (0, "")
+
+
+def test_a_sparse_tensor_is_described_by_its_parts(tmp_path: Path) -> None:
+    sparse = tf.sparse_placeholder(tf.float32, [4, 6], name="s")
+    told = tf.saved_model.utils.build_tensor_info(sparse)
+    assert told.WhichOneof("encoding") == "coo_sparse" and told.HasField("coo_sparse")
+    assert told.coo_sparse.indices_tensor_name == sparse.indices.name and not told.name
+    assert [d.size for d in told.tensor_shape.dim] == [4, 6]
+    copy = tf.saved_model.signature_def_utils.build_signature_def({"x": told}, {}, "m").inputs["x"]
+    again = tf.saved_model.utils.get_tensor_from_tensor_info(copy)
+    assert again.values is sparse.values and again.dense_shape is sparse.dense_shape
+    copy.coo_sparse.values_tensor_name = "nothing:0"
+    with pytest.raises(KeyError):
+        tf.saved_model.utils.get_tensor_from_tensor_info(copy)
+    signature = tf.saved_model.signature_def_utils.build_signature_def({"x": told}, {"x": told})
+    builder = tf.saved_model.Builder(str(tmp_path / "m"))
+    tf.Variable(0.0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(TypeError, match="give its parts"):
+            builder.add_meta_graph_and_variables(session, ["a"], {"f": signature})
+        told.ClearField("coo_sparse")
+        signature.inputs["x"].CopyFrom(told)
+        with pytest.raises(AssertionError, match="must have the name and dtype fields set: 'x'"):
+            builder.add_meta_graph_and_variables(session, ["a"], {"f": signature})

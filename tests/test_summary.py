@@ -428,3 +428,16 @@ def test_a_summary_may_have_no_tag_and_a_sound_needs_one_rate() -> None:
         for rate in ([1.0, 2.0], 0.0):
             with pytest.raises(tf.errors.InvalidArgumentError, match="a scalar above 0"):
                 session.run(tf.summary.audio("", [[1.0]], rate))
+
+
+def test_events_that_come_after_the_end_are_read_when_asked_again(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    with tf.summary.FileWriter(tmp_path) as writer:
+        writer.add_session_log(tf.SessionLog(status=tf.SessionLog.START), 1)
+        writer.flush()
+        (file,) = tmp_path.iterdir()
+        found = tf.train.summary_iterator(str(file))
+        assert [event.step for event in found] == [0, 1] and list(found) == []
+        writer.add_session_log(tf.SessionLog(status=tf.SessionLog.STOP), 2)
+        writer.flush()
+        assert [event.step for event in found] == [2]

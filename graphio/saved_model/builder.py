@@ -305,6 +305,19 @@ def _asset_path(tensor: Tensor) -> str:
     return os.fsdecode(path)
 
 
+def _check_info(what: str, key: str, info: Any) -> None:
+    if info.WhichOneof("encoding") is None or not info.dtype:
+        raise AssertionError(
+            f"{what}: All TensorInfo protos used in the SignatureDefs must have the name and dtype "
+            f"fields set: '{key}' has the name {info.name!r} and the dtype {info.dtype}"
+        )
+    if info.WhichOneof("encoding") == "coo_sparse":
+        raise TypeError(
+            f"{what}: '{key}' is a SparseTensor, and a saved model runs dense ones (give its "
+            "parts, each with a key)"
+        )
+
+
 def _spec(graph: Graph, name: str, signature: Any) -> SignatureSpec:
     """The signature with the graph's tensors in the place of their names."""
     if not isinstance(signature, SignatureDef):
@@ -314,6 +327,8 @@ def _spec(graph: Graph, name: str, signature: Any) -> SignatureSpec:
         )
 
     def tensors(infos: Mapping[str, Any]) -> list[tuple[str, Tensor]]:
+        for key, info in infos.items():
+            _check_info(f"signature '{name}'", key, info)
         try:
             return [(key, graph.get_tensor_by_name(info.name)) for key, info in infos.items()]
         except (KeyError, ValueError) as error:

@@ -7,6 +7,7 @@ from typing import Any
 from graphio import scopes
 from graphio.graph import Graph, Tensor
 from graphio.signature_def import TensorInfo
+from graphio.sparse_tensor import SparseTensor
 
 __all__ = ["build_tensor_info", "get_tensor_from_tensor_info"]
 
@@ -15,22 +16,23 @@ def build_tensor_info(tensor: Any) -> TensorInfo:
     """The description of a tensor for a signature: its name, dtype and static shape.
 
     Args:
-        tensor: a tensor, or a variable, which stands for its value.
+        tensor: a tensor, a SparseTensor, or a variable, which stands for its value.
 
     Raises:
         TypeError: it is neither.
     """
+    if isinstance(tensor, SparseTensor):
+        return TensorInfo.of_sparse(tensor)
     convert = getattr(tensor, "_as_graph_element", None)
     element = convert() if convert is not None else tensor
     if not isinstance(element, Tensor):
-        parts = " (give its parts, each with a key)" if hasattr(tensor, "indices") else ""
-        raise TypeError(f"a signature describes tensors, not {type(tensor).__name__}{parts}")
+        raise TypeError(f"a signature describes tensors, not {type(tensor).__name__}")
     return TensorInfo.of_tensor(element)
 
 
 def get_tensor_from_tensor_info(
     tensor_info: TensorInfo, graph: Graph | None = None, import_scope: str | None = None
-) -> Tensor:
+) -> Tensor | SparseTensor:
     """The tensor that a description names.
 
     Args:
@@ -41,8 +43,20 @@ def get_tensor_from_tensor_info(
     Raises:
         KeyError: there is no such tensor. ValueError: the description names none.
     """
-    if not tensor_info.name:
+    encoding = tensor_info.WhichOneof("encoding")
+    if encoding is None:
         raise ValueError(f"Invalid TensorInfo.encoding: {tensor_info!r}")
     chosen = scopes.get_default_graph() if graph is None else graph
     prefix = f"{import_scope}/" if import_scope else ""
-    return chosen.get_tensor_by_name(prefix + tensor_info.name)
+    if encoding == "name":
+        return chosen.get_tensor_by_name(prefix + tensor_info.name)
+    names = tensor_info.coo_sparse
+    indices, values, dense_shape = (
+        chosen.get_tensor_by_name(prefix + name)
+        for name in (
+            names.indices_tensor_name,
+            names.values_tensor_name,
+            names.dense_shape_tensor_name,
+        )
+    )
+    return SparseTensor(indices, values, dense_shape)

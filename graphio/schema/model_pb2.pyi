@@ -346,16 +346,27 @@ class IteratorState(_message.Message):
 class Signature(_message.Message):
     __slots__ = ("name", "input", "output", "target", "method", "doc")
     class Binding(_message.Message):
-        __slots__ = ("key", "value", "type", "doc")
+        __slots__ = ("key", "value", "type", "doc", "sparse")
         KEY_FIELD_NUMBER: _ClassVar[int]
         VALUE_FIELD_NUMBER: _ClassVar[int]
         TYPE_FIELD_NUMBER: _ClassVar[int]
         DOC_FIELD_NUMBER: _ClassVar[int]
+        SPARSE_FIELD_NUMBER: _ClassVar[int]
         key: str
         value: str
         type: Type
         doc: str
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ..., type: _Optional[_Union[Type, _Mapping]] = ..., doc: _Optional[str] = ...) -> None: ...
+        sparse: Signature.Sparse
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ..., type: _Optional[_Union[Type, _Mapping]] = ..., doc: _Optional[str] = ..., sparse: _Optional[_Union[Signature.Sparse, _Mapping]] = ...) -> None: ...
+    class Sparse(_message.Message):
+        __slots__ = ("values", "indices", "dense_shape")
+        VALUES_FIELD_NUMBER: _ClassVar[int]
+        INDICES_FIELD_NUMBER: _ClassVar[int]
+        DENSE_SHAPE_FIELD_NUMBER: _ClassVar[int]
+        values: str
+        indices: str
+        dense_shape: str
+        def __init__(self, values: _Optional[str] = ..., indices: _Optional[str] = ..., dense_shape: _Optional[str] = ...) -> None: ...
     NAME_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_FIELD_NUMBER: _ClassVar[int]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 import warnings
@@ -281,19 +282,45 @@ class FileWriterCache:
 def summary_iterator(path: str) -> Iterator[Any]:
     """The events of an event file, in order.
 
+    After the end it goes on with what has been written since, if it is asked again.
+
     Raises:
         ImportError: the package tensorboard is not installed.
         NotFoundError: there is no such file.
         DataLossError: at an event that is cut short or damaged, after those before it.
     """
-    from graphio.data.writing import tf_record_iterator
+    return _Events(os.fspath(path))
 
-    _, protos = _tensorboard()
-    for record in tf_record_iterator(os.fspath(path)):
+
+class _Events:
+    """What summary_iterator gives."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._given = path, 0
+        self._message = _tensorboard()[1].Event
+        self._records: Iterator[bytes] | None = None
+
+    def __iter__(self) -> _Events:
+        return self
+
+    def __next__(self) -> Any:
+        from graphio.data.writing import tf_record_iterator
+
+        if self._records is None:
+            records = tf_record_iterator(self._path)
+            self._records = itertools.islice(records, self._given, None)
         try:
-            yield protos.Event.FromString(record)
+            record = next(self._records)
+        except StopIteration:
+            self._records = None
+            raise
+        self._given += 1
+        try:
+            return self._message.FromString(record)
         except DecodeError:
-            raise errors.DataLossError(message=f"{path} holds a record that is no event") from None
+            raise errors.DataLossError(
+                message=f"{self._path} holds a record that is no event"
+            ) from None
 
 
 def _tensorboard() -> tuple[Any, Any]:
