@@ -17,7 +17,7 @@ __all__ = ["RunMetadata"]
 def fill_times(
     metadata: RunMetadata, times: Sequence[NodeTime], nodes: Mapping[str, Node], first: str
 ) -> None:
-    """Puts the times of a run into step_stats, by device.
+    """Puts the times of a run into step_stats, by device: those that the model's nodes are on.
 
     Args:
         metadata: to be filled.
@@ -26,7 +26,8 @@ def fill_times(
         first: the device of what has none.
     """
     metadata.step_stats.Clear()
-    by_device: dict[str, list[NodeTime]] = {}
+    # A device whose nodes were all computed before the run is there, too.
+    by_device: dict[str, list[NodeTime]] = {node.device or first: [] for node in nodes.values()}
     for time in times:
         node = nodes.get(time.name)
         by_device.setdefault((node.device if node else "") or first, []).append(time)

@@ -192,3 +192,16 @@ def test_options_have_tensorflows_fields_and_types() -> None:
         tf.RunOptions(timeout_in_ms="soon")
     with pytest.raises(TypeError, match="trace_level"):
         options.trace_level = 1.5
+
+
+@pytest.mark.parametrize("target", ["", "cinfer"])
+def test_a_device_is_told_of_though_its_nodes_need_no_step(target: str) -> None:
+    metadata, options = tf.RunMetadata(), tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    with tf.Graph().as_default():
+        with tf.device("/cpu:1"):
+            value = tf.constant(1.0)
+        config = tf.ConfigProto(device_count={"CPU": 2})
+        with tf.Session(target, config=config) as session:
+            session.run(value, options=options, run_metadata=metadata)
+    devices = [stats.device.rpartition("/")[2] for stats in metadata.step_stats.dev_stats]
+    assert "device:CPU:1" in devices
