@@ -236,7 +236,6 @@ _LEFT_OUT = {
     "train.replica_device_setter": _ONE,
     "train.Supervisor": "use tf.train.MonitoredTrainingSession",
     "train.GlobalStepWaiterHook": _ONE,
-    "train.LooperThread": "use threading.Thread with a tf.train.Coordinator",
     "train.QueueRunner": _RECORDS,
     "train.add_queue_runner": _RECORDS,
     "train.batch": _RECORDS,

@@ -533,3 +533,31 @@ def test_threads_that_do_not_stop_are_told() -> None:
         coordinator.join(stop_grace_period_secs=0.05)
     end.set()
     thread.join()
+
+
+def test_a_looper_calls_its_function_until_the_coordinator_stops() -> None:
+    def count(left: list[int], coordinator: tf.train.Coordinator) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            coordinator.request_stop()
+
+    for interval in (None, 0.0):
+        coordinator, left = tf.train.Coordinator(), [3]
+        thread = tf.train.LooperThread.loop(
+            coordinator, interval, count, args=(left,), kwargs={"coordinator": coordinator}
+        )
+        coordinator.join()
+        assert left == [0] and not thread.is_alive()
+
+
+def test_a_looper_hands_its_error_to_the_coordinator() -> None:
+    class Own(tf.train.LooperThread):
+        def run_loop(self) -> None:
+            raise KeyError("lost")
+
+    coordinator = tf.train.Coordinator()
+    Own(coordinator, None).start()
+    with pytest.raises(KeyError, match="lost"):
+        coordinator.join()
+    with pytest.raises(ValueError, match="must be a Coordinator"):
+        tf.train.LooperThread(3, None)

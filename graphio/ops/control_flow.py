@@ -83,10 +83,12 @@ def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any =
             return [None if t is None else _identity(t) for t in tensors]
 
 
-def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None = None) -> Any:
-    """tensor, once the dependencies have run."""
+def with_dependencies(
+    dependencies: Sequence[Any], output_tensor: Any, name: str | None = None
+) -> Any:
+    """output_tensor, once the dependencies have run."""
     with scopes.control_dependencies(dependencies):
-        return array.identity(tensor, name=name)
+        return array.identity(output_tensor, name=name)
 
 
 def _identity(value: Any) -> Any:

@@ -31,6 +31,7 @@ from graphio.train.checkpoint_state import (
 from graphio.train.comparing import diff_checkpoints
 from graphio.train.coordinator import (
     Coordinator,
+    LooperThread,
     start_queue_runners,
 )
 from graphio.train.curves import plot_curves
@@ -136,6 +137,7 @@ __all__ = [
     "History",
     "Int64List",
     "LoggingTensorHook",
+    "LooperThread",
     "MomentumOptimizer",
     "MonitoredSession",
     "MonitoredTrainingSession",

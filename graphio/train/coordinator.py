@@ -6,12 +6,12 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from graphio.schema import errors
 
-__all__ = ["Coordinator", "start_queue_runners"]
+__all__ = ["Coordinator", "LooperThread", "start_queue_runners"]
 
 
 class Coordinator:
@@ -117,6 +117,78 @@ class Coordinator:
         with self._lock:
             if self._error is not None:
                 raise self._error
+
+
+class LooperThread(threading.Thread):
+    """A thread that calls a function again and again until a coordinator is to stop.
+
+    What the function raises is given to the coordinator. A subclass may have run_loop, start_loop
+    and stop_loop instead.
+
+    Args:
+        coord: the Coordinator, which waits for the thread when it joins.
+        timer_interval_secs: seconds from the beginning of a call to that of the next; None: none
+            is waited for.
+        target: the function.
+        args, kwargs: what it is called with.
+
+    Raises:
+        ValueError: coord is no Coordinator.
+    """
+
+    def __init__(
+        self,
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any] | None = None,
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(coord, Coordinator):
+            raise ValueError(f"'coord' argument must be a Coordinator: {coord!r}")
+        super().__init__(daemon=True)
+        self._coord, self._interval = coord, timer_interval_secs
+        self._loop, self._given = target, (tuple(args or ()), dict(kwargs or {}))
+        coord.register_thread(self)
+
+    @staticmethod
+    def loop(
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any],
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> LooperThread:
+        """A thread that was started."""
+        thread = LooperThread(coord, timer_interval_secs, target, args, kwargs)
+        thread.start()
+        return thread
+
+    def run(self) -> None:
+        """What the thread does."""
+        with self._coord.stop_on_exception():
+            self.start_loop()
+            if self._interval is None:
+                while not self._coord.should_stop():
+                    self.run_loop()
+            else:
+                due = time.monotonic()
+                while not self._coord.wait_for_stop(max(0.0, due - time.monotonic())):
+                    due += self._interval
+                    self.run_loop()
+            self.stop_loop()
+
+    def start_loop(self) -> None:
+        """Called before the first call."""
+
+    def run_loop(self) -> None:
+        """One call of the function."""
+        if self._loop is not None:
+            args, kwargs = self._given
+            self._loop(*args, **kwargs)
+
+    def stop_loop(self) -> None:
+        """Called after the last call."""
 
 
 def start_queue_runners(
