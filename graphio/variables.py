@@ -634,6 +634,11 @@ class AssignedVariable(Variable):
         """The assignment."""
         return self._assigned.op  # type: ignore[no-any-return]
 
+    @property
+    def name(self) -> str:
+        """The assignment's."""
+        return self.op.name
+
     def value(self) -> Tensor:
         """What was assigned."""
         return self._assigned

@@ -195,11 +195,14 @@ def test_what_is_not_defined_is_a_type_error(build: Callable[[Any], Any]) -> Non
         build(tf.SparseTensor(INDICES, VALUES, SHAPE))
 
 
-def test_only_the_dense_side_is_broadcast() -> None:
-    sp = tf.SparseTensor(INDICES, VALUES, SHAPE)
-    for other in (np.ones([3, 5]), np.ones([2, 3, 4]), np.ones([3])):
-        with pytest.raises(ValueError, match="broadcasts dense to sparse only"):
-            _ = sp * other.astype(np.float32)
+@TARGETS
+def test_only_the_dense_side_is_broadcast(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        sp = tf.SparseTensor(INDICES, VALUES, SHAPE)
+        for other in (np.ones([3, 5]), np.ones([2, 3, 4]), np.ones([3])):
+            product = sp * other.astype(np.float32)
+            with pytest.raises(tf.errors.InvalidArgumentError, match="dense to sparse only"):
+                session.run(product)
 
 
 @TARGETS

@@ -551,6 +551,41 @@ def test_shapes_that_do_not_fit_are_found_by_the_run(target: str, build: Any, wo
 
 
 @TARGETS
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: tf.sparse.add(ONE(), ONE([2, 3])), "differ"),
+        (lambda: tf.sparse.maximum(ONE(), ONE([2, 3])), "differ"),
+        (lambda: tf.sparse.add(ONE(), tf.ones([2, 3])), "differ"),
+        (lambda: tf.sparse.concat(0, [ONE(), ONE([2, 3])]), "all dimensions but 0"),
+    ],
+)
+def test_known_sizes_that_differ_are_errors_of_the_run(target: str, build: Any, words: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        fetch = build()
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            session.run(fetch)
+
+
+def test_a_reshaped_and_a_joined_tensor_tell_what_is_known_of_them() -> None:
+    with tf.Graph().as_default():
+        fed, open_size = tf.sparse_placeholder(tf.float32), tf.placeholder(tf.int64, [1])
+        reshaped = tf.sparse.reshape(fed, [2, 3, 5])
+        assert reshaped.indices.shape.as_list() == [None, 3]
+        assert reshaped.dense_shape.shape.as_list() == [3]
+        known = tf.sparse.reshape(ONE([2, 3, 4]), tf.concat([[2], open_size], 0))
+        assert known.shape.as_list() == [2, 12]
+        joined = tf.sparse.concat(0, [fed, tf.sparse_placeholder(tf.float32, [None, 3])])
+        assert joined.indices.shape.as_list() == [None, 2]
+        assert tf.sparse.concat(2000, [fed]) is fed
+        several = tf.sparse.reshape(fed, [4, -1, -1])
+        with tf.Session() as session, pytest.raises(INVALID, match="At most one dimension"):
+            session.run(several, {fed: ([[0, 0]], [1.0], [4, 4])})
+        with tf.Session() as session, pytest.raises(INVALID, match="another number"):
+            session.run(known, {open_size: [11]})
+
+
+@TARGETS
 def test_an_axis_out_of_an_unknown_rank_is_found_by_the_run(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         sp = tf.sparse_placeholder(tf.float32)
@@ -561,14 +596,14 @@ def test_an_axis_out_of_an_unknown_rank_is_found_by_the_run(target: str) -> None
 
 # ---- refusals of the builder ----
 
+INVALID = tf.errors.InvalidArgumentError
 ONE = lambda shape=(2, 2): tf.SparseTensor([[0] * len(shape)], [1.0], list(shape))  # noqa: E731
 
 
 @pytest.mark.parametrize(
     ("build", "error", "words"),
     [
-        (lambda: tf.sparse.add(ONE(), ONE([2, 3])), ValueError, "differ"),
-        (lambda: tf.sparse.add(ONE(), tf.ones([2, 3])), ValueError, "differ"),
+        (lambda: tf.sparse.add(ONE(), ONE([2])), ValueError, "differ"),
         (lambda: tf.sparse.add(ONE(), tf.cast(ONE(), tf.int32)), TypeError, "cast"),
         (lambda: tf.sparse.add(tf.ones([2]), tf.ones([2])), TypeError, "do you mean to use tf.add"),
         (lambda: tf.sparse.matmul(ONE(), tf.ones([3, 2])), ValueError, "inner dimension"),
@@ -580,7 +615,11 @@ ONE = lambda shape=(2, 2): tf.SparseTensor([[0] * len(shape)], [1.0], list(shape
         (lambda: tf.sparse.transpose(ONE(), [0, 0]), ValueError, "permutation"),
         (lambda: tf.sparse.slice(ONE(), [0], [1, 1]), ValueError, "SparseSlice: start"),
         (lambda: tf.sparse.slice(ONE(), [0, 0], [1, 1, 1]), ValueError, "SparseSlice: size"),
-        (lambda: tf.sparse.concat(0, [ONE(), ONE([2, 3])]), ValueError, "all dimensions but 0"),
+        (lambda: tf.sparse.concat(0, [ONE(), ONE([2])]), ValueError, "all dimensions but 0"),
+        (lambda: tf.sparse.split(sp_input=ONE(), num_split=1, axis=[1, 2]), INVALID, "axis"),
+        (lambda: tf.sparse.split(sp_input=ONE(), num_split=1, axis=2), INVALID, "SparseSplit"),
+        (lambda: tf.sparse.reduce_max(ONE(), -3), INVALID, "SparseReduceMax"),
+        (lambda: tf.sparse.maximum(ONE(), ONE([2])), INVALID, "differ"),
         (lambda: tf.sparse.concat(2, [ONE(), ONE()]), ValueError, "SparseConcat"),
         (lambda: tf.sparse.concat(0, ONE()), TypeError, "list"),
         (lambda: tf.sparse.split(ONE(), 2, 0), ValueError, "Keyword"),

@@ -80,7 +80,7 @@ def indexed_parts_of_a_variable_show_the_end() -> Fetches:
 @case({"v": 1.0, "same": 1.0, "add": 3.0}, v=3.0)
 def a_resource_variable_shows_the_start() -> Fetches:
     v = variable(1.0, "v", use_resource=True)
-    return {"v": v, "same": tf.identity(v), "add": v.assign_add(2.0)}
+    return {"v": v, "same": tf.identity(v), "add": v.assign_add(2.0).value()}
 
 
 @case({"v": 7.0, "w": 3.0}, v=7.0, w=3.0)

@@ -51,13 +51,13 @@ def matmul(
 
     Args:
         a: numeric tensor (..., n, k).
-        b: tensor (..., k, m) of the same dtype; where one is said to be sparse, one may be
-            bfloat16 and the other float32, and the product is float32.
+        b: tensor (..., k, m) of the same dtype; or one is bfloat16 and the other float32, and the
+            product is float32.
         transpose_a: a is given as (..., k, n).
         transpose_b: b is given as (..., m, k).
         adjoint_a: as transpose_a; elements are real.
         adjoint_b: as transpose_b.
-        a_is_sparse: whether many elements of a are 0; it changes nothing but dtypes.
+        a_is_sparse: whether many elements of a are 0; it changes nothing.
         b_is_sparse: the same of b.
         name: of the operation.
 
@@ -72,8 +72,7 @@ def matmul(
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         raise ValueError("matmul: only one of transpose and adjoint can be True")
     with scope(name, "MatMul") as at:
-        if a_is_sparse or b_is_sparse:
-            a, b = _of_one_dtype(a, b)
+        a, b = _of_one_dtype(a, b)
         x, y = operands(a, b, "MatMul", ("a", "b"))
         require(x, NUMERIC, "MatMul", "a")
         if x.dtype.base_dtype == dtypes.int8:
@@ -99,7 +98,7 @@ def matmul(
 
 
 def _of_one_dtype(a: Any, b: Any) -> tuple[Any, Any]:
-    """Operands of a sparse product: bfloat16 beside float32 becomes float32."""
+    """Operands of a product: bfloat16 beside float32 becomes float32."""
     kinds = {x.dtype for x in (a, b) if isinstance(x, Tensor)}
     if kinds != {dtypes.bfloat16, dtypes.float32}:
         return a, b

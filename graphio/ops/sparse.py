@@ -9,10 +9,21 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import filling, index, linear, math, primitive, reshaping, shapes, sparse_parts
+from graphio.ops import (
+    array,
+    filling,
+    index,
+    linear,
+    math,
+    primitive,
+    reshaping,
+    run_checks,
+    shapes,
+    sparse_parts,
+)
 from graphio.ops.emit import INTEGER, describe, ints, node, require, scope, single
 from graphio.ops.primitive import binary, cast
-from graphio.ops.shapes import Dims, dims_of
+from graphio.ops.shapes import dims_of
 from graphio.ops.sparse_parts import as_sparse, checked
 from graphio.sparse_tensor import SparseTensor
 
@@ -234,6 +245,7 @@ def sparse_tensor_dense_matmul(
             primitive.slice_axes(sp.dense_shape, [column], [column + 1], [0]),
             primitive.slice_axes(primitive.shape_of(dense), [0], [1], [0]),
             message,
+            by_the_run=False,
         )
         outer = primitive.slice_axes(sp.dense_shape, [row], [row + 1], [0])
         where = checked(sp.indices, primitive.concat([outer, inner][:: 1 - 2 * row], 0))
@@ -299,8 +311,10 @@ def _read_at(sp: SparseTensor, dense: Tensor, at: str) -> Tensor:
     wide = dims_of(sp.shape)
     dims = dims_of(dense)
     if wide is None or dims is None or None in wide or wide != dims:
-        if wide is not None and dims is not None:
-            _check_broadcast(wide, dims, f"{message} for {what}")
+        if wide is not None and dims is not None and not _broadcasts(wide, dims):
+            nothing = array.zeros_like(sp.values, dense.dtype)
+            words = f"{message} for {what}: {shapes.text(wide)} and {shapes.text(dims)}"
+            return run_checks.never(nothing, words)
         dense = node("Expand", [dense, sp.dense_shape], dense.dtype, wide)
         shape = node("Shape", [dense], dtypes.int64, dims_of(sp.dense_shape))
         shape = sparse_parts.check_equal(shape, sp.dense_shape, message)
@@ -308,14 +322,11 @@ def _read_at(sp: SparseTensor, dense: Tensor, at: str) -> Tensor:
     return index.read_at(dense, checked(sp.indices, sp.dense_shape))
 
 
-def _check_broadcast(wide: Dims, narrow: Dims, message: str) -> None:
-    assert wide is not None and narrow is not None
+def _broadcasts(wide: tuple[int | None, ...], narrow: tuple[int | None, ...]) -> bool:
     aligned = wide[len(wide) - len(narrow) :]
-    fits = len(narrow) <= len(wide) and all(
+    return len(narrow) <= len(wide) and all(
         n in (1, None) or m is None or m == n for m, n in zip(aligned, narrow, strict=True)
     )
-    if not fits:
-        raise ValueError(f"{message}: {shapes.text(wide)} and {shapes.text(narrow)}")
 
 
 def multiplied(sp: SparseTensor, y: Any) -> SparseTensor:

@@ -10,9 +10,10 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
-from graphio.ops import index, order, primitive, reduction, reshaping, shapes
+from graphio.ops import index, order, primitive, reduction, reshaping, run_checks, shapes
 from graphio.ops import sparse_parts as parts
 from graphio.ops.emit import (
+    as_invalid_argument,
     describe,
     int_value,
     ints,
@@ -70,7 +71,8 @@ def _inserted(axis: int) -> int:
 
 
 def _axis(axis: Any, rank: int | None, op: str, at: str) -> int:
-    return shapes.normalize_axis(int_value(axis, op, "axis"), rank, describe(at, op))
+    with as_invalid_argument():
+        return shapes.normalize_axis(int_value(axis, op, "axis"), rank, describe(at, op))
 
 
 # ---- order and shape ----
@@ -108,13 +110,13 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
     Raises:
         TypeError: sp_input is no SparseTensor.
-        ValueError: more than one -1, or another number of elements.
-        InvalidArgumentError: the same, found at run time.
+        ValueError: more than one -1, or another number of elements than is known.
+        InvalidArgumentError: of the run: the same, where the SparseTensor's shape is not known.
     """
     sp = as_sparse(sp_input)
     with scope(name, "SparseReshape") as at:
         wanted = ints(shape, "SparseReshape", "shape")
-        _check_reshape(sp, wanted)
+        wanted = _checked_reshape(sp, wanted)
         total, one = parts.product(sp.dense_shape), int_vector([1])
         open_size = compare("Less", wanted, int_vector([0]))
         # Two sizes left open give a product that does not fit.
@@ -131,27 +133,44 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         places = parts.places(primitive.squeeze(where, [1]), full)
         values = node("Identity", [sp.values], sp.dtype, dims_of(sp.values), name=at,
                       tf_type="SparseReshape")  # fmt: skip
-        return SparseTensor(places, values, full)
+        found_rows = dims_of(sp.indices) or (None,)
+        (rank,) = dims_of(wanted) or (None,)
+        reshaped = SparseTensor(places, values, _completed(sp, wanted, full))
+        return _of_rank(reshaped, rank, found_rows[0])
+
+
+def _completed(sp: SparseTensor, wanted: Tensor, full: Tensor) -> Tensor:
+    """The sizes of the new shape, as numbers where the old shape tells the one that is open."""
+    sizes, total = primitive.static_vector(wanted), shapes.num_elements(dims_of(sp.shape))
+    if sizes is None or total is None:
+        return full
+    known = [size for size in sizes if size is not None and size >= 0]
+    rest = int(np.prod(known, dtype=np.int64))
+    if len(sizes) - len(known) != 1 or not rest or total % rest:
+        return full
+    return int_vector([total // rest if s is None or s < 0 else s for s in sizes])
 
 
 def _tells_the_rest(given: Tensor, open_size: Tensor) -> Tensor:
     """The product of the sizes that are given, not 0 where a size is left open."""
-    from graphio.ops import run_checks
-
     nothing = compare("Equal", given, scalar(0, dtypes.int64))
     several = compare("And", reduction.reduce_any(open_size), nothing)
     holds = node("Not", [several], dtypes.bool, ())
     return run_checks.once(given, holds, "reshape cannot infer a size beside one of 0:")
 
 
-def _check_reshape(sp: SparseTensor, wanted: Tensor) -> None:
+def _checked_reshape(sp: SparseTensor, wanted: Tensor) -> Tensor:
+    """The sizes wanted, where they are no error; one that only the old shape tells is the run's."""
     known = constant_value(wanted)
     if known is None:
-        return
+        return wanted
     implied = int(np.sum(known == -1))
-    if implied > 1:
-        raise ValueError(f"At most one dimension can be inferred (-1). Found: {known.tolist()}")
     size = shapes.num_elements(dims_of(sp.shape))
+    if implied > 1:
+        words = "At most one dimension can be inferred (-1)."
+        if size is not None:
+            raise ValueError(f"{words} Found: {known.tolist()}")
+        return run_checks.never(wanted, words)
     rest = int(np.prod(known[known != -1], dtype=np.int64))
     if implied and not rest:
         raise errors.InvalidArgumentError(
@@ -159,13 +178,14 @@ def _check_reshape(sp: SparseTensor, wanted: Tensor) -> None:
             "it may be any"
         )
     if size is None:
-        return
+        return wanted
     filled = [size // max(rest, 1) if v == -1 else int(v) for v in known.tolist()]
     if int(np.prod(filled, dtype=np.int64)) != size:
         raise ValueError(
             f"Cannot reshape a tensor with {size} elements to shape {known.tolist()} "
             f"({int(np.prod(filled, dtype=np.int64))} elements)."
         )
+    return wanted
 
 
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
@@ -297,12 +317,15 @@ def sparse_concat(
 
     Raises:
         TypeError: sp_inputs is no list of SparseTensors of one dtype.
-        ValueError: the shapes do not fit.
-        InvalidArgumentError: the same, found at run time.
+        ValueError: the ranks differ.
+        InvalidArgumentError: of the run: the shapes do not fit; or axis is out of range, which a
+            single SparseTensor does not look at.
     """
     if not isinstance(sp_inputs, (list, tuple)) or not sp_inputs:
         raise TypeError(f"sp_inputs must be a list of SparseTensors, but got {sp_inputs!r}")
     given = [as_sparse(sp, f"sp_inputs[{i}]") for i, sp in enumerate(sp_inputs)]
+    if len(given) == 1:
+        return given[0]
     expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
     with scope(name, "SparseConcat") as at:
         rank = next((r for r in map(rank_of, given) if r is not None), None)
@@ -330,7 +353,15 @@ def sparse_concat(
         first = given[0].values.dtype
         values = [convert_to_tensor(sp.values, dtype=first) for sp in given]
         joined = SparseTensor(primitive.concat(moved, 0), primitive.concat(values, 0), dense_shape)
-        return _ordered(joined, parts.numbers(joined), "SparseConcat", at)
+        return _of_rank(_ordered(joined, parts.numbers(joined), "SparseConcat", at), rank)
+
+
+def _of_rank(sp: SparseTensor, rank: int | None, rows: int | None = None) -> SparseTensor:
+    """The same, with what is known of the rank and of the number of elements."""
+    sp.indices.set_shape([rows, rank])
+    sp.values.set_shape([rows])
+    sp.dense_shape.set_shape([rank])
+    return sp
 
 
 def _other_sizes(shape: Tensor, axis: int) -> Tensor:

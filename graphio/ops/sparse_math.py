@@ -16,6 +16,7 @@ from graphio.ops.comparison import logical_not
 from graphio.ops.emit import (
     FLOATING,
     NUMERIC,
+    as_invalid_argument,
     describe,
     ints,
     node,
@@ -194,7 +195,8 @@ class _Reduction:
             self._keep(sp, primitive.squeeze(reshaping.where(logical_not(reduced)), [1]))
             whole = select(reduced, one, sizes)
         else:
-            numbers = {shapes.normalize_axis(a, rank, describe(at, tf_type)) for a in axes}
+            with as_invalid_argument():
+                numbers = {shapes.normalize_axis(a, rank, describe(at, tf_type)) for a in axes}
             self._keep(sp, [a for a in range(rank) if a not in numbers])
             pieces = [one if a in numbers else primitive.slice_axes(sizes, [a], [a + 1], [0])
                       for a in range(rank)]  # fmt: skip

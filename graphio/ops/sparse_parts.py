@@ -19,6 +19,7 @@ from graphio.ops import index, primitive, shapes
 from graphio.ops.emit import node, operation, scalar
 from graphio.ops.primitive import binary, int_vector
 from graphio.ops.shapes import dims_of
+from graphio.schema import errors
 from graphio.sparse_tensor import SparseTensor, SparseTensorValue
 
 __all__ = [
@@ -79,20 +80,25 @@ def checked(indices: Tensor, shape: Tensor, ordered: bool = False) -> Tensor:
     )
 
 
-def check_equal(x: Tensor, y: Tensor, message: str, name: str = "") -> Tensor:
+def check_equal(
+    x: Tensor, y: Tensor, message: str, name: str = "", by_the_run: bool = True
+) -> Tensor:
     """The vector x, known to equal y: now, or once a run has seen it.
 
     Raises:
-        ValueError: both are known and differ.
+        InvalidArgumentError: they are known to differ, by_the_run in the number of elements; what
+            differs else is an error of the run.
     """
     one, two = primitive.static_vector(x), primitive.static_vector(y)
     if one is not None and two is not None:
         differ = len(one) != len(two) or any(
             m is not None and n is not None and m != n for m, n in zip(one, two, strict=True)
         )
-        if differ:
-            raise ValueError(f"{name}{message}: {shapes.text(one)} and {shapes.text(two)}")
-        if None not in one and None not in two:
+        if differ and (len(one) != len(two) or not by_the_run):
+            raise errors.InvalidArgumentError(
+                message=f"{name}{message}: {shapes.text(one)} and {shapes.text(two)}"
+            )
+        if None not in one and one == two:
             return x
     return node("CheckEqual", [x, y], dtypes.int64, dims_of(x), domain="graphio", message=message)
 
