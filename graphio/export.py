@@ -352,9 +352,10 @@ class _Writer(NodeWriter):
             parts.append(_field("initial_value", value_name(initializer.operands[0])))
         if value.op.name in present:
             parts.append(_field("snapshot", value_name(value)))
-        if variable._save_slice_info is not None:
+        if variable._save_slice_info is not None or variable.modes != (0, 0):
             message = model_pb2.Variable()
             write_part(variable._save_slice_info, message)
+            message.synchronization, message.aggregation = variable.modes
             parts.append(message.SerializeToString())
         if name in held and state.initialized(name):
             array = state.get(name)

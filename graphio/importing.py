@@ -339,6 +339,7 @@ class Importer:
                 slot_of=self.renamed.get(("variable", proto.slot_of), proto.slot_of),
                 slot=proto.slot,
                 part=self._part(proto),
+                modes=(proto.synchronization, proto.aggregation),
             )
 
     def _part(self, proto: model_pb2.Variable) -> SaveSliceInfo | None:

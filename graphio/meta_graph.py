@@ -508,14 +508,18 @@ def import_message(
     return_elements: Iterable[str] | None = None,
     functions: Mapping[str, Any] | None = None,
 ) -> tuple[Imported, list[Tensor | Operation]]:
-    """Adds a meta graph to the default graph: nodes, variables and collections."""
+    """Adds a meta graph to the default graph: nodes, variables and collections.
+
+    Names get import_scope before them, which is in the current name scope, or the latter alone.
+    """
     from graphio.graph_import import element_of
 
     replaced = {key.removesuffix(":0"): value for key, value in (input_map or {}).items()}
+    around = scopes.get_default_graph().get_name_scope()
     found = import_model(
         model,
         [],
-        import_scope or None,
+        import_scope or (f"{around}/" if around else None),
         replaced=replaced,
         clear_devices=clear_devices,
         functions=functions,

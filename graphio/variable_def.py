@@ -69,6 +69,7 @@ def describe(variable: Any, export_scope: str | None) -> VariableDef | None:
     for field in ("name", "node", "slot_of", "snapshot", "initializer", "initial_value"):
         setattr(message, field, getattr(message, field).removeprefix(prefix))
     write_part(variable._save_slice_info, message, prefix)
+    message.synchronization, message.aggregation = variable.modes
     return made
 
 
@@ -98,6 +99,7 @@ def parts(variable_def: Any, import_scope: str | None) -> dict[str, Any]:
         "slot_of": prefix + message.slot_of if message.slot_of else "",
         "slot": message.slot,
         "part": read_part(message, _sizes(value), prefix),
+        "modes": (message.synchronization, message.aggregation),
     }
 
 

@@ -8,7 +8,7 @@ uses share.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphio import door, dtypes, scopes, tracebacks, variable_reads
@@ -238,11 +238,17 @@ class Variable(Handle, Operators):
         line = made.source
         self._initializer: Operation | None = self._assign(first, "Assign", at=line).op
         cached = self._caching_device is not None
-        with scopes.device(self._caching_device) if cached else contextlib.nullcontext():
+        with self._caching() if cached else contextlib.nullcontext():
             read = graph.add_operation(
                 "Identity", [self._variable], [(kind, self._shape)], name="read", at=line
             )
         self._snapshot = read.outputs[0]
+
+    @contextlib.contextmanager
+    def _caching(self) -> Iterator[None]:
+        """Where the caching device alone says where operations are."""
+        with scopes.device(None), scopes.device(self._caching_device):
+            yield
 
     @classmethod
     def of_nodes(
@@ -255,6 +261,7 @@ class Variable(Handle, Operators):
         slot_of: str = "",
         slot: str = "",
         part: Part | None = None,
+        modes: tuple[int, int] = (0, 0),
     ) -> Variable:
         """The variable of nodes that are there already; it joins no collection.
 
@@ -265,12 +272,17 @@ class Variable(Handle, Operators):
             snapshot: what plain uses read; None: value itself.
             trainable, slot_of, slot: as the constructor's.
             part: which part of a partitioned variable it is; None: it is whole.
+            modes: numbers of synchronization and aggregation; one that is none is left out.
         """
         made = cls.__new__(cls)
         made.trainable, made.constraint = trainable, None
         made.use_resource = value.op.tf_type == _RESOURCE
         made.slot_of, made.slot = slot_of, slot
         made._save_slice_info = part
+        with contextlib.suppress(ValueError):
+            made.synchronization = VariableSynchronization(modes[0])
+        with contextlib.suppress(ValueError):
+            made.aggregation = VariableAggregation(modes[1])
         made._variable, made._shape = value, value.shape
         made._initializer, made._initial_value = initializer, initial_value
         made._snapshot = value if snapshot is None else snapshot
@@ -351,7 +363,7 @@ class Variable(Handle, Operators):
     def start_from(self, value: Tensor) -> None:
         """Makes a tensor of the root graph the initial value, with an initializer for it."""
         graph = self.graph
-        with graph.as_default(), scopes.control_dependencies(None):
+        with graph.as_default(), scopes.control_dependencies(None), scopes.name_scope(None):
             self._initializer = self._assign(value, f"{self._state_name}/Assign").op
         self._initial_value = value
 
@@ -375,6 +387,11 @@ class Variable(Handle, Operators):
         from graphio.variable_def import parts
 
         return Variable.of_nodes(**parts(variable_def, import_scope))
+
+    @property
+    def modes(self) -> tuple[int, int]:
+        """The numbers of synchronization and aggregation."""
+        return self.synchronization.value, self.aggregation.value
 
     def _set_save_slice_info(self, save_slice_info: Part | None) -> None:
         """Makes it a part of a partitioned variable."""

@@ -489,3 +489,26 @@ def test_an_int_is_no_string_to_feed() -> None:
     text = tf.placeholder(tf.string)
     with tf.Session() as session, pytest.raises(TypeError, match="expected a string"):
         session.run(text, {text: 1})
+
+
+def test_a_meta_graph_keeps_the_modes_of_variables_and_lands_in_the_name_scope() -> None:
+    modes = tf.VariableSynchronization.ON_WRITE, tf.VariableAggregation.ONLY_FIRST_TOWER
+    with tf.Graph().as_default():
+        v = tf.Variable(1.0, name="v", synchronization=modes[0], aggregation=modes[1])
+        again = tf.Variable(variable_def=v.to_proto())
+        meta = tf.train.export_meta_graph()
+    assert (again.synchronization, again.aggregation) == modes
+    with tf.Graph().as_default():
+        with tf.name_scope("outer"):
+            tf.train.import_meta_graph(meta)
+            tf.train.import_meta_graph(meta, import_scope="inner")
+        found = tf.global_variables()
+    assert [v.op.name for v in found] == ["outer/v", "outer/inner/v"]
+    assert all((v.synchronization, v.aggregation) == modes for v in found)
+
+
+def test_what_init_from_checkpoint_adds_is_named_after_the_variable() -> None:
+    v = tf.get_variable("v", [])
+    with tf.name_scope("around"):
+        tf.train.init_from_checkpoint({"v": 0.5}, {"v": "v"})
+    assert v.initializer.name == "v/Assign_1"

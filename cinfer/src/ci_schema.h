@@ -289,6 +289,10 @@
 #define CI_PB_VARIABLE_SLOT_WIRE 2
 #define CI_PB_VARIABLE_PART 12
 #define CI_PB_VARIABLE_PART_WIRE 2
+#define CI_PB_VARIABLE_SYNCHRONIZATION 13
+#define CI_PB_VARIABLE_SYNCHRONIZATION_WIRE 0
+#define CI_PB_VARIABLE_AGGREGATION 14
+#define CI_PB_VARIABLE_AGGREGATION_WIRE 0
 #define CI_PB_VARIABLE_FIELDS(X) \
   X(name, 1, 2, ONE) \
   X(dtype, 2, 0, ONE) \
@@ -301,7 +305,9 @@
   X(value, 9, 0, ONE) \
   X(slot_of, 10, 2, ONE) \
   X(slot, 11, 2, ONE) \
-  X(part, 12, 2, ONE)
+  X(part, 12, 2, ONE) \
+  X(synchronization, 13, 0, ONE) \
+  X(aggregation, 14, 0, ONE)
 
 #define CI_PB_VARIABLE_PART_WHOLE 1
 #define CI_PB_VARIABLE_PART_WHOLE_WIRE 2

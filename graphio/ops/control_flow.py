@@ -86,8 +86,8 @@ def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any =
 def with_dependencies(
     dependencies: Sequence[Any], output_tensor: Any, name: str | None = None
 ) -> Any:
-    """output_tensor, once the dependencies have run."""
-    with scopes.control_dependencies(dependencies):
+    """output_tensor, once the dependencies have run; on its device."""
+    with scopes.colocate_with(output_tensor), scopes.control_dependencies(dependencies):
         return array.identity(output_tensor, name=name)
 
 

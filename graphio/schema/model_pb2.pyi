@@ -254,7 +254,7 @@ class Function(_message.Message):
     def __init__(self, domain: _Optional[str] = ..., name: _Optional[str] = ..., version: _Optional[int] = ..., input: _Optional[_Iterable[str]] = ..., output: _Optional[_Iterable[str]] = ..., attribute: _Optional[_Iterable[str]] = ..., node: _Optional[_Iterable[_Union[Node, _Mapping]]] = ...) -> None: ...
 
 class Variable(_message.Message):
-    __slots__ = ("name", "dtype", "shape", "trainable", "node", "initializer", "initial_value", "snapshot", "value", "slot_of", "slot", "part")
+    __slots__ = ("name", "dtype", "shape", "trainable", "node", "initializer", "initial_value", "snapshot", "value", "slot_of", "slot", "part", "synchronization", "aggregation")
     class Part(_message.Message):
         __slots__ = ("whole", "shape", "begin")
         WHOLE_FIELD_NUMBER: _ClassVar[int]
@@ -276,6 +276,8 @@ class Variable(_message.Message):
     SLOT_OF_FIELD_NUMBER: _ClassVar[int]
     SLOT_FIELD_NUMBER: _ClassVar[int]
     PART_FIELD_NUMBER: _ClassVar[int]
+    SYNCHRONIZATION_FIELD_NUMBER: _ClassVar[int]
+    AGGREGATION_FIELD_NUMBER: _ClassVar[int]
     name: str
     dtype: DataType
     shape: Shape
@@ -288,7 +290,9 @@ class Variable(_message.Message):
     slot_of: str
     slot: str
     part: Variable.Part
-    def __init__(self, name: _Optional[str] = ..., dtype: _Optional[_Union[DataType, str]] = ..., shape: _Optional[_Union[Shape, _Mapping]] = ..., trainable: bool = ..., node: _Optional[str] = ..., initializer: _Optional[str] = ..., initial_value: _Optional[str] = ..., snapshot: _Optional[str] = ..., value: _Optional[int] = ..., slot_of: _Optional[str] = ..., slot: _Optional[str] = ..., part: _Optional[_Union[Variable.Part, _Mapping]] = ...) -> None: ...
+    synchronization: int
+    aggregation: int
+    def __init__(self, name: _Optional[str] = ..., dtype: _Optional[_Union[DataType, str]] = ..., shape: _Optional[_Union[Shape, _Mapping]] = ..., trainable: bool = ..., node: _Optional[str] = ..., initializer: _Optional[str] = ..., initial_value: _Optional[str] = ..., snapshot: _Optional[str] = ..., value: _Optional[int] = ..., slot_of: _Optional[str] = ..., slot: _Optional[str] = ..., part: _Optional[_Union[Variable.Part, _Mapping]] = ..., synchronization: _Optional[int] = ..., aggregation: _Optional[int] = ...) -> None: ...
 
 class Resource(_message.Message):
     __slots__ = ("name", "generator", "iterator", "blob")
