@@ -672,3 +672,13 @@ def test_an_imported_graph_without_variables_has_no_saver(tmp_path: Path) -> Non
     with tf.Graph().as_default():
         tf.Variable(0.0)
         assert tf.train.import_meta_graph(str(tmp_path / "m.meta"), import_scope="in") is None
+
+
+def test_a_step_keeps_a_checkpoint_apart_from_the_state_file(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        session.run(tf.Variable(1.0).initializer)
+        saver = tf.train.Saver()
+        path = saver.save(session, tmp_path / "checkpoint", global_step=1)
+        assert tf.train.latest_checkpoint(str(tmp_path)) == path
+        with pytest.raises(ValueError, match="collides with 'save_path'"):
+            saver.save(session, tmp_path / "checkpoint")

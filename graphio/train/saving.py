@@ -234,7 +234,7 @@ def _check_paths(request: Request) -> None:
     name = request.latest_filename or checkpoint_state.STATE_FILE
     if os.path.split(name)[0]:
         raise ValueError("'latest_filename' must not contain path components")
-    if stores.split(request.path)[1] == name:
+    if request.global_step is None and stores.split(request.path)[1] == name:
         raise ValueError(
             f"'latest_filename' collides with 'save_path': '{name}' and '{request.path}'"
         )
