@@ -233,3 +233,33 @@ def test_a_spec_that_describes_no_part_is_refused(spec: str) -> None:
     assert tf.Variable.SaveSliceInfo.from_spec(part.spec).spec == part.spec == "4 3 1,2:0,3"
     with pytest.raises(ValueError, match="spec is"):
         tf.Variable.SaveSliceInfo.from_spec(spec)
+
+
+def test_averages_of_parts_are_restored_as_the_parts_of_others(engine: str, tmp_path: Path) -> None:
+    average = tf.train.ExponentialMovingAverage(0.5)
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        x = cut_up(2)
+        update = average.apply(list(x))
+        session.run(tf.global_variables_initializer())
+        session.run(x.assign(VALUE))
+        session.run(update)
+        path = tf.train.Saver().save(session, tmp_path / "model")
+    assert dict(tf.train.list_variables(path))["x/ExponentialMovingAverage"] == [5, 2]
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        x = cut_up(3)
+        tf.train.Saver(average.variables_to_restore(list(x))).restore(session, path)
+        assert (session.run(x.as_tensor()) == VALUE / 2).all()
+
+
+def test_a_saved_model_keeps_the_parts(engine: str, tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = cut_up(2)
+        y = tf.identity(x, name="y")
+        session.run(tf.global_variables_initializer())
+        session.run(x.assign(VALUE))
+        tf.saved_model.simple_save(session, str(tmp_path / "m"), {"i": tf.constant(0)}, {"y": y})
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        tf.saved_model.load(session, ["serve"], str(tmp_path / "m"))
+        assert (session.run("y:0") == VALUE).all()
+        path = tf.train.Saver().save(session, tmp_path / "again")
+    assert tf.train.list_variables(path) == [("x", [5, 2])]

@@ -45,6 +45,8 @@ def part_of(key: str, variable: Variable) -> Part | None:
 
 def _whole_name(key: str, own: str, full: str) -> str | None:
     """key with what makes full of own taken out: the number of the part."""
+    if key.startswith(f"{own}/"):  # of what is called after the part, such as its average
+        return full + key[len(own) :]
     for found in _NUMBER.finditer(own):
         rest = own[found.end() :]
         if own[: found.start()] + rest == full and key.endswith(own[found.start() :]):
