@@ -446,6 +446,8 @@ def _item(value: Any) -> bytes | None:
         item.d = float(value)
     elif isinstance(value, (str, bytes)):
         item.s = value.encode() if isinstance(value, str) else value
+    elif hasattr(value, "as_item"):  # a Saver
+        item.s = value.as_item()
     else:
         return None
     return item.SerializeToString()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from graphio import dtypes, plain_nodes, scopes, source
 from graphio.collections import GraphKeys
@@ -370,6 +371,8 @@ class Importer:
         for proto in collections:
             for item in proto.item:
                 value = self.item(item)
+                if proto.name == GraphKeys.SAVERS and isinstance(value, bytes):
+                    value = self.saver(value)
                 if value is not None:
                     self.graph.add_to_collection(proto.name, value)
         if collections:
@@ -378,6 +381,17 @@ class Importer:
             self.graph.add_to_collection(GraphKeys.GLOBAL_VARIABLES, variable)
             if variable.trainable:
                 self.graph.add_to_collection(GraphKeys.TRAINABLE_VARIABLES, variable)
+
+    def saver(self, content: bytes) -> Any:
+        """The Saver that an item describes; None if its variables are not in the graph."""
+        from graphio.train.meta_graphs import saver_of
+
+        message = model_pb2.Saver()
+        try:
+            message.ParseFromString(content)
+        except DecodeError:
+            return None
+        return saver_of(message, self.found.variables)
 
     def item(self, item: model_pb2.Collection.Item) -> Any:
         kind = item.WhichOneof("value")

@@ -361,3 +361,26 @@ def test_a_message_is_read_from_the_bytes_of_a_meta_file(tmp_path: Path) -> None
         message.ParseFromString(data[:-1] + b"\xff")
     with pytest.raises(DecodeError):
         message.ParseFromString(data[:50])
+
+
+def test_savers_of_a_collection_survive_in_a_meta_graph(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v, w = tf.Variable(1.0, name="v"), tf.Variable(2.0, name="w")
+        for key, variable in (("first", v), ("second", w)):
+            saver = tf.train.Saver({key: variable}, max_to_keep=3)
+            tf.add_to_collection(tf.GraphKeys.SAVERS, saver)
+            session.run(variable.initializer)
+            saver.save(session, tmp_path / key)
+        tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver(defer_build=True))
+        meta = tf.train.export_meta_graph()
+    kept = meta.collection_def[tf.GraphKeys.SAVERS]
+    assert kept.WhichOneof("kind") == "bytes_list" and len(kept.bytes_list.value) == 3
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.train.import_meta_graph(meta, import_scope="in")
+        first, second = tf.get_collection(tf.GraphKeys.SAVERS)
+        first.restore(session, str(tmp_path / "first"))
+        assert session.run("in/v:0") == 1 and not session.run(
+            tf.is_variable_initialized(tf.global_variables()[1])
+        )
+        second.restore(session, str(tmp_path / "second"))
+        assert session.run("in/w:0") == 2

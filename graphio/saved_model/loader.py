@@ -15,7 +15,7 @@ from graphio.schema.checkpoint_index import is_safe_name
 from graphio.tensorflow_files.reading import is_saved_model
 from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.interop.reading import is_file, map_bytes
-from graphio.train.meta_graphs import saver_of
+from graphio.train.meta_graphs import own_saver
 
 __all__ = ["load", "maybe_saved_model_directory"]
 
@@ -63,7 +63,7 @@ def load(
     chosen = meta_graph(folder, tags)
     with sess.graph.as_default(), sess.graph.unchanged_on_error():
         found, _ = import_message(chosen._message, import_scope=import_scope, **saver_kwargs)
-        saver = saver_of(chosen._message, found.variables)
+        saver = own_saver(chosen._message, found.variables)
         if saver is not None and checkpoint_exists(variables_prefix(folder)):
             saver.restore(sess, variables_prefix(folder))
         _run_init(sess, metadata(chosen._message), folder, found)

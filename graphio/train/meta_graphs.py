@@ -56,21 +56,29 @@ def import_meta_graph(
             return_elements,
             functions_of(meta_graph_or_file),
         )
-        saver = saver_of(model, found.variables)
+        saver = own_saver(model, found.variables)
     return saver if return_elements is None else (saver, elements)
 
 
-def saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver | None:
-    """The Saver of an imported graph: it knows the names that its checkpoints have."""
-    saved = model.saver.variable
-    if saved and all(name in variables for name in saved):
-        names = dict(zip(model.saver.key, model.saver.variable, strict=True))
-        return Saver(
-            {key: variables[name] for key, name in names.items()},
-            sharded=model.saver.sharded,
-            max_to_keep=model.saver.max_to_keep,
-            keep_checkpoint_every_n_hours=model.saver.keep_every_hours or FOR_EVER,
-            allow_empty=True,
-        )
+def saver_of(message: model_pb2.Saver, variables: Mapping[str, Variable]) -> Saver | None:
+    """The Saver of an imported message, which knows the names that its checkpoints have; None if
+    it has no variables, or one that is not among those given."""
+    if not message.variable or not all(name in variables for name in message.variable):
+        return None
+    names = dict(zip(message.key, message.variable, strict=True))
+    return Saver(
+        {key: variables[name] for key, name in names.items()},
+        sharded=message.sharded,
+        max_to_keep=message.max_to_keep,
+        keep_checkpoint_every_n_hours=message.keep_every_hours or FOR_EVER,
+        allow_empty=True,
+    )
+
+
+def own_saver(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver | None:
+    """The Saver of an imported graph: that of the file, or one of all variables."""
+    found = saver_of(model.saver, variables)
     graph = scopes.get_default_graph()
-    return Saver() if variables and graph.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
+    if found is None and variables and graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
+        return Saver()
+    return found

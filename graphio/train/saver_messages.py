@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphio import meta_graph
 from graphio.meta_graph import MetaGraphDef, SaverDef
+from graphio.node_def import message_of
 from graphio.schema import model_pb2
 from graphio.schema.pickling import Unpicklable
 from graphio.train.retention import Retention
@@ -41,6 +42,14 @@ class Described(Unpicklable):
         if self._variables is None:
             raise RuntimeError(f"`build()` should be called before {what} if defer_build==True")
         return self._variables
+
+    def as_item(self) -> bytes:
+        """The Saver as an item of a collection in a file; b"" before build, if that was
+        deferred."""
+        if self._variables is None:
+            return b""
+        content: bytes = message_of(self.to_proto()).SerializeToString()
+        return content
 
     def to_proto(self, export_scope: str | None = None) -> SaverDef:
         """The Saver as a message: its variables, their names in checkpoints, how many it keeps.
