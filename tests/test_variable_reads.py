@@ -74,7 +74,8 @@ def test_a_saved_signature_reads_by_the_rule(case: Case, target: str, tmp_path: 
 
 @EVERY
 def test_an_imported_meta_graph_reads_by_the_rule(case: Case) -> None:
-    fetches = {key: value.name for key, value in case.build().items()}
+    graph = tf.get_default_graph()
+    fetches = {key: graph.as_graph_element(value).name for key, value in case.build().items()}
     meta_graph = tf.train.export_meta_graph()
     with tf.Graph().as_default():
         tf.train.import_meta_graph(meta_graph)
