@@ -63,7 +63,7 @@ def load(
     chosen = meta_graph(folder, tags)
     with sess.graph.as_default(), sess.graph.unchanged_on_error():
         found, _ = import_message(chosen._message, import_scope=import_scope, **saver_kwargs)
-        saver = own_saver(chosen._message, found.variables)
+        saver = own_saver(chosen._message, found.variables, import_scope)
         if saver is not None and checkpoint_exists(variables_prefix(folder)):
             saver.restore(sess, variables_prefix(folder))
         _run_init(sess, metadata(chosen._message), folder, found)

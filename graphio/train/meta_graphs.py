@@ -56,7 +56,7 @@ def import_meta_graph(
             return_elements,
             functions_of(meta_graph_or_file),
         )
-        saver = own_saver(model, found.variables)
+        saver = own_saver(model, found.variables, import_scope)
     return saver if return_elements is None else (saver, elements)
 
 
@@ -75,10 +75,13 @@ def saver_of(message: model_pb2.Saver, variables: Mapping[str, Variable]) -> Sav
     )
 
 
-def own_saver(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver | None:
-    """The Saver of an imported graph: that of the file, or one of all variables."""
+def own_saver(
+    model: model_pb2.Model, variables: Mapping[str, Variable], import_scope: str | None
+) -> Saver | None:
+    """The Saver of an imported graph: that of the file, or, where there are variables in
+    import_scope, one of all variables."""
     found = saver_of(model.saver, variables)
     graph = scopes.get_default_graph()
-    if found is None and variables and graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
+    if found is None and graph.get_collection(GraphKeys.GLOBAL_VARIABLES, import_scope):
         return Saver()
     return found
