@@ -76,3 +76,15 @@ def test_samplers(engine: str, name: str) -> None:
 def test_a_sample_larger_than_the_range_is_refused() -> None:
     with tf.Graph().as_default(), pytest.raises(ValueError, match="unique"):
         tf.nn.uniform_candidate_sampler(LABELS, 2, 10, True, 9)
+
+
+@engines.BOTH
+@pytest.mark.parametrize("name", ["log_uniform_candidate_sampler", "uniform_candidate_sampler"])
+@pytest.mark.parametrize("fed", [False, True])
+def test_classes_out_of_range_are_errors_of_the_run(engine: str, name: str, fed: bool) -> None:
+    engines.module(engine)
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        given = tf.placeholder(tf.int64, [1, 2])
+        sampled, _, _ = getattr(tf.nn, name)(given if fed else [[0, 10]], 2, 3, False, 4)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="out of range"):
+            session.run(sampled, {given: [[0, 10]]} if fed else {})

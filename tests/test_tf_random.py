@@ -244,3 +244,15 @@ def test_every_orthogonal_matrix_is_alike_probable() -> None:
     np.testing.assert_allclose(found.mean(0), np.zeros([3, 3]), atol=0.05)
     np.testing.assert_allclose(found.var(0), np.full([3, 3], 1 / 3), atol=0.03)
     np.testing.assert_allclose(np.linalg.det(found).mean(), 0, atol=0.07)
+
+
+@TARGETS
+def test_what_arrives_within_infinite_time_is_infinite(target: str) -> None:
+
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        means = tf.constant([np.inf, 3.0])
+        floats = tf.random_poisson(means, [50], tf.float64, seed=1)
+        whole = tf.random_poisson(means, [50], tf.int64, seed=1)
+        found, integers = session.run([floats, whole])
+    assert np.isinf(found[:, 0]).all() and (integers[:, 0] == 0).all()
+    assert 1 < found[:, 1].mean() < 5

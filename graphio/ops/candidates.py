@@ -5,7 +5,7 @@ from __future__ import annotations
 import math as _math
 from typing import Any
 
-from graphio import dtypes
+from graphio import dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import (
@@ -17,6 +17,7 @@ from graphio.ops import (
     random,
     reduction,
     reshaping,
+    run_checks,
     shapes,
 )
 from graphio.ops.emit import FLOATING, INTEGER, describe, operation, require, scalar, scope
@@ -75,7 +76,9 @@ def _sampled(
             [(time.dtype, dims), (dtypes.int64, dims)],
             attrs={"axis": len(dims) - 1, "largest": 0, "sorted": 1},
         ).outputs
-        classes = primitive.reshape(made[1], [num_sampled])
+        true = run_checks.within(true, range_max, f"{op}: a class is out of range:")
+        with scopes.control_dependencies([true]):
+            classes = primitive.reshape(made[1], [num_sampled])
         last = reduction.reduce_max(made[0])
 
         def expected(values: Tensor) -> Tensor:

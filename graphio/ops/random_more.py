@@ -157,7 +157,8 @@ def random_poisson(
     """Numbers from a Poisson distribution: arrivals within time lam, one a time on average.
 
     Args:
-        lam: floating tensor of means; the work grows with the largest.
+        lam: floating tensor of means; the work grows with the largest. Numbers of an infinite one
+            are infinite, 0 where they are integers.
         shape: integers, how many to draw for each of the means.
         dtype: of the result: float16, bfloat16, float32, float64, int32 or int64.
         seed: of this operation, see set_random_seed.
@@ -169,6 +170,9 @@ def random_poisson(
     with scope(name, "random_poisson") as at:
         rate = math.cast(convert_to_tensor(lam, name="lam"), dtypes.float64)
         full = array.concat([_sizes(shape), array.shape(rate)], 0)
+        # What arrives within infinite time is not counted, but infinite.
+        endless = comparison.equal(rate, np.inf)
+        rate = array.where(endless, array.zeros_like(rate), rate)
         limit = rate + array.zeros(full, dtypes.float64)
         one = constant(np.asarray(1.0))
 
@@ -186,4 +190,6 @@ def random_poisson(
             step,
             [nothing, nothing],
         )[1]
+        if dtypes.as_dtype(dtype).is_floating:
+            count = array.where(array.broadcast_to(endless, full), count * 0.0 + np.inf, count)
         return math.cast(count, dtype, name=at)
