@@ -256,3 +256,40 @@ def test_what_arrives_within_infinite_time_is_infinite(target: str) -> None:
         found, integers = session.run([floats, whole])
     assert np.isinf(found[:, 0]).all() and (integers[:, 0] == 0).all()
     assert 1 < found[:, 1].mean() < 5
+
+
+@TARGETS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gamma_numbers_follow_their_parameters_at_the_same_share(target: str, dtype: Any) -> None:
+    special = pytest.importorskip("scipy.special")
+    form = np.logspace(-2, 3, 12).astype(dtype)[:, None]
+    rate = np.array([0.5, 4.0], dtype)
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        a, b = tf.constant(form), tf.constant(rate)
+        drawn = tf.random_gamma([3], a, b, seed=3)
+        slopes = [tf.gradients(drawn[0, :, i], [a, b]) for i in range(2)]
+        values, found = session.run([drawn, slopes])
+    for i, (by_form, by_rate) in enumerate(found):
+        column, wide = values[0, :, i].astype(np.float64), form[:, 0].astype(np.float64)
+        share, step = special.gammainc(wide, column * rate[i]), 1e-4 * wide
+        ends = [special.gammaincinv(wide + s * step, share) / rate[i] for s in (1, -1)]
+        expected = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(by_form[:, 0], expected, rtol=2e-4, atol=1e-6)
+        np.testing.assert_allclose(by_rate[i], -column.sum() / rate[i], rtol=1e-4)
+        assert by_rate[1 - i] == 0
+
+
+def test_gradients_of_gamma_numbers_have_the_shapes_of_their_parameters() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        shape, a, b = tf.placeholder(tf.int32), *(tf.placeholder(tf.float32) for _ in range(2))
+        slopes = tf.gradients(tf.random_gamma(shape, a, b), [a, b])
+        found = session.run(slopes, {shape: [2, 1], a: np.ones([1, 2]), b: np.ones([2, 1])})
+        assert [f.shape for f in found] == [(1, 2), (2, 1)]
+
+
+@TARGETS
+@pytest.mark.parametrize("form", [0.5, 1.0, 3.0])
+def test_gamma_numbers_of_a_seed_are_spread_as_they_should(target: str, form: float) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    (found,) = drawn(target, lambda: tf.random_gamma([4000], form, dtype=tf.float64, seed=5))
+    assert stats.kstest(found, "gamma", args=(form,)).statistic < 0.03

@@ -9,7 +9,7 @@ import numpy as np
 from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import array, comparison, index, math, reduction
+from graphio.ops import array, comparison, gamma_slopes, index, math, reduction
 from graphio.ops.emit import FLOATING, require, scope
 from graphio.ops.loops import while_loop
 from graphio.ops.random import drawn_in, multinomial, random_normal, random_uniform
@@ -97,13 +97,14 @@ def random_gamma(
         name: of the operation.
 
     Returns:
-        A tensor of shape + the parameters' broadcast shape. No gradient passes.
+        A tensor of shape + the parameters' broadcast shape. It has gradients by alpha and beta:
+        how the number changes that has the same share of the distribution below it.
     """
     with scope(name, "random_gamma") as at:
         given = convert_to_tensor(alpha, None if isinstance(alpha, Tensor) else dtype, name="alpha")
         require(given, FLOATING, "random_gamma", "alpha")
-        rate = convert_to_tensor(1.0 if beta is None else beta, given.dtype, name="beta")
-        form, rate = (math.cast(x, drawn_in(given.dtype)) for x in (given, rate))
+        by = convert_to_tensor(1.0 if beta is None else beta, given.dtype, name="beta")
+        form, rate = (math.cast(x, drawn_in(given.dtype)) for x in (given, by))
         form = form + array.zeros_like(rate)
         full = array.concat([_sizes(shape), array.shape(form)], 0)
         form = form + array.zeros(full, form.dtype)
@@ -111,15 +112,21 @@ def random_gamma(
         small = comparison.less(form, 1.0)
         raised = array.where(small, form + 1.0, form)
         draw = _accepted(raised, full, seed)
-        uniform = random_uniform(full, dtype=form.dtype, seed=seed)
+        uniform = random_uniform(full, dtype=form.dtype, seed=_another(seed, 2))
         lowered = math.pow(1.0 - uniform, 1.0 / form)
         result = array.where(small, draw * lowered, draw)
         rounded = math.cast(math.divide(result, rate), given.dtype)
-        return array.stop_gradient(rounded, name=at)
+        drawn = array.stop_gradient(rounded, name=at)
+        return gamma_slopes.differentiable(drawn, given, by)
 
 
 def _sizes(shape: Any) -> Tensor:
     return array.reshape(convert_to_tensor(shape, dtypes.int32, name="shape"), [-1])
+
+
+def _another(seed: int | None, number: int) -> int | None:
+    """The seed of a further stream of an operation: streams of one seed draw the same numbers."""
+    return None if seed is None else (seed + number * 0x3779B97F) % int(dtypes.int32.max)
 
 
 def _accepted(form: Tensor, full: Tensor, seed: int | None) -> Tensor:
@@ -129,7 +136,7 @@ def _accepted(form: Tensor, full: Tensor, seed: int | None) -> Tensor:
 
     def step(done: Tensor, found: Tensor) -> list[Tensor]:
         x = random_normal(full, dtype=form.dtype, seed=seed)
-        u = 1.0 - random_uniform(full, dtype=form.dtype, seed=seed)
+        u = 1.0 - random_uniform(full, dtype=form.dtype, seed=_another(seed, 1))
         root = 1.0 + c * x
         v = root * root * root
         positive = comparison.greater(v, 0.0)
