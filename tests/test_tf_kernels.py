@@ -303,3 +303,32 @@ def test_one_row_of_labels_whose_rank_is_fed_serves_all_rows(engine: str) -> Non
         two = run(engine, [loss, slope], {x: logits, labels: np.repeat(row, 2, 0)})
     for found, expected in zip(one, two, strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@BOTH
+def test_fed_weights_of_classes_may_have_a_last_axis_of_size_1(engine: str) -> None:
+    logits = np.array([[1.0, 2, 3], [3, 1, 0]], np.float32)
+    with tf.Graph().as_default():
+        weights = tf.placeholder(tf.float32)
+        loss = tf.losses.sparse_softmax_cross_entropy([0, 2], logits, weights)
+        flat = run(engine, loss, {weights: [2.0, 5.0]})
+        assert run(engine, loss, {weights: [[2.0], [5.0]]}) == flat != 0
+        assert run(engine, loss, {weights: 0.0}) == 0
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            run(engine, loss, {weights: [[2.0, 1.0], [5.0, 1.0]]})
+
+
+@BOTH
+def test_segments_of_another_number_of_rows_are_an_error_of_the_run(engine: str) -> None:
+    with tf.Graph().as_default():
+        for build in (tf.segment_sum, tf.segment_max, tf.segment_mean):
+            total = build(tf.ones([4, 2]), [0, 1])
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                run(engine, total)
+
+
+def test_a_pool_of_sequences_by_its_format() -> None:
+    with tf.Graph().as_default():
+        x = tf.constant(IMAGE[0])
+        found = [tf.nn.max_pool(x, 2, 1, "VALID", "NWC"), tf.nn.max_pool1d(x, 2, 1, "VALID")]
+        np.testing.assert_array_equal(*run("runtime", found))

@@ -534,20 +534,29 @@ def scatter_sum(indices: Any, values: Any, rows: Any, name: str | None = None) -
         return node("ScatterSum", inputs, parts.dtype, result, name=at, domain="graphio")
 
 
-def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> None:
-    """Refuses the numbers of segments whose shape does not fit the data's.
+def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> Tensor:
+    """The numbers of segments, if their shape fits the data's; sorted ones that are known to be
+    more or fewer than the data's rows are an error of the run.
 
     Raises:
         ValueError: sorted ones are no vector, or the data's shape does not start with theirs.
     """
+    from graphio.ops import run_checks
+
     rank, own = data.shape.ndims, ids.shape.ndims
     if is_sorted and own is not None and own != 1:
         raise ValueError(f"Shape must be rank 1 but is rank {own} for {what}: segment_ids")
     if rank is None or own is None:
-        return
+        return ids
     if rank < own:
         raise ValueError(f"Shape must be at least rank {own} but is rank {rank} for {what}: data")
-    shapes.merge((dims_of(data) or ())[:own], dims_of(ids), what)
+    begin, wanted = (dims_of(data) or ())[:own], dims_of(ids) or ()
+    if is_sorted and None not in (*begin, *wanted) and begin != wanted:
+        words = f"{what}: segment_ids should be the same size as dimension 0 of the input"
+        # Their number is left open, so that nothing else refuses them while the graph is built.
+        return node("Identity", [run_checks.never(ids, words)], ids.dtype, (None,))
+    shapes.merge(begin, wanted, what)
+    return ids
 
 
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
@@ -566,7 +575,7 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
 
         ids = whole(segment_ids, "SegmentSum", "segment_ids")
         data = convert_to_tensor(data, name="data")
-        check_segments(data, ids, True, describe(at, "SegmentSum"))
+        ids = check_segments(data, ids, True, describe(at, "SegmentSum"))
         ids = run_checks.ascending(ids)
         known = constant_value(ids)
         if known is not None:

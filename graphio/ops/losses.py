@@ -11,7 +11,7 @@ from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, crossentropy, math, nn, primitive, reduction, run_checks, shapes
 from graphio.ops.arithmetic import div_no_nan
-from graphio.ops.emit import renamed, scalar, scope
+from graphio.ops.emit import node, renamed, scalar, scope
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
 
@@ -394,9 +394,26 @@ def sparse_softmax_cross_entropy(
             truth = array.squeeze(truth, [rank - 1])
         each = crossentropy.sparse_softmax_cross_entropy_with_logits(labels=truth, logits=guess)
         weight = cast(convert_to_tensor(weights, name="weights"), each.dtype)
-        if weight.shape.ndims not in (None, 0, each.shape.ndims):
+        if weight.shape.ndims is None or each.shape.ndims is None:
+            weight = _without_last_axis(weight, each)
+        elif weight.shape.ndims not in (0, each.shape.ndims):
             weight = array.squeeze(weight, [-1])
         return compute_weighted_loss(each, weight, at, loss_collection, reduction)
+
+
+def _without_last_axis(weights: Tensor, losses: Tensor) -> Tensor:
+    """The weights without their last axis, if a run finds that they have one more than the
+    losses."""
+    sizes = primitive.shape_of(weights)
+    rank, wanted = (
+        primitive.count(shape, dtypes.int64) for shape in (sizes, primitive.shape_of(losses))
+    )
+    surplus = binary("Sub", rank, wanted)
+    one = compare("Equal", surplus, scalar(1, dtypes.int64))
+    kept = primitive.unsqueeze(binary("Sub", rank, cast(one, dtypes.int64)), [0])
+    bounds = [primitive.int_vector([0]), kept, primitive.int_vector([0])]
+    target = node("Slice", [sizes, *bounds], dtypes.int64, (None,))
+    return primitive.reshape_to(weights, target, None)
 
 
 # ---- the collections ----

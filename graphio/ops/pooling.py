@@ -50,7 +50,7 @@ def max_pool(
         padding: SAME (size / stride, rounded up), VALID (no padding), or 4 pairs of how many places
             that count as minus infinity lie before and after each axis in data_format's order, 0
             for batch and channels.
-        data_format: NHWC or NCHW.
+        data_format: NHWC or NCHW; NWC and NCW are max_pool1d's.
         name: of the operation.
         input: the new name of value.
 
@@ -60,6 +60,10 @@ def max_pool(
             keep to the above, or whose size does not divide the channels.
     """
     images = value if input is None else input
+    if data_format in ("NWC", "NCW"):
+        from graphio.ops import windows
+
+        return windows.max_pool1d(images, ksize, strides, padding, data_format, name)
     return _pool("MaxPool2D", "MaxPool", images, ksize, strides, padding, data_format, name)
 
 

@@ -134,7 +134,7 @@ def _segments(
         require(x, FLOATING if reduction == "sqrt_n" else NUMERIC, tf_type, "data")
         ids = convert_to_tensor(segment_ids, name="segment_ids")
         require(ids, INTEGER, tf_type, "segment_ids")
-        index.check_segments(x, ids, num_segments is None, describe(at, tf_type))
+        ids = index.check_segments(x, ids, num_segments is None, describe(at, tf_type))
         wide = cast(ids, dtypes.int64)
         if num_segments is None:
             from graphio.ops import run_checks
