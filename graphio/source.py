@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
+from graphio.schema.errors import OpError
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -71,6 +73,8 @@ def locate(error: BaseException | None, function: str = "") -> None:
         error.before_locating = error.args[0] if text is None else text  # type: ignore[union-attr]
         where = f"{where}; by {function}" if function else where
         error.args = (f"{error.before_locating} ({where})",)  # type: ignore[union-attr]
+        if isinstance(error, OpError):
+            error._message = error.args[0]
 
 
 def locating(function: Callable[P, R]) -> Callable[P, R]:

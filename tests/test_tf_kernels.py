@@ -124,12 +124,12 @@ def test_a_pattern_may_be_a_tensor(engine: str) -> None:
 
 
 @BOTH
-def test_a_sparse_product_takes_bfloat16_beside_float32(engine: str) -> None:
+def test_a_product_takes_bfloat16_beside_float32(engine: str) -> None:
     with tf.Graph().as_default():
         a, b = tf.fill([2, 2], 3.0), tf.cast(tf.fill([2, 2], 2.0), tf.bfloat16)
-        assert run(engine, tf.matmul(a, b, b_is_sparse=True)).tolist() == [[12.0] * 2] * 2
-        with pytest.raises(TypeError):
-            tf.matmul(a, b)
+        for product in (tf.matmul(a, b, b_is_sparse=True), tf.matmul(a, b), tf.matmul(b, a)):
+            assert product.dtype == tf.float32
+            assert run(engine, product).tolist() == [[12.0] * 2] * 2
 
 
 def test_a_rate_below_one_frame_a_second_is_written_as_one() -> None:
@@ -332,3 +332,10 @@ def test_a_pool_of_sequences_by_its_format() -> None:
         x = tf.constant(IMAGE[0])
         found = [tf.nn.max_pool(x, 2, 1, "VALID", "NWC"), tf.nn.max_pool1d(x, 2, 1, "VALID")]
         np.testing.assert_array_equal(*run("runtime", found))
+
+
+def test_more_segments_than_a_tensor_can_hold_are_refused() -> None:
+    with tf.Graph().as_default():
+        for build in (tf.segment_sum, tf.segment_max, tf.segment_mean):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="more than a tensor can hold"):
+                build(np.ones([1, 10]), [2**61])

@@ -27,6 +27,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import binary, cast, compare, last, select
 from graphio.ops.shapes import Dims, dims_of
+from graphio.schema import errors
 
 __all__ = [
     "batch_gather",
@@ -540,6 +541,7 @@ def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> Ten
 
     Raises:
         ValueError: sorted ones are no vector, or the data's shape does not start with theirs.
+        InvalidArgumentError: the segments have more elements than a tensor can.
     """
     from graphio.ops import run_checks
 
@@ -550,6 +552,8 @@ def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> Ten
         return ids
     if rank < own:
         raise ValueError(f"Shape must be at least rank {own} but is rank {rank} for {what}: data")
+    if is_sorted:
+        _check_count(dims_of(data) or (), ids, what)
     begin, wanted = (dims_of(data) or ())[:own], dims_of(ids) or ()
     if is_sorted and None not in (*begin, *wanted) and begin != wanted:
         words = f"{what}: segment_ids should be the same size as dimension 0 of the input"
@@ -557,6 +561,17 @@ def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> Ten
         return node("Identity", [run_checks.never(ids, words)], ids.dtype, (None,))
     shapes.merge(begin, wanted, what)
     return ids
+
+
+def _check_count(dims: tuple[int | None, ...], ids: Tensor, what: str) -> None:
+    known, row = constant_value(ids), shapes.num_elements(dims[1:])
+    if known is None or row is None:
+        return
+    count = int(known.max(initial=-1)) + 1
+    if count * row > int(dtypes.int64.max):
+        raise errors.InvalidArgumentError(
+            message=f"{count} segments of {row} elements are more than a tensor can hold for {what}"
+        )
 
 
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
