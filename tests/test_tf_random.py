@@ -293,3 +293,9 @@ def test_gamma_numbers_of_a_seed_are_spread_as_they_should(target: str, form: fl
     stats = pytest.importorskip("scipy.stats")
     (found,) = drawn(target, lambda: tf.random_gamma([4000], form, dtype=tf.float64, seed=5))
     assert stats.kstest(found, "gamma", args=(form,)).statistic < 0.03
+
+
+@pytest.mark.parametrize("function", [tf.random_gamma, lambda s, a: tf.random_poisson(a, s)])
+def test_more_numbers_than_a_tensor_can_hold_are_refused(function: Any) -> None:
+    with tf.Graph().as_default(), pytest.raises(tf.errors.InvalidArgumentError, match="overflow"):
+        function([46902, 51188, 34063, 59195], tf.ones([4, 4]))

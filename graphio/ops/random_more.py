@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, gamma_slopes, index, math, reduction
 from graphio.ops.emit import FLOATING, require, scope
 from graphio.ops.loops import while_loop
 from graphio.ops.random import drawn_in, multinomial, random_normal, random_uniform
+from graphio.schema import errors
 
 __all__ = ["categorical", "get_seed", "random_crop", "random_gamma", "random_poisson"]
 
@@ -106,7 +109,7 @@ def random_gamma(
         by = convert_to_tensor(1.0 if beta is None else beta, given.dtype, name="beta")
         form, rate = (math.cast(x, drawn_in(given.dtype)) for x in (given, by))
         form = form + array.zeros_like(rate)
-        full = array.concat([_sizes(shape), array.shape(form)], 0)
+        full = _drawn_shape(shape, form, "random_gamma")
         form = form + array.zeros(full, form.dtype)
         # Below 1: a draw for alpha + 1 times u^(1 / alpha).
         small = comparison.less(form, 1.0)
@@ -122,6 +125,22 @@ def random_gamma(
 
 def _sizes(shape: Any) -> Tensor:
     return array.reshape(convert_to_tensor(shape, dtypes.int32, name="shape"), [-1])
+
+
+def _drawn_shape(shape: Any, parameters: Tensor, what: str) -> Tensor:
+    """The shape of the numbers: so many for each of the parameters.
+
+    Raises:
+        InvalidArgumentError: they are known to be more than a tensor can hold.
+    """
+    sizes = _sizes(shape)
+    known, count = constant_value(sizes), parameters.shape.num_elements()
+    if known is not None and count and prod(known.tolist()) * count > int(dtypes.int64.max):
+        raise errors.InvalidArgumentError(
+            message=f"{what}: a shape of {known.tolist()} for {count} parameters overflows: it has "
+            "more elements than a tensor can hold"
+        )
+    return array.concat([sizes, array.shape(parameters)], 0)
 
 
 def _another(seed: int | None, number: int) -> int | None:
@@ -176,7 +195,7 @@ def random_poisson(
     """
     with scope(name, "random_poisson") as at:
         rate = math.cast(convert_to_tensor(lam, name="lam"), dtypes.float64)
-        full = array.concat([_sizes(shape), array.shape(rate)], 0)
+        full = _drawn_shape(shape, rate, "random_poisson")
         # What arrives within infinite time is not counted, but infinite.
         endless = comparison.equal(rate, np.inf)
         rate = array.where(endless, array.zeros_like(rate), rate)
