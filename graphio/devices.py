@@ -65,7 +65,7 @@ class DeviceSpec:
             try:
                 self._take(words, part, spec)
             except ValueError as error:
-                if "Unknown" in str(error) or "Multiple" in str(error):
+                if "Unknown" in str(error) or "multiple" in str(error):
                     raise
                 raise ValueError(f"'{part}' in '{spec}' has no number where one belongs") from None
         return self
@@ -89,7 +89,7 @@ class DeviceSpec:
 
     def _take_device(self, kind: str, index: list[str], spec: str) -> None:
         if self.device_type is not None:
-            raise ValueError(f"Multiple device types are not allowed: {spec}")
+            raise ValueError(f"Cannot specify multiple device types: {spec}")
         self.device_type = _type_name(kind)
         self.device_index = int(index[0]) if index and index[0] != "*" else None
 

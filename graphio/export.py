@@ -217,7 +217,7 @@ def reach(
         if operation in found:
             continue
         found.add(operation)
-        for control in operation.control_inputs:
+        for control in operation.awaited:
             given = _fed_placeholder(control, fed)
             if given is None:
                 pending.append(control)
@@ -257,7 +257,7 @@ def _fed(roots: Iterable[Operation | None]) -> set[Operation]:
     operations, _ = reach([op for op in roots if op is not None], set())
     readers: dict[Operation, list[Operation]] = {}
     for operation in operations:
-        for source in (*operation.control_inputs, *(t.op for t in live.sources(operation))):
+        for source in (*operation.awaited, *(t.op for t in live.sources(operation))):
             readers.setdefault(source, []).append(operation)
     found = {op for op in operations if op.op == "Placeholder"}
     pending = list(found)

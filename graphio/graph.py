@@ -74,6 +74,7 @@ class Graph(Unpicklable):
         ValueError: it lies in more bodies than a model may have around one.
     """
 
+    _building_function = False  # programs that build graphs of functions set it
     pickling_hint = (
         "send graph.as_graph_def(), which tf.import_graph_def takes, or the function that builds it"
     )
@@ -235,7 +236,7 @@ class Graph(Unpicklable):
         line = source.user_line() if at is None else at
         made = Operation(self, full, op, domain, version, held, resolved, tf_type, line)
         if self._at.control:
-            made.control_inputs = self._current_control(resolved)
+            made.awaited = self._current_control(resolved)
             if op != "Constant":  # engines do not wait for constants
                 for group in self._at.control:
                     group.inside.add(made)
@@ -344,7 +345,7 @@ class Graph(Unpicklable):
             live.add(operation)
             sources = [t for t in (*operation.operands, *operation.captures) if t is not None]
             read.update(sources)
-            pending += [*(t.op for t in sources), *operation.control_inputs]
+            pending += [*(t.op for t in sources), *operation.awaited]
         nowhere = Graph()
         for operation in reversed(self.operations):
             if operation not in live:
@@ -441,12 +442,12 @@ class Graph(Unpicklable):
 
     def _wait_outside(self, made: Operation, body: Graph) -> None:
         """Control edges stop at a body's border: its If or Loop waits in its nodes' place."""
-        waited_for = set(made.control_inputs) if body.outer_control else set()
+        waited_for = set(made.awaited) if body.outer_control else set()
         for operation in body.outer_control:
             if operation.graph is not self:
                 self.outer_control.setdefault(operation)
             elif operation not in waited_for:
-                made.control_inputs.append(operation)
+                made.awaited.append(operation)
 
     def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
         """A formal input of a body."""
@@ -605,6 +606,18 @@ class Graph(Unpicklable):
         finally:
             if at.devices is not inside:
                 raise RuntimeError("Exiting device scope without proper scope nesting.")
+            at.devices = before
+
+    @contextlib.contextmanager
+    def device_scopes_of(self, other: Graph) -> Iterator[None]:
+        """A context with the device scopes that are open for another graph; those of this one
+        where there are none."""
+        at = self._at
+        before = at.devices
+        at.devices = other._at.devices or before
+        try:
+            yield
+        finally:
             at.devices = before
 
     @contextlib.contextmanager
@@ -792,8 +805,8 @@ class Graph(Unpicklable):
 
     @property
     def building_function(self) -> bool:
-        """False: there are no functions of TensorFlow's kind."""
-        return False
+        """Whether it is the graph of a dataset's function; there are no others of TensorFlow's."""
+        return self.root.around is not None or self._building_function
 
     # ---- state of the graph ----
 

@@ -171,9 +171,7 @@ class Importer:
         name = node.name
         if node.control_input:
             operations, who = self.found.operations, f"Node '{name}'"
-            made.control_inputs.extend(
-                _known(operations, other, who) for other in node.control_input
-            )
+            made.awaited.extend(_known(operations, other, who) for other in node.control_input)
         if ours and op == "Variable":
             self.renamed["variable", variable_of(node) or ""] = made.name
             made.attrs["variable"] = made.name

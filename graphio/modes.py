@@ -39,11 +39,16 @@ class VariableAggregation(enum.Enum):
 
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
-    """A context outside of all branches, loops and control dependencies."""
-    graph = scopes.get_default_graph()
-    around = graph.get_name_scope()
+    """A context outside of all branches, loops, control dependencies and functions of datasets.
+
+    Name scope and device scopes stay; where there is no device scope, those of the graph outside
+    hold.
+    """
+    inside, graph = scopes.get_default_graph(), scopes.graph_outside_of_functions()
+    around = inside.get_name_scope()
     with (
-        graph.root.as_default(),
+        graph.as_default(),
+        graph.device_scopes_of(inside),
         scopes.control_dependencies(None),
         scopes.name_scope(around + "/" if around else None),
     ):

@@ -84,7 +84,7 @@ class Liveness:
             if operation in found:
                 continue
             found.add(operation)
-            pending.extend(operation.control_inputs)
+            pending.extend(operation.awaited)
             for tensor in self.sources(operation):
                 if tensor.graph is body:
                     pending.append(tensor.op)
@@ -194,7 +194,7 @@ class NodeWriter:
         parts = [sized(_NAME, operation.name.encode()), self._form(operation)]
         for tensor in self._as_read(operation.operands):
             parts.append(sized(_INPUT, b"" if tensor is None else value_name(tensor).encode()))
-        for control in operation.control_inputs:
+        for control in operation.awaited:
             if control in self.given:
                 continue
             parts.append(sized(_CONTROL, control.name.encode()))

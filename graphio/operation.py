@@ -38,14 +38,14 @@ class Operation(Handle):
         attrs: attributes by name.
         operands: what the node of a file reads: tensors, None where an optional one is absent.
         outputs: tensors.
-        control_inputs: operations that run before.
+        awaited: operations that the node of a file waits for.
         order: grows with creation, across a root graph and its bodies.
         source: the user's line.
     """
 
     __slots__ = (
         "attrs",
-        "control_inputs",
+        "awaited",
         "device",
         "domain",
         "graph",
@@ -79,7 +79,7 @@ class Operation(Handle):
         self.attrs = attrs
         self.operands = inputs
         self.outputs: list[Tensor] = []
-        self.control_inputs: list[Operation] = []
+        self.awaited: list[Operation] = []
         self.device = ""
         self.tf_type = tf_type
         self.order: float = 0
@@ -94,6 +94,16 @@ class Operation(Handle):
             if variable is not None:
                 return (variable.outputs[0], *self.operands)
         return tuple(self.operands)
+
+    @property
+    def control_inputs(self) -> list[Operation]:
+        """The operations that it waits for, but not those that a constant which it reads waits for
+        already; to be sure, the node of a file waits for them, too."""
+        if not self.awaited:
+            return []
+        constants = [t.op for t in self.operands if t is not None and t.op.op == "Constant"]
+        before = {operation for constant in constants for operation in constant.awaited}
+        return [operation for operation in self.awaited if operation not in before]
 
     @property
     def type(self) -> str:

@@ -33,7 +33,7 @@ def operation_text(operation: Operation) -> str:
     """What print(operation) shows: a field a line, as TensorFlow's node_def has them."""
     lines = [f'name: "{operation.name}"', f'op: "{operation.type}"']
     lines += [f'input: "{"" if t is None else _value(t)}"' for t in operation.operands]
-    lines += [f'input: "^{c.name}"' for c in operation.control_inputs]
+    lines += [f'input: "^{c.name}"' for c in operation.awaited]
     lines += [f'device: "{operation.device}"'] if operation.device else []
     lines += [f"attr: {k} = {_attribute(v)}" for k, v in operation.attrs.items()]
     lines += [f"output: {t.name} {_type(t)}" for t in operation.outputs]
@@ -91,7 +91,7 @@ def _lines(graph: Graph, indent: str, last: int | None = None) -> Iterator[str]:
 def _line(operation: Operation) -> str:
     inputs = ["-" if t is None else _value(t) for t in operation.operands]
     inputs.extend(f"{k}={_attribute(v)}" for k, v in operation.attrs.items() if not _is_noise(k, v))
-    inputs.extend(f"^{c.name}" for c in operation.control_inputs)
+    inputs.extend(f"^{c.name}" for c in operation.awaited)
     types = ", ".join(_type(t) for t in operation.outputs)
     line = f"{operation.name} = {operation.type}({', '.join(inputs)})"
     line += f": {types}" if types else ""

@@ -88,7 +88,7 @@ class _Shown(NamedTuple):
 
     def waits_for(self) -> list[Operation]:
         """The operations that must run before the tensor is there."""
-        return [other for op in (*self.views, self.start) for other in op.control_inputs]
+        return [other for op in (*self.views, self.start) for other in op.awaited]
 
     def indices(self) -> list[Operation]:
         """The operations that give what the views read beside the value."""

@@ -45,8 +45,11 @@ _stack = _Stack()
 
 def get_default_graph() -> Graph:
     """The graph that new operations go to in this thread."""
-    if _stack.graphs:
-        return _stack.graphs[-1]
+    return _stack.graphs[-1] if _stack.graphs else _graph_beneath()
+
+
+def _graph_beneath() -> Graph:
+    """The thread's default graph outside of all contexts."""
     if _stack.root is None:
         from graphio.graph import Graph
 
@@ -63,6 +66,14 @@ def reset_default_graph() -> None:
     if _stack.graphs:
         raise AssertionError("Do not use reset_default_graph() to clear nested graphs.")
     _stack.root = None
+
+
+def graph_outside_of_functions() -> Graph:
+    """The root graph of the innermost default graph that builds no function of a dataset."""
+    for graph in reversed(_stack.graphs):
+        if not graph.building_function:
+            return graph.root
+    return _graph_beneath()
 
 
 class graph_as_default(contextlib.ContextDecorator):

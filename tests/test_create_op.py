@@ -68,15 +68,16 @@ def test_names_follow_the_scopes(graph: tf.Graph) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_unknown_type_stands_in_the_graph_and_does_not_run(target: str, graph: tf.Graph) -> None:
-    with tf.device("/cpu:0"), tf.control_dependencies([tf.no_op(name="first")]):
+    first, x = tf.no_op(name="first"), tf.constant(1.0)
+    with tf.device("/cpu:0"), tf.control_dependencies([first]):
         made = graph.create_op(
-            "Draw", [tf.constant(1.0)], [tf.float32, tf.int64],
+            "Draw", [x], [tf.float32, tf.int64],
             attrs={"sides": tf.AttrValue(i=6), "kind": as_type(tf.bool)},
         )  # fmt: skip
     assert [t.dtype for t in made.outputs] == [tf.float32, tf.int64]
     assert made.outputs[0].shape.ndims is None and made.get_attr("sides") == 6
     assert made.device == "/device:CPU:0"
-    assert [op.name for op in made.control_inputs] == ["first"]
+    assert made.control_inputs == [first]
     with tf.Session(target) as session:
         with pytest.raises(tf.errors.UnimplementedError, match="Draw"):
             session.run(made.outputs[0])

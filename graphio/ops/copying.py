@@ -29,7 +29,7 @@ def made_again(
         key: _body_again(value, known) if isinstance(value, Graph) else value
         for key, value in op.attrs.items()
     }
-    with scopes.control_dependencies([done[c] for c in op.control_inputs if c in done]):
+    with scopes.control_dependencies([done[c] for c in op.awaited if c in done]):
         return scopes.get_default_graph().add_operation(
             op.op,
             [None if t is None else known.get(t, t) for t in op.operands],

@@ -19,7 +19,7 @@ def graph_def_of(graph: Graph) -> Any:
     for operation, inputs in _nodes(graph.root):
         node = made.node.add(name=operation.name, op=operation.type, device=operation.device)
         node.input.extend(_reference(t) for t in inputs)
-        node.input.extend("^" + before.name for before in operation.control_inputs)
+        node.input.extend("^" + before.name for before in operation.awaited)
         _describe(node, operation)
     return made
 
