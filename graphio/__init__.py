@@ -259,6 +259,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.tables": ("initialize_all_tables", "tables_initializer"),
     "graphio.templates": ("make_template",),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
+    "graphio.tensor_spec": ("TensorSpec",),
     "graphio.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
         "no_regularizer", "variable_op_scope", "variable_scope",

@@ -503,6 +503,7 @@ from graphio.tables import tables_initializer as tables_initializer
 from graphio.templates import make_template as make_template
 from graphio.tensor_shape import Dimension as Dimension
 from graphio.tensor_shape import TensorShape as TensorShape
+from graphio.tensor_spec import TensorSpec as TensorSpec
 from graphio.variable_scope import AUTO_REUSE as AUTO_REUSE
 from graphio.variable_scope import VariableScope as VariableScope
 from graphio.variable_scope import get_local_variable as get_local_variable

@@ -228,23 +228,23 @@ class Graph(Unpicklable):
                 attributes=attrs or (),
                 inputs=len(resolved),
             )
-        root, base = self.root, name or tf_type or op
-        full = base[:-1] if base[-1:] == "/" else root._unique(self._at.scope + base)
+        root, place, base = self.root, self._at, name or tf_type or op
+        full = base[:-1] if base[-1:] == "/" else root._unique(place.scope + base)
         if full in root._by_name:
             full = root._unique(full)
         held = dict(sorted(attrs.items())) if attrs else {}
         line = source.user_line() if at is None else at
         made = Operation(self, full, op, domain, version, held, resolved, tf_type, line)
-        if self._at.control:
+        if place.control:
             made.awaited = self._current_control(resolved)
             if op != "Constant":  # engines do not wait for constants
-                for group in self._at.control:
+                for group in place.control:
                     group.inside.add(made)
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
-        if self._at.devices:
-            root.has_devices |= bool(devices.merged(self._at.devices, made))
-        if self._at.colocated:
+        if place.devices:
+            root.has_devices |= bool(devices.merged(place.devices, made))
+        if place.colocated:
             self._colocate(made)
         if self.outer is not None or (held and made.bodies()):
             self._capture(made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -315,3 +316,34 @@ def test_every_public_builder_has_a_docstring() -> None:
     for module in (array, comparison, index, linear, math, reduction, tf.nn, tf.losses):
         for name in module.__all__:
             assert getattr(module, name).__doc__, f"{module.__name__}.{name}"
+
+
+def test_a_spec_says_what_a_tensor_is() -> None:
+    x = tf.placeholder(tf.int64, [None, 3], name="x")
+    spec = tf.TensorSpec.from_tensor(x)
+    assert (spec.shape.as_list(), spec.dtype, spec.name) == ([None, 3], tf.int64, "x")
+    assert spec == tf.TensorSpec.from_spec(spec) == pickle.loads(pickle.dumps(spec))
+    assert len({spec, tf.TensorSpec([None, 3], np.int64, "x")}) == 1
+    assert spec != tf.TensorSpec([None, 3], tf.int64, "y") and spec != "x"
+    assert repr(tf.TensorSpec(None)) == "TensorSpec(shape=<unknown>, dtype=tf.float32, name=None)"
+    with pytest.raises(ValueError, match="expected a Tensor"):
+        tf.TensorSpec.from_tensor(3)
+
+
+def test_a_spec_is_compatible_with_what_may_have_its_shape_and_has_its_dtype() -> None:
+    spec = tf.TensorSpec([2, None], tf.int32)
+    fitting = [tf.placeholder(tf.int32), tf.TensorSpec([None, 5], tf.int32, "n"), [[1], [2]]]
+    others = [tf.placeholder(tf.int32, [3, 3]), tf.TensorSpec([2, 5]), [1, 2], [[1.0], [2.0]]]
+    assert all(map(spec.is_compatible_with, fitting))
+    assert not any(map(spec.is_compatible_with, others))
+
+
+def test_shape_invariants_may_be_specs() -> None:
+    grown = tf.while_loop(
+        lambda i, x: i < 3,
+        lambda i, x: (i + 1, tf.concat([x, [i]], 0)),
+        [tf.constant(0), tf.constant([7])],
+        shape_invariants=[tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)],
+    )[1]
+    with tf.Session() as session:
+        assert session.run(grown).tolist() == [7, 0, 1, 2]

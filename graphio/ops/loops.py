@@ -15,7 +15,8 @@ from graphio.ops import primitive
 from graphio.ops.control_flow import read_what_they_assign, restoring
 from graphio.ops.copying import inlined
 from graphio.ops.reshaping import stop_gradient
-from graphio.tensor_shape import TensorShape
+from graphio.tensor_shape import TensorShape, as_shape
+from graphio.tensor_spec import TensorSpec
 
 __all__ = ["while_loop"]
 
@@ -42,8 +43,8 @@ def while_loop(
         cond: loop variables to bool scalar tensor.
         body: loop variables to their next values, in the same structure and dtypes.
         loop_vars: list, tuple or structure of tensors, IndexedSlices or TensorArrays; or one.
-        shape_invariants: structure of TensorShapes that hold in every iteration; default: the
-            shapes of loop_vars.
+        shape_invariants: structure of TensorShapes or TensorSpecs that hold in every iteration;
+            default: the shapes of loop_vars.
         parallel_iterations: accepted; iterations run in order.
         back_prop: False: no gradient passes through the loop. What the backward pass needs is
             kept only when it is built.
@@ -156,7 +157,7 @@ def _invariants(structure: Any, entering: list[list[Part]], given: Any) -> list[
     else:
         shapes = given if isinstance(given, (list, tuple)) else [given]
         flat = _up_to(list(structure), list(shapes))
-        flat = [s if isinstance(s, TensorShape) else TensorShape(s) for s in flat]
+        flat = [s.shape if isinstance(s, TensorSpec) else as_shape(s) for s in flat]
     found = []
     for leaf, parts, shape in zip(leaves, entering, flat, strict=True):
         wanted = carrying.invariants(leaf, parts, shape)
