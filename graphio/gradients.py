@@ -293,7 +293,7 @@ class _Backward:
             return None
         if len(parts) > 1:
             one_device = len({part.device for part in parts}) == 1
-            with self._beside(parts[0].op if one_device else tensor.op):
+            with self._beside(parts[-1].op if one_device else tensor.op):
                 parts[:] = [_sum(parts)]
         return parts[0]
 

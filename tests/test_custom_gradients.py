@@ -325,6 +325,10 @@ def test_gradients_wish_for_the_device_of_what_is_differentiated() -> None:
         x = tf.constant([[1.0]])
     with tf.device("/device:GPU:2"):
         y = tf.matmul(x, x) * 2.0
+    (shared,) = tf.gradients(
+        [tf.matmul(x, x, name="one"), tf.matmul(x, x)], x, colocate_gradients_with_ops=True
+    )
+    assert shared.op.colocation_groups() == [b"loc:@one"], "a sum is beside the first use"
     for colocate, wished in ((True, "/device:GPU:2"), (False, "")):
         (dx,) = tf.gradients(y, x, colocate_gradients_with_ops=colocate)
         assert dx.device == wished

@@ -21,6 +21,19 @@ def draw(*shape: int) -> np.ndarray:
     return R.randn(*shape).astype(np.float32)
 
 
+@pytest.mark.parametrize("kind", ["max_pool", "avg_pool"])
+def test_lines_and_volumes_are_pooled_as_images_are(kind: str) -> None:
+    pool = getattr(tf.nn, kind)
+    for places, format_of in ((1, "NWC"), (3, "NDHWC")):
+        x = np.random.RandomState(3).rand(2, *[5] * places, 3)
+        own = getattr(tf.nn, f"{kind}{places}d")(x, 2, 2, "SAME", format_of)
+        first = pool(np.moveaxis(x, -1, 1), 2, 2, "SAME", "NCHW")
+        with tf.Session() as session:
+            known, found, moved = session.run([own, pool(x, 2, 2, "SAME"), first])
+        np.testing.assert_array_equal(found, known)
+        np.testing.assert_array_equal(np.moveaxis(moved, 1, -1), known)
+
+
 def test_dropout_that_keeps_all_is_no_operation() -> None:
     x = tf.ones([3])
     assert tf.nn.dropout(x, tf.constant(1.0)) is tf.nn.dropout(x, rate=0.0) is x
@@ -418,6 +431,17 @@ ERRORS: dict[str, tuple[Any, ...]] = {
         lambda: tf.nn.fused_batch_norm(X2, SCALE, SHIFT, is_training=False),
         ValueError,
         "given",
+    ),
+    "pool of rank 2": (lambda: tf.nn.max_pool(np.ones([2, 3]), 2, 2, "SAME"), ValueError, "rank"),
+    "pool of nothing": (
+        lambda: tf.nn.avg_pool(X2, [1, 0, 1, 1], 1, "SAME"),
+        tf.errors.InvalidArgumentError,
+        "posi",
+    ),
+    "pool beyond int64": (
+        lambda: tf.nn.max_pool(X2, [1, 1 << 63, 1, 1], 1, "SAME"),
+        ValueError,
+        "of int64",
     ),
     "dropout of two": (lambda: tf.nn.dropout(np.ones([2]), [0.5, 1.0]), ValueError, "scalar"),
     "dropout shape": (

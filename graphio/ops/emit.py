@@ -275,10 +275,14 @@ def static_ints(value: Any) -> list[int | None] | None:
 
 
 def integers_of(numbers: Any) -> list[int]:
-    """Integers of a number, list or array. Raises TypeError where one is none: 2.0, too."""
+    """Integers of a number, list or array. Raises TypeError where one is none: 2.0, too; and
+    ValueError where one is beyond int64."""
     try:
         return [operator.index(n) for n in np.ravel(numbers).tolist()]
     except TypeError:
+        listed = np.ravel(np.asarray(numbers, object)).tolist()
+        if any(isinstance(n, int) and n.bit_length() > 63 for n in listed):
+            raise ValueError(f"expected integers of int64, got {numbers!r}") from None
         raise TypeError(f"expected integers, got {numbers!r}") from None
 
 

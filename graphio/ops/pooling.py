@@ -12,7 +12,15 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import joining, primitive, shapes
-from graphio.ops.emit import FLOATING, describe, node, require, scope
+from graphio.ops.emit import (
+    FLOATING,
+    as_invalid_argument,
+    describe,
+    is_symbolic,
+    node,
+    require,
+    scope,
+)
 from graphio.ops.padding import (
     channels_first,
     four,
@@ -43,7 +51,8 @@ def max_pool(
     """The largest element of each window; the first one of equals takes the gradient.
 
     Args:
-        value: floating (n, h, w, c), or (n, c, h, w) with NCHW.
+        value: floating (n, h, w, c), or (n, c, h, w) with NCHW; of rank 3 and 5 as max_pool1d and
+            max_pool3d take it.
         ksize: the window: 4 integers in data_format's order, 1 for the batch; or 1 or 2. A window
             of several channels, with NHWC, has height and width 1, and strides of its sizes.
         strides: as ksize.
@@ -55,16 +64,20 @@ def max_pool(
         input: the new name of value.
 
     Raises:
-        ValueError: the rank is not 4, the window does not fit, or padding is none of these.
+        ValueError: the rank is not 3, 4 or 5, the window does not fit, or padding is none of these.
+        InvalidArgumentError: a size of the window or a stride is not positive.
         UnimplementedError: a window of several images, or one of several channels that does not
             keep to the above, or whose size does not divide the channels.
     """
     images = value if input is None else input
+    arguments = images, ksize, strides, padding, data_format, name
     if data_format in ("NWC", "NCW"):
         from graphio.ops import windows
 
-        return windows.max_pool1d(images, ksize, strides, padding, data_format, name)
-    return _pool("MaxPool2D", "MaxPool", images, ksize, strides, padding, data_format, name)
+        return windows.max_pool1d(*arguments)
+    if _rank(images) in (3, 5):
+        return _along_other_axes("max_pool", *arguments)
+    return _pool("MaxPool2D", "MaxPool", *arguments)
 
 
 def avg_pool(
@@ -81,7 +94,28 @@ def avg_pool(
     Its windows have one channel, and its padding is a word.
     """
     images = value if input is None else input
-    return _pool("AveragePool2D", "AvgPool", images, ksize, strides, padding, data_format, name)
+    arguments = images, ksize, strides, padding, data_format, name
+    if _rank(images) in (3, 5):
+        return _along_other_axes("avg_pool", *arguments)
+    return _pool("AveragePool2D", "AvgPool", *arguments)
+
+
+def _rank(value: Any) -> int | None:
+    rank: int | None = value.shape.ndims if is_symbolic(value) else np.ndim(value)
+    return rank
+
+
+def _along_other_axes(
+    function: str, value: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None,
+    name: str | None,
+) -> Tensor:  # fmt: skip
+    """Pooling of lines or volumes, whose formats have names of their own."""
+    from graphio.ops import windows
+
+    axes, places = ("1d", "W") if _rank(value) == 3 else ("3d", "DHW")
+    own = {"NHWC": f"N{places}C", "NCHW": f"NC{places}"}.get(data_format or "NHWC", data_format)
+    pooled: Tensor = getattr(windows, function + axes)(value, ksize, strides, padding, own, name)
+    return pooled
 
 
 def _pool(
@@ -98,7 +132,8 @@ def _pool(
     word, pairs = (
         word_or_pairs(padding, first, tf_type) if largest else (padding_of(padding, tf_type), None)
     )
-    whole = [four(v, first, tf_type, k) for v, k in ((ksize, "ksize"), (strides, "strides"))]
+    with as_invalid_argument():
+        whole = [four(v, first, tf_type, k) for v, k in ((ksize, "ksize"), (strides, "strides"))]
     if largest and not first and whole[0][3] > 1:
         return _across_channels(value, whole[0], whole[1], name)
     kernel, steps = (_one_image(v, first, tf_type) for v in whole)
