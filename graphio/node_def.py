@@ -19,6 +19,8 @@ __all__ = ["AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"]
 
 Array = np.ndarray[Any, Any]
 
+#: the table of a graph with attributes that TensorFlow's operation has where ours are several nodes
+TENSORFLOW_ATTRIBUTES = "tensorflow_attributes"
 #: attributes that hold an element type; we store ONNX's number of it
 DTYPE_KEYS = frozenset({"dtype", "to", "T", "SrcT", "DstT", "Tidx", "out_type", "output_type"})
 #: TensorFlow's types whose attribute T is the element type of the first output
@@ -409,6 +411,9 @@ def attribute_of(operation: Any, name: str) -> Any:
     beside = operation.graph.table("colocation_groups")
     if name == "_class" and operation in beside:
         return list(beside[operation])
+    given = operation.graph.table(TENSORFLOW_ATTRIBUTES).get(operation, {})
+    if name in given:
+        return given[name]
     if name not in node.attr:
         raise ValueError(f"Operation '{operation.name}' has no attr named '{name}'.")
     if isinstance(operation.attrs.get(name), (bool, float)):

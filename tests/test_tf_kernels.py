@@ -39,6 +39,31 @@ def test_fused_batch_norm_of_halves_keeps_its_statistics_in_float32(
 
 
 @BOTH
+def test_fused_batch_norm_mixes_its_statistics_with_those_before(engine: str) -> None:
+    x = np.random.RandomState(0).rand(2, 3, 4, 2).astype(np.float32)
+    before = np.float32([[1, 2], [3, 4]])
+    with tf.Graph().as_default():
+        fused = tf.nn.fused_batch_norm
+        alone = fused(x, [1.0, 1.0], [0.0, 0.0])
+        mixed = fused(x, [1.0, 1.0], [0.0, 0.0], *before, exponential_avg_factor=0.25)
+        known, found = run(engine, [alone, mixed])
+        with pytest.raises(ValueError, match="exponential_avg_factor is not 1"):
+            fused(x, [1.0, 1.0], [0.0, 0.0], exponential_avg_factor=0.25)
+    np.testing.assert_array_equal(found[0], known[0])
+    np.testing.assert_allclose(found[1:], 0.25 * np.array(known[1:]) + 0.75 * before, rtol=1e-6)
+
+
+def test_fused_batch_norm_has_tensorflows_attributes() -> None:
+    with tf.Graph().as_default():
+        for layout in ("NHWC", "NCHW"):
+            y = tf.nn.fused_batch_norm(
+                np.ones([2, 2, 2, 2]), np.ones(2), np.ones(2), epsilon=0.5, data_format=layout
+            )[0]
+            assert y.op.get_attr("epsilon") == 0.5 and y.op.get_attr("is_training")
+            assert y.op.get_attr("data_format") == layout.encode()
+
+
+@BOTH
 def test_fused_batch_norm_of_volumes_is_that_of_their_images(engine: str) -> None:
     x = np.random.RandomState(0).rand(2, 3, 2, 4, 5).astype(np.float32)
     last, scale = np.moveaxis(x, 1, -1), np.arange(1, 4, dtype=np.float32)

@@ -9,6 +9,7 @@ from typing import Any
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
+from graphio.node_def import TENSORFLOW_ATTRIBUTES
 from graphio.ops import array, index, math, nn, primitive, reduction, shapes
 from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.emit import (
@@ -93,6 +94,7 @@ def fused_batch_norm(
     data_format: str = "NHWC",
     is_training: bool = True,
     name: str | None = None,
+    exponential_avg_factor: float = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Batch normalisation of images over all axes but the channels.
 
@@ -102,12 +104,14 @@ def fused_batch_norm(
             then have.
         scale: vector (c).
         offset: vector (c).
-        mean: vector (c), given if not is_training.
-        variance: vector (c), given if not is_training.
+        mean: vector (c), given if not is_training, or if exponential_avg_factor is not 1.
+        variance: vector (c), given as mean is.
         epsilon: keeps the root from 0.
         data_format: NHWC, NCHW, NDHWC or NCDHW.
         is_training: True takes mean and variance from x.
         name: of the operation.
+        exponential_avg_factor: how much of x's own mean and variance is in those of a training
+            step that are returned; the rest are the given ones.
 
     Returns:
         (y, mean, variance); the variance of a training step is that of the sample (divided by
@@ -118,11 +122,15 @@ def fused_batch_norm(
             format's.
     """
     if data_format in ("NDHWC", "NCDHW"):
-        rest = (mean, variance, epsilon, is_training, name)
+        rest = (mean, variance, epsilon, is_training, name, exponential_avg_factor)
         return _fused_of_volumes(x, scale, offset, data_format == "NCDHW", *rest)
     first = channels_first(data_format, "FusedBatchNorm")
-    if not is_training and (mean is None or variance is None):
-        raise ValueError("Both 'mean' and 'variance' must be given when is_training is False")
+    needed = not is_training or exponential_avg_factor != 1
+    if needed and (mean is None or variance is None):
+        raise ValueError(
+            "Both 'mean' and 'variance' must be given when is_training is False or "
+            "exponential_avg_factor is not 1"
+        )
     with scope(name, "FusedBatchNorm") as at:
         given = convert_to_tensor(x, name="x")
         if given.shape.ndims != 4:
@@ -155,12 +163,26 @@ def fused_batch_norm(
         )
         if narrows:
             y = math.cast(y, given.dtype, name=None if first else at)
-        return to_nchw(y, first, at), used_mean, reported
+        if is_training and exponential_avg_factor != 1:
+            pairs = ((used_mean, mean), (reported, variance))
+            used_mean, reported = (_between(*p, exponential_avg_factor) for p in pairs)
+        y = to_nchw(y, first, at)
+        y.op.graph.table(TENSORFLOW_ATTRIBUTES)[y.op] = {
+            "epsilon": float(epsilon), "data_format": data_format.encode(),
+            "is_training": bool(is_training),
+        }  # fmt: skip
+        return y, used_mean, reported
+
+
+def _between(new: Tensor, old: Any, factor: float) -> Tensor:
+    """factor of the new statistics, and the rest of the old ones."""
+    before = like(old, new, "FusedBatchNorm", ("x", "mean"))
+    return math.add(math.multiply(new, factor), math.multiply(before, 1.0 - factor))
 
 
 def _fused_of_volumes(
     x: Any, scale: Any, offset: Any, first: bool, mean: Any, variance: Any, epsilon: float,
-    is_training: bool, name: str | None,
+    is_training: bool, name: str | None, factor: float,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """fused_batch_norm of five axes: depths are as good as images."""
     with scope(name, "FusedBatchNorm") as at:
@@ -176,7 +198,7 @@ def _fused_of_volumes(
         flat = primitive.concat([primitive.int_vector([-1]), sizes], 0)
         images = primitive.reshape_to(volumes, flat, (None, *dims[2:]))
         y, used, reported = fused_batch_norm(
-            images, scale, offset, mean, variance, epsilon, "NHWC", is_training
+            images, scale, offset, mean, variance, epsilon, "NHWC", is_training, None, factor
         )
         whole = primitive.reshape_to(y, primitive.shape_of(volumes), dims, None if first else at)
         return (primitive.transpose(whole, [0, 4, 1, 2, 3], at) if first else whole, used, reported)
