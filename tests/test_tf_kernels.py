@@ -55,9 +55,9 @@ def test_fused_batch_norm_mixes_its_statistics_with_those_before(engine: str) ->
 
 def test_fused_batch_norm_has_tensorflows_attributes() -> None:
     with tf.Graph().as_default():
-        for layout in ("NHWC", "NCHW"):
+        for layout in ("NHWC", "NCHW", "NDHWC", "NCDHW"):
             y = tf.nn.fused_batch_norm(
-                np.ones([2, 2, 2, 2]), np.ones(2), np.ones(2), epsilon=0.5, data_format=layout
+                np.ones([2] * len(layout)), np.ones(2), np.ones(2), epsilon=0.5, data_format=layout
             )[0]
             assert y.op.get_attr("epsilon") == 0.5 and y.op.get_attr("is_training")
             assert y.op.get_attr("data_format") == layout.encode()

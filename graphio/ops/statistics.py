@@ -167,11 +167,16 @@ def fused_batch_norm(
             pairs = ((used_mean, mean), (reported, variance))
             used_mean, reported = (_between(*p, exponential_avg_factor) for p in pairs)
         y = to_nchw(y, first, at)
-        y.op.graph.table(TENSORFLOW_ATTRIBUTES)[y.op] = {
-            "epsilon": float(epsilon), "data_format": data_format.encode(),
-            "is_training": bool(is_training),
-        }  # fmt: skip
+        _attribute(y, epsilon, data_format, is_training)
         return y, used_mean, reported
+
+
+def _attribute(y: Tensor, epsilon: float, data_format: str, is_training: bool) -> None:
+    """Gives the operation of y the attributes of TensorFlow's FusedBatchNorm."""
+    y.op.graph.table(TENSORFLOW_ATTRIBUTES)[y.op] = {
+        "epsilon": float(epsilon), "data_format": data_format.encode(),
+        "is_training": bool(is_training),
+    }  # fmt: skip
 
 
 def _between(new: Tensor, old: Any, factor: float) -> Tensor:
@@ -201,7 +206,10 @@ def _fused_of_volumes(
             images, scale, offset, mean, variance, epsilon, "NHWC", is_training, None, factor
         )
         whole = primitive.reshape_to(y, primitive.shape_of(volumes), dims, None if first else at)
-        return (primitive.transpose(whole, [0, 4, 1, 2, 3], at) if first else whole, used, reported)
+        if first:
+            whole = primitive.transpose(whole, [0, 4, 1, 2, 3], at)
+        _attribute(whole, epsilon, "NCDHW" if first else "NDHWC", is_training)
+        return whole, used, reported
 
 
 def batch_norm_with_global_normalization(
