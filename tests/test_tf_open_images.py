@@ -185,6 +185,7 @@ REFUSED: dict[str, Any] = {
     "a size of None": lambda: tf.image.resize_images(IMAGE, [6, None]),
     "two factors": lambda: tf.image.adjust_contrast(IMAGE, [2.0, 1.0]),
     "more than there are numbers": lambda: tf.image.resize(BATCH, [1 << 32, 1 << 31]),
+    "padded to more": lambda: tf.image.pad_to_bounding_box(IMAGE, 0, 0, 1 << 32, 1 << 31),
     "a threshold for each": lambda: tf.image.non_max_suppression([[0.0] * 4], [1.0], 1, [0.5]),
     "counts of boxes": lambda: tf.image.non_max_suppression([[0.0] * 4], [1.0], [1]),
     "an infinite box": lambda: tf.image.crop_and_resize(BATCH, [[0, 0, 1e40, 1]], [0], [1, 1]),

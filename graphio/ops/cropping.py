@@ -15,7 +15,7 @@ from graphio.ops import comparison, index, joining, math, primitive, reduction, 
 from graphio.ops.any_rank import of_any_rank
 from graphio.ops.check import Assert
 from graphio.ops.emit import describe, int_value, ints, is_symbolic, node, scope, static_ints, whole
-from graphio.ops.imaging import axis_size, image_and_row, resize_images
+from graphio.ops.imaging import axis_size, check_size, image_and_row, resize_images
 from graphio.ops.primitive import cast
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
@@ -160,6 +160,8 @@ def pad_to_bounding_box(
             checks += _holds(offset >= 0, f"offset_{side} must be >= 0", what)
             checks += _holds(rest >= 0, f"{side} must be <= target - offset", what)
             before[axis], after[axis] = offset, rest
+        known = [(static_ints([n]) or [None])[0] for n in (target_height, target_width)]
+        check_size((*x.shape.as_list()[:row], *known, x.shape[-1].value), what)
         amounts = primitive.reshape(ints([*before, *after], op, "paddings"), [2, row + 3])
         y = joining.pad(_after(checks, x), primitive.transpose(amounts, [1, 0]), name=at)
         return _shaped(y, x, row, target_height, target_width)

@@ -137,7 +137,7 @@ def _resize(
             0,
         )
         way = "align_corners" if align_corners else "asymmetric"
-        _check_size((dims[0], h, w, dims[3]), describe(at, tf_type))
+        check_size((dims[0], h, w, dims[3]), describe(at, tf_type))
         return node(
             "Resize",
             [x, None, None, whole],
@@ -150,7 +150,7 @@ def _resize(
         )
 
 
-def _check_size(dims: tuple[int | None, ...], what: str) -> None:
+def check_size(dims: tuple[int | None, ...], what: str) -> None:
     """Refuses a result of more elements than int64 counts."""
     if _math.prod(d for d in dims if d is not None) > dtypes.int64.max:
         raise errors.InvalidArgumentError(
@@ -248,7 +248,7 @@ def resize_area(
         target, new = height_and_width(size, "ResizeArea")
         if dims is None or len(dims) != 4:
             raise ValueError(f"resize_area: images have shape {shapes.text(dims)}, expected rank 4")
-        _check_size((dims[0], *new, dims[3]), describe(at, "ResizeArea"))
+        check_size((dims[0], *new, dims[3]), describe(at, "ResizeArea"))
         x = cast(x, dtypes.float32)
         high, wide = (
             _open_areas(axis_size(x, axis), target[axis - 1], align_corners, x.dtype)
