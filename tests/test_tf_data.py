@@ -796,6 +796,68 @@ def test_a_reduction_without_an_end_stops_when_its_session_is_closed() -> None:
             session.run(total)
 
 
+def test_groups_that_are_not_full_come_by_their_keys() -> None:
+    with tf.Graph().as_default():
+        numbers = tf.data.Dataset.from_tensor_slices(np.array([5, 3, 4, 3, 5, 4, 3]))
+        made = numbers.group_by_window(lambda x: x, lambda _, group: group.batch(9), 3)
+        assert [e.tolist() for e in elements(made)] == [[3, 3, 3], [4, 4], [5, 5]]
+
+
+def test_a_scan_does_not_end_where_its_function_has_no_element() -> None:
+    def stop(n: Any) -> Any:
+        raise StopIteration
+
+    with tf.Graph().as_default():
+        data = tf.data.Dataset.range(2).scan(0, lambda s, n: (s, tf.py_func(stop, [n], tf.int64)))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="gives no element"):
+            elements(data)
+
+
+def test_datasets_are_chosen_until_one_has_ended() -> None:
+    D = tf.data.Dataset
+    with tf.Graph().as_default():
+        pair = [D.range(1), D.range(10, 14)]
+        choices = D.from_tensor_slices(np.array([1, 0, 1, 0, 1]))
+        assert elements(D.choose_from_datasets(pair, choices)) == [10, 0, 11]
+        assert elements(D.choose_from_datasets(pair, choices, False)) == [10, 0, 11, 12]
+        drawn = elements(D.sample_from_datasets(pair, seed=3, stop_on_empty_dataset=True))
+        assert drawn.count(0) == 1 and len(drawn) <= 5
+        with pytest.raises(ValueError, match="there are no datasets"):
+            D.choose_from_datasets([], D.range(1))
+
+
+def test_odds_may_be_a_tensor_or_change_with_every_draw() -> None:
+    D = tf.data.Dataset
+    with tf.Graph().as_default():
+        pair = [D.range(3), D.range(10, 13)]
+        fixed = D.sample_from_datasets(pair, tf.constant([0.0, 1.0]))
+        assert elements(fixed) == [10, 11, 12]
+        turns = D.from_tensor_slices([[1.0, 0.0], [0.0, 1.0]]).repeat(2)
+        assert elements(D.sample_from_datasets(pair, turns)) == [0, 10, 1, 11]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="3 weights for 2 datasets"):
+            elements(D.sample_from_datasets(pair, tf.constant([1.0, 2.0, 3.0])))
+        with pytest.raises(TypeError, match="tf.float32"):
+            D.sample_from_datasets(pair, tf.constant([1, 1]))
+
+
+def test_methods_are_the_functions_of_experimental() -> None:
+    D = tf.data.Dataset
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert elements(D.counter(3, 2).take_while(lambda n: n < 9)) == [3, 5, 7]
+        assert elements(D.from_tensor_slices([2, 1, 2]).unique()) == [2, 1]
+        assert [e.tolist() for e in elements(nan_at(*range(1, 8)).ignore_errors())] == [0]
+        assert session.run(
+            [D.range(5).batch(2).cardinality(), D.range(1).get_single_element()]
+        ) == [3, 0]
+        rows = D.range(1, 5).map(lambda i: tf.fill([i], i))
+        buckets = rows.bucket_by_sequence_length(lambda row: tf.shape(row)[0], [3], [2, 2])
+        assert [e.tolist() for e in elements(buckets)] == [
+            [[1, 0], [2, 2]],
+            [[3, 3, 3, 0], [4] * 4],
+        ]
+        assert len(set(elements(D.random(7).take(4)))) == 4
+
+
 # ---- arguments ----
 
 

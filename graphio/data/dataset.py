@@ -14,6 +14,7 @@ from graphio.data import elements, records, saving, stages, structure, threads, 
 from graphio.data.caching import FileCache
 from graphio.data.function import Function, Opening
 from graphio.data.generators import Generator
+from graphio.data.methods import Methods
 from graphio.data.options import Options
 from graphio.data.stages import Stage
 from graphio.data.structure import Spec
@@ -32,7 +33,7 @@ AUTOTUNE = -1
 _MOST_THREADS = 16
 
 
-class Dataset(Unpicklable):
+class Dataset(Methods, Unpicklable):
     """A sequence of elements, each a tensor, a tuple or a dict of tensors, nested as you like.
 
     Datasets are made by from_tensor_slices and the other sources and by transformations, which

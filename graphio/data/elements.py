@@ -138,7 +138,10 @@ class Scan(_Calling):
     def pull(self, count: int) -> Sequence[Item]:
         found: list[Element] = []
         while len(found) < count and (elements := self.source.elements(1)):
-            results = self.function(self.state, elements[0])
+            try:
+                results = self.function(self.state, elements[0])
+            except errors.OutOfRangeError as error:  # it is no end of the data
+                raise self.refused(f"the function gives no element: {error.message}") from error
             self.state = results[: len(self.initial)]
             found.append(results[len(self.initial) :])
         return found
@@ -623,21 +626,29 @@ class Choose(Stage):
 
     kind = "choose_from_datasets"
 
-    def __init__(self, choices: Stage, *sources: Stage) -> None:
+    first = False  # whether it has ended with an input
+
+    def __init__(self, stop: bool, choices: Stage, *sources: Stage) -> None:
         super().__init__(choices, *sources)
+        self.stop = stop
 
     def pull(self, count: int) -> Sequence[Item]:
         choices, *sources = self.inputs
         found: list[Element] = []
-        while len(found) < count:
+        while len(found) < count and not self.position:
             choice = choices.elements(1)
             if not choice:
                 break
             number = int(choice[0][0])
             if not 0 <= number < len(sources):
                 raise self.refused(f"Selector index out of range: {number} of {len(sources)}")
-            found += sources[number].elements(1)
+            elements = sources[number].elements(1)
+            self.position = self.stop and not elements
+            found += elements
         return found
+
+    def set_place(self, place: Any) -> None:
+        self.position = bool(place)  # older places are None
 
 
 class Sample(Stage):
@@ -645,9 +656,15 @@ class Sample(Stage):
 
     kind = "sample_from_datasets"
 
-    def __init__(self, weights: Sequence[float], key: int, *sources: Stage) -> None:
-        super().__init__(*sources)
-        self.weights = list(weights)
+    def __init__(
+        self, weights: Sequence[float] | Stage, key: int, stop: bool, *sources: Stage
+    ) -> None:
+        self.moving = weights if isinstance(weights, Stage) else None
+        super().__init__(*([] if self.moving is None else [self.moving]), *sources)
+        self.sources, self.stop = sources, stop
+        if isinstance(weights, Stage):
+            weights = [1.0] * len(sources)
+        self.weights = self._checked(weights)
         self.key = key
         self.epoch = -1
         self.restart()
@@ -658,15 +675,36 @@ class Sample(Stage):
         self.epoch += 1
         self._draws = Draws(self.key, self.epoch)
 
+    def _checked(self, weights: Sequence[float]) -> list[float]:
+        if len(weights) != len(self.sources):
+            raise self.refused(f"there are {len(weights)} weights for {len(self.sources)} datasets")
+        return [float(weight) for weight in weights]
+
+    def _weigh(self) -> None:
+        """Takes the weights of the next draw, where they come from a dataset."""
+        if self.moving is None:
+            return
+        found = self.moving.elements(1)
+        if found:
+            self.weights = self._checked(found[0][0])
+        else:
+            self.live = [False] * len(self.sources)
+
     def pull(self, count: int) -> Sequence[Item]:
         found: list[Element] = []
         while len(found) < count and any(self.live):
+            self._weigh()
+            if not any(w * on for w, on in zip(self.weights, self.live, strict=True)):
+                self.live = [False] * len(self.sources)
+                break
             odds = np.cumsum([w * on for w, on in zip(self.weights, self.live, strict=True)])
             chance = (self._draws(self.drawn, 1)[0] >> 11) * 2.0**-53
             at = int(np.searchsorted(odds, chance * odds[-1], side="right"))
             self.drawn += 1
-            elements = self.inputs[at].elements(1)
+            elements = self.sources[at].elements(1)
             self.live[at] = bool(elements)
+            if self.stop and not elements:
+                self.live = [False] * len(self.live)
             found += elements
         return found
 
@@ -679,7 +717,7 @@ class Sample(Stage):
         self._draws = Draws(self.key, self.epoch)
 
     def parameters(self) -> Sequence[Any]:
-        return self.weights
+        return self.weights if self.moving is None else ["weights of a dataset"]
 
 
 class GroupByWindow(Stage):
@@ -706,9 +744,8 @@ class GroupByWindow(Stage):
                 self._add(elements[0])
             else:
                 self.ended = True
-                key = next(iter(self.groups), None)
-                if key is not None:
-                    self._reduce(key)
+                if self.groups:
+                    self._reduce(min(self.groups))
         found, self.ready = self.ready[:count], self.ready[count:]
         return found
 

@@ -27,6 +27,7 @@ from graphio.data.special import (
 from graphio.data.structure import Spec
 from graphio.data.tables import ArrowDataset, ParquetDataset
 from graphio.data.whole import TFRecordWriter, get_single_element, state_function
+from graphio.graph import Tensor
 from graphio.ops import comparison, math, reduction
 from graphio.tensor_shape import TensorShape
 
@@ -290,48 +291,85 @@ def _to_boundary(grouped: Dataset, shapes: Any, bounds: Any, number: Any) -> Any
     return structure.pack(grouped.element_specs, [full(TensorShape(s)) for s in flat])
 
 
-def choose_from_datasets(datasets: Sequence[Dataset], choice_dataset: Dataset) -> Dataset:
+def choose_from_datasets(
+    datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
+) -> Dataset:
     """Each element from the dataset whose number choice_dataset gives.
+
+    Args:
+        datasets: of one structure.
+        choice_dataset: scalar int64 numbers.
+        stop_on_empty_dataset: True ends where a dataset that has ended is chosen, which otherwise
+            gives nothing.
 
     Raises:
         TypeError: the types differ, or choice_dataset gives no scalar int64.
     """
+    specs = _common(datasets, "choose_from_datasets")
     spec = _checked(choice_dataset, "choose_from_datasets").element_specs
     if not isinstance(spec, Spec) or spec.dtype != dtypes.int64 or spec.shape.ndims:
         raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
-    specs = _common(datasets, "choose_from_datasets")
     return Dataset(
         specs,
-        lambda o: elements.Choose(choice_dataset.open(o), *(d.open(o) for d in datasets)),
+        lambda o: elements.Choose(
+            stop_on_empty_dataset, choice_dataset.open(o), *(d.open(o) for d in datasets)
+        ),
         [choice_dataset, *datasets],
     )
 
 
 def sample_from_datasets(
-    datasets: Sequence[Dataset], weights: Sequence[float] | None = None, seed: int | None = None
+    datasets: Sequence[Dataset],
+    weights: Any = None,
+    seed: int | None = None,
+    stop_on_empty_dataset: bool = False,
 ) -> Dataset:
     """Each element from a dataset that is drawn; those that have ended drop out.
 
     Args:
         datasets: of one structure.
-        weights: the odds; None: equal.
+        weights: the odds: numbers, a vector tensor, or a dataset of vectors, one for each draw,
+            with which the elements end; None: equal.
         seed: see Dataset.shuffle.
+        stop_on_empty_dataset: True ends with the first dataset that ends.
 
     Raises:
         ValueError: another number of weights.
+        TypeError: tensors of weights that are no numbers of floating point.
+
+    Raises, when run:
+        InvalidArgumentError: another number of weights.
     """
-    odds = [1.0] * len(datasets) if weights is None else [float(w) for w in weights]
-    if len(odds) != len(datasets):
-        raise ValueError("`weights` must have the same length as `datasets`.")
     specs = _common(datasets, "sample_from_datasets")
+    odds = _odds(weights, len(datasets))
+    inputs = [*([odds] if isinstance(odds, Dataset) else []), *datasets]
     key = scopes.get_default_graph().seed_key(seed)
     return Dataset(
         specs,
         lambda o: elements.Sample(
-            odds, o.new_key() if key is None else key, *(d.open(o) for d in datasets)
+            odds.open(o) if isinstance(odds, Dataset) else o.value(odds),
+            o.new_key() if key is None else key,
+            stop_on_empty_dataset,
+            *(d.open(o) for d in datasets),
         ),
-        datasets,
+        inputs,
+        [odds] if isinstance(odds, Tensor) else [],
     )
+
+
+def _odds(weights: Any, count: int) -> Any:
+    """Numbers, a tensor, or a dataset of such."""
+    if weights is None:
+        return [1.0] * count
+    if isinstance(weights, (Dataset, Tensor)):
+        spec = weights.element_specs if isinstance(weights, Dataset) else weights
+        if not getattr(spec, "dtype", dtypes.string).is_floating:
+            raise TypeError("`weights` must be of `tf.float32` or `tf.float64`.")
+        return weights
+    odds = [float(w) for w in weights]
+    if len(odds) != count:
+        raise ValueError("`weights` must have the same length as `datasets`.")
+    return odds
 
 
 def _common(datasets: Sequence[Dataset], what: str) -> Any:
