@@ -298,7 +298,8 @@ class Batch(Stage):
         return [self._stacked(column, i) for i, column in enumerate(zip(*elements, strict=True))]
 
     def _stacked(self, column: Sequence[Any], component: int) -> Any:
-        column = [saving.encoded(component) for component in column]
+        if isinstance(column[0], list):  # datasets
+            column = [saving.encoded(component) for component in column]
         first = column[0]
         out = np.empty((len(column), *first.shape), first.dtype)
         for i, array in enumerate(column):
@@ -538,14 +539,16 @@ class Window(Stage):
         return found
 
     def _fill(self, count: int) -> None:
-        # One at a time: an element that cannot be had is missed only by a window that has it.
+        # One at a time, unless they are there: an element that cannot be had is missed only by a
+        # window that has it.
         while len(self.buffer) < count and not self.ended:
+            wanted = 1 if self.source.table is None else count - len(self.buffer)
             try:
-                elements = self.source.elements(1)
+                elements = self.source.elements(wanted)
             except errors.OpError as error:
                 self.buffer.append(error)
                 continue
-            self.ended = not elements
+            self.ended = len(elements) < wanted
             self.buffer.extend(elements)
 
     def place(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import Any
 
@@ -176,7 +177,7 @@ class Iterator(Unpicklable):
         assert self._handle is not None
         text = self._handle.name.encode()
         return host_call(
-            lambda session: lambda inputs: [text],
+            functools.partial(_always, text),
             [],
             [(dtypes.string, TensorShape([]))],
             function=f"{self._name}/string_handle",
@@ -222,6 +223,11 @@ class Iterator(Unpicklable):
     def output_classes(self) -> Any:
         """Classes of an element's components."""
         return structure.classes_of(self._specs)
+
+
+def _always(text: bytes, session: Any) -> Any:
+    """A host function that gives a text; a module's, so that graphs with iterators pickle."""
+    return lambda inputs: [text]
 
 
 def _maker(handle: Handle, dataset: Dataset, name: str | None) -> Operation:

@@ -159,6 +159,7 @@ def cardinality(dataset: Dataset) -> Tensor:
         tensors,
         [(dtypes.int64, _SCALAR)],
         function="ExperimentalDatasetCardinality",
+        stateful=False,
         tf_type="ExperimentalDatasetCardinality",
     ).outputs[0]
 

@@ -223,9 +223,11 @@ def holds_none(structure: Any) -> bool:
 
 
 def alike(one: Any, two: Any) -> bool:
-    """Whether two structures are nested alike, in whatever tuples and dicts."""
-    if not is_nested(one) or not is_nested(two):
-        return is_nested(one) == is_nested(two)
+    """Whether two structures are nested alike, in whatever tuples and dicts; what stands for a
+    SparseTensor is a component."""
+    nested = [is_nested(s) and not isinstance(s, _COMPOSITES) for s in (one, two)]
+    if not all(nested):
+        return not any(nested)
     first, second = _children(one), _children(two)
     return len(first) == len(second) and all(map(alike, first, second))
 
