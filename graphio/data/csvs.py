@@ -280,10 +280,12 @@ def _inferred(texts: Sequence[str], missing: str) -> Any:
     """A default of the narrowest dtype that takes all texts."""
     known = [text for text in texts if text not in ("", missing)]
     for dtype in _TYPES_OF_NUMBERS if known else ():
+        convert = int if dtype.is_integer else float
         try:
-            numbers = [(int if dtype.is_integer else float)(text) for text in known]
+            numbers = [convert(text) for text in known]
         except ValueError:
             continue
-        if all(dtype.min <= n <= dtype.max for n in numbers):
+        least, most = convert(dtype.min), convert(dtype.max)
+        if all(least <= n <= most for n in numbers):
             return dtype.as_numpy_dtype(0)
     return ""
