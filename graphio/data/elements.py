@@ -10,7 +10,7 @@ import numpy as np
 
 from graphio.data import saving
 from graphio.data.function import Bound
-from graphio.data.stages import Draws, Element, Item, Stage
+from graphio.data.stages import Draws, Element, Item, Range, Stage
 from graphio.schema import errors
 
 Array = np.ndarray[Any, Any]
@@ -513,6 +513,7 @@ class Window(Stage):
                 raise self.refused(f"Window {name} must be greater than zero.")
         self.source = source
         self.size, self.shift, self.stride, self.drop = size, shift, stride, drop
+        self._sure = source.table is not None or isinstance(source, Range)  # no element can fail
         ends = np.cumsum(widths).tolist()  # where components end, which may have several parts
         self.parts = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
         self.restart()
@@ -542,7 +543,7 @@ class Window(Stage):
         # One at a time, unless they are there: an element that cannot be had is missed only by a
         # window that has it.
         while len(self.buffer) < count and not self.ended:
-            wanted = 1 if self.source.table is None else count - len(self.buffer)
+            wanted = count - len(self.buffer) if self._sure else 1
             try:
                 elements = self.source.elements(wanted)
             except errors.OpError as error:

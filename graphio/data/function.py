@@ -127,6 +127,11 @@ class Function:
         return self.specs if self.dataset is None else self.dataset.element_specs
 
 
+def _plain(value: Any) -> Any:
+    """A component as an engine takes it: of a dataset a string."""
+    return saving.encoded(value) if value.__class__ is list else value
+
+
 def _has_effect(operation: Operation) -> bool:
     """Whether a call runs the operation although nothing reads what it gives."""
     return any(
@@ -281,11 +286,9 @@ class Loaded:
 
         Raises:
             OpError: what the function's graph raised; its message names the transformation.
-            CancelledError: the session was closed.
         """
-        self._runner.check_open()
         formal = [*captured, *(v for element in elements for v in element)]
-        inputs = [np.asarray(saving.encoded(formal[i]), order="C") for i in self._used]
+        inputs = [np.asarray(_plain(formal[i]), order="C") for i in self._used]
         try:
             found = self._with_variables(inputs) if self._touched else (run or self.run)(inputs)
         except errors.OpError as error:

@@ -32,6 +32,7 @@ def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any, name: str | 
         stage, step = dataset.open(opening), opening.load(function)
         try:
             while elements := stage.elements(1):
+                opening.runner.check_open()
                 state = step(state, elements[0])
         finally:
             stage.close()
