@@ -307,8 +307,28 @@ def test_texts_that_were_made_live_on_in_variables_and_loops(target: str) -> Non
 
 
 @TARGETS
+@given(rows=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["", "a", "bc"])), max_size=6))
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_texts_scattered_to_one_place_are_joined(target: str, rows: list[tuple[int, str]]) -> None:
+    places = np.array([[place] for place, _ in rows], np.int64).reshape(-1, 1)
+    words = np.array([*(word for _, word in rows), None], object)[:-1]
+    expected = ["".join(word for place, word in rows if place == i).encode() for i in range(3)]
+
+    def build(x: Any) -> Any:
+        start = tf.constant(["<", "", ">"])
+        return tf.scatter_nd(places, x, [3]), tf.tensor_scatter_nd_add(start, places, x)
+
+    alone, added = run(target, build, words)
+    assert texts(alone) == expected
+    assert texts(added) == [b"<" + expected[0], expected[1], b">" + expected[2]]
+
+
+@TARGETS
 def test_texts_of_constants_are_made_in_every_run(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
+        joined = tf.scatter_nd([[1], [1]], tf.constant(["a", "b"]), [2])
+        for _ in range(3):
+            assert texts(session.run(tf.identity(joined))) == [b"", b"ab"]
         made = tf.strings.strip(tf.string_join([tf.constant([" a", "b "]), tf.constant("c ")]))
         for _ in range(3):
             assert texts(session.run(made)) == [b"ac", b"b c"]

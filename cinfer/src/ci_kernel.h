@@ -43,6 +43,7 @@ struct ci_kernel {
   size_t scratch_bytes; /* set in prepare; 0 at its start */
   const struct ci_isa *isa; /* vector functions for this machine (isa.h) */
   int threads;          /* how many ci_k_parallel may use */
+  bool ahead;           /* run computes while planning: memory of a run cannot be taken */
   /* Set in prepare, NULL at its start. The plan calls join if the next step alone reads out[0], as its in[0]; if it is
    * not 0, run does that step's work, too, with its scratch, and writes its out[0] instead, which gets memory for so
    * many bytes. largest: the work of a step that can be joined. */

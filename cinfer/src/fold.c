@@ -155,9 +155,11 @@ static bool fold_run(ci_compiler *c, ci_step *step) {
   const size_t scratch = step->k.scratch_bytes;
   step->k.scratch = ci_alloc(c->allocator, scratch);
   step->k.threads = 1;
+  step->k.ahead = true;
   const bool whole = step->k.scratch != NULL && step->run(&step->k) == CI_OK;
   ci_release(c->allocator, step->k.scratch, scratch);
   step->k.scratch = step;
+  step->k.ahead = false;
   step->k.threads = c->plan->session->thread_count;
   return whole;
 }

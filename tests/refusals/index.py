@@ -25,8 +25,8 @@ refused("ScatterND", [f(3), i(1, 1), of(DOUBLE, 1)], "they must be equal: cast o
 refused("ScatterND", [f(3), i(1, 1), f(1, 1)], "updates")
 refused("ScatterND", [f(3), i(1, 1), f(1)], "expected none, add", reduction="a" * 40)
 refused(
-    "ScatterND",
-    [texts(3), i(1, 1), texts(1)],
+    "ScatterElements",
+    [texts(3), i(1), texts(1)],
     "two texts at one place",
     UnimplementedError,
     runtime=None,

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "../session.h"
 #include "copy.h"
 #include "integers.h"
 
@@ -329,6 +330,47 @@ static ci_status index_update(ci_kernel *k, char *y, const char *x, int64_t n, s
   return CI_OK;
 }
 
+/* Sums of texts: their lengths first, then one block for those that get more. Scratch: how much each text grows. */
+static ci_status index_join_rows(ci_kernel *k, const struct index_nd *p) {
+  ci_string *y = k->out[0]->data;
+  const ci_string *x = k->in[2]->data;
+  size_t *more = k->scratch, bytes = 0;
+  int64_t slice;
+  if (k->ahead) return CI_PENDING;
+  memset(more, 0, (size_t)k->out[0]->count * sizeof *more);
+  for (int64_t row = 0; row < p->rows; row++) {
+    CI_TRY(index_nd_slice(k, p, row, &slice));
+    for (int64_t i = 0; i < p->slice; i++) {
+      const size_t length = x[row * p->slice + i].length;
+      if (!ci_add_size(bytes, length, &bytes)) return ci_k_no_memory(k);
+      more[slice * p->slice + i] += length;
+    }
+  }
+  for (int64_t i = 0; i < k->out[0]->count; i++) {
+    if (more[i] > 0 && !ci_add_size(bytes, y[i].length, &bytes)) return ci_k_no_memory(k);
+  }
+  if (bytes == 0) return CI_OK;
+  if (bytes > k->node->plan->session->limits.max_memory) return ci_k_no_memory(k);
+  char *text = ci_session_keep(k->node->plan->session, bytes);
+  if (text == NULL) return ci_k_no_memory(k);
+  for (int64_t i = 0; i < k->out[0]->count; i++) {
+    if (more[i] == 0) continue;
+    if (y[i].length > 0) memcpy(text, y[i].data, y[i].length);
+    y[i].data = text;
+    text += y[i].length + more[i];
+  }
+  for (int64_t row = 0; row < p->rows; row++) {
+    CI_TRY(index_nd_slice(k, p, row, &slice));
+    for (int64_t i = 0; i < p->slice; i++, x++) {
+      ci_string *to = &y[slice * p->slice + i];
+      if (x->length == 0) continue;
+      memcpy((char *)to->data + to->length, x->data, x->length);
+      to->length += x->length;
+    }
+  }
+  return CI_OK;
+}
+
 ci_status ci_prepare_scatter_nd(ci_kernel *k) {
   const ci_value *data = k->in[0], *indices = k->in[1], *updates = k->in[2];
   int reduction = 0, rank = 0;
@@ -347,6 +389,7 @@ ci_status ci_prepare_scatter_nd(ci_kernel *k) {
   }
   p->reduction = reduction;
   CI_TRY(ci_k_out_like(k, 0, data->dtype, data));
+  if (data->dtype == CI_STRING && reduction == INDEX_ADD) k->scratch_bytes = (size_t)data->count * sizeof(size_t);
   ci_k_in_place_alone(k, 0, 0);
   return CI_OK;
 }
@@ -358,6 +401,7 @@ ci_status ci_run_scatter_nd(ci_kernel *k) {
   char *y = k->out[0]->data;
   if (y != k->in[0]->data && k->out[0]->bytes > 0) memcpy(y, k->in[0]->data, k->out[0]->bytes);
   if (k->in[1]->count == 0 && k->in[2]->count == 0) return CI_OK; /* however many rows there are */
+  if (k->in[0]->dtype == CI_STRING && p->reduction == INDEX_ADD) return index_join_rows(k, p);
   for (int64_t row = 0; row < p->rows; row++, x += bytes) {
     int64_t slice;
     CI_TRY(index_nd_slice(k, p, row, &slice));

@@ -5,8 +5,8 @@
 
 /* Adds a length to the bytes of texts; more than the session's limit is an error. */
 CI_LOCAL ci_status ci_text_add(ci_kernel *k, size_t *bytes, size_t length);
-/* In run: memory for texts that lasts until the next run. A kernel that takes some has CI_OP_STATEFUL, since what is
- * computed ahead of a run must last longer. */
+/* In run: memory for texts that lasts until the next run. A kernel that takes some has CI_OP_STATEFUL, or none
+ * while `ahead` is set, since what is computed ahead of a run must last longer. */
 CI_LOCAL ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text);
 /* Copies bytes; returns where the next ones go. */
 CI_LOCAL char *ci_text_append(char *to, const void *from, size_t length);
