@@ -24,24 +24,31 @@ from graphio.ops.metrics import (
     true_negatives,
     true_positives,
 )
+from graphio.ops.metrics_best import (
+    average_precision_at_k,
+    precision_at_k,
+    precision_at_top_k,
+    recall_at_k,
+    recall_at_top_k,
+)
+from graphio.ops.metrics_best import average_precision_at_k as sparse_average_precision_at_k
+from graphio.ops.metrics_best import precision_at_k as sparse_precision_at_k
 from graphio.ops.metrics_thresholds import (
     auc,
     false_negatives_at_thresholds,
     false_positives_at_thresholds,
-    precision_at_k,
     precision_at_thresholds,
-    recall_at_k,
     recall_at_thresholds,
     sensitivity_at_specificity,
     specificity_at_sensitivity,
     true_negatives_at_thresholds,
     true_positives_at_thresholds,
 )
-from graphio.ops.metrics_thresholds import precision_at_k as sparse_precision_at_k
 
 __all__ = [
     "accuracy",
     "auc",
+    "average_precision_at_k",
     "false_negatives",
     "false_negatives_at_thresholds",
     "false_positives",
@@ -58,11 +65,14 @@ __all__ = [
     "precision",
     "precision_at_k",
     "precision_at_thresholds",
+    "precision_at_top_k",
     "recall",
     "recall_at_k",
     "recall_at_thresholds",
+    "recall_at_top_k",
     "root_mean_squared_error",
     "sensitivity_at_specificity",
+    "sparse_average_precision_at_k",
     "sparse_precision_at_k",
     "specificity_at_sensitivity",
     "true_negatives",

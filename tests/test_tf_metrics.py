@@ -246,6 +246,30 @@ def test_labels_that_are_no_class_are_missed_and_nothing_has_no_share(target: st
         assert np.isnan(session.run(precision)).all()
 
 
+@TARGETS
+def test_predicted_classes_are_compared_with_labels(target: str) -> None:
+    scores = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]], np.float32)
+    labels, predicted = np.array([[3, 1], [2, 2]]), np.array([[3, 0], [2, 2]])
+    padded = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], np.array([3, 1, 9]), [2, 2])
+    average = tf.metrics.average_precision_at_k
+    metrics = [
+        (tf.metrics.precision_at_top_k(labels, predicted), 2 / 3),
+        (tf.metrics.recall_at_top_k(labels, predicted, class_id=1), 0),
+        (average(labels, scores, 1), 1 / 2),
+        (average(labels, scores, 3), (5 / 6 + 1 / 6) / 2),
+        (average(padded, scores, 3), 5 / 12),
+        (average(labels, scores, 2, weights=[2.0, 0.0]), 1 / 2),
+    ]
+    with tf.Session(target) as session:
+        session.run(tf.local_variables_initializer())
+        found = session.run([update for (_, update), _ in metrics])
+        again = session.run([value for (value, _), _ in metrics])
+    np.testing.assert_allclose([found, again], [[e for _, e in metrics]] * 2)
+    names = [v.op.name for v in tf.local_variables()[2:4]]
+    assert names == [f"recall_at_k_class1/{kind}_at_k_class1" for kind in
+                     ("true_positive", "false_negative")]  # fmt: skip
+
+
 def test_collections_hold_what_they_are_told_to() -> None:
     value, update = tf.metrics.accuracy([1], [1], None, ["values"], ["updates"])
     assert tf.get_collection("values") == [value] and tf.get_collection("updates") == [update]

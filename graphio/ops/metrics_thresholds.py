@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
-from graphio.constants import constant, convert_to_tensor
+from graphio.constants import constant
 from graphio.graph import Tensor
-from graphio.ops import array, comparison, index, joining, math, order, reduction, sparse
+from graphio.ops import array, comparison, index, math, reduction
 from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.metrics import (
     Metric,
@@ -22,16 +22,13 @@ from graphio.ops.metrics import (
     weighted,
 )
 from graphio.ops.signatures import CounterAtThresholds
-from graphio.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from graphio.variable_scope import variable_scope
 
 __all__ = [
     "auc",
     "false_negatives_at_thresholds",
     "false_positives_at_thresholds",
-    "precision_at_k",
     "precision_at_thresholds",
-    "recall_at_k",
     "recall_at_thresholds",
     "sensitivity_at_specificity",
     "specificity_at_sensitivity",
@@ -325,122 +322,3 @@ def _opposite(
             nearest = reduction.argmin(distance, 0)
             found.append(index.gather(other, nearest, validate_indices=False, name=part))
         return registered(found[0], found[1], values, updates)
-
-
-# ---- the k best classes ----
-
-
-def recall_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """The share of labels that are among the k classes of the highest predictions.
-
-    Args:
-        labels: integer tensor or SparseTensor (..., labels an example), or (...) for one. Those
-            outside of the classes are never among the best.
-        predictions: floating tensor (..., classes).
-        k: how many classes count.
-        class_id: only this class; None: all.
-        weights: scalar or tensor (...); None: 1.
-        metrics_collections: names of collections for the value.
-        updates_collections: names of collections for the update.
-        name: of the scope of its variables.
-    """
-    with variable_scope(name, f"recall_at_{k}", [predictions, labels, weights]):
-        given = _dense_labels(labels, predictions)
-        wanted, hit, _ = _among_best(given, predictions, k, class_id)
-        missed = comparison.logical_and(wanted, comparison.logical_not(hit))
-        missed = joining.concat([missed, _outside(given, predictions, class_id)], -1)
-        return _hits_of(hit, missed, "false_negative", weights, metrics_collections,
-                        updates_collections)  # fmt: skip
-
-
-def precision_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """The share of the k classes of the highest predictions that are labels; see recall_at_k."""
-    with variable_scope(name, f"precision_at_{k}", [predictions, labels, weights]):
-        given = _dense_labels(labels, predictions)
-        _, hit, best = _among_best(given, predictions, k, class_id)
-        wrong = comparison.logical_and(best, comparison.logical_not(hit))
-        return _hits_of(hit, wrong, "false_positive", weights, metrics_collections,
-                        updates_collections)  # fmt: skip
-
-
-def _among_best(
-    given: Tensor, predictions: Any, k: int, class_id: int | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Bools (..., classes): which are labels, which of these are among the k best, which are."""
-    scores = convert_to_tensor(predictions, name="predictions")
-    classes = array.shape(scores, out_type=dtypes.int64)[-1]
-    places = order.top_k(scores, k)[1]
-    wanted, best = (
-        reduction.reduce_any(index.one_hot(t, classes, True, False, dtype=dtypes.bool), -2)
-        for t in (given, math.cast(places, dtypes.int64))
-    )
-    if class_id is not None:
-        only = index.one_hot(class_id, classes, True, False, dtype=dtypes.bool)
-        wanted, best = (comparison.logical_and(t, only) for t in (wanted, best))
-    return wanted, comparison.logical_and(wanted, best), best
-
-
-def _outside(given: Tensor, predictions: Any, class_id: int | None) -> Tensor:
-    """Bools (..., labels): which are no class, each of them once."""
-    classes = array.shape(convert_to_tensor(predictions), out_type=dtypes.int64)[-1]
-    known = comparison.logical_and(given >= 0, given < classes)
-    outside = comparison.logical_and(comparison.logical_not(known), given > _NO_LABEL)
-    if class_id is not None:
-        outside = comparison.logical_and(outside, comparison.equal(given, int(class_id)))
-    places = array.range(array.shape(given)[-1])
-    before = array.expand_dims(places, 0) < array.expand_dims(places, 1)
-    same = comparison.equal(array.expand_dims(given, -1), array.expand_dims(given, -2))
-    again = reduction.reduce_any(comparison.logical_and(same, before), -1)
-    return comparison.logical_and(outside, comparison.logical_not(again))
-
-
-_NO_LABEL = dtypes.int64.min
-
-
-def _dense_labels(labels: Any, predictions: Any) -> Tensor:
-    """The labels as an int64 tensor (..., labels); _NO_LABEL where sparse ones have none."""
-    labels = convert_to_tensor_or_sparse_tensor(labels, name="labels")
-    if isinstance(labels, SparseTensor):
-        wide = SparseTensor(
-            labels.indices, math.cast(labels.values, dtypes.int64), labels.dense_shape
-        )
-        given = sparse.sparse_tensor_to_dense(wide, _NO_LABEL)
-    else:
-        given = math.cast(labels, dtypes.int64)
-    ranks = given.shape.ndims, convert_to_tensor(predictions).shape.ndims or 0
-    return array.expand_dims(given, -1) if ranks[0] == ranks[1] - 1 else given
-
-
-def _hits_of(
-    hit: Tensor, missed: Tensor, name: str, weights: Any, values: Any, updates: Any
-) -> Metric:
-    """The share of hits among hits and misses, classes on the last axis; NaN of none."""
-    now, then = [], []
-    for bools, label in ((hit, "true_positive"), (missed, name)):
-        each = reduction.reduce_sum(math.cast(bools, dtypes.float32), -1)
-        if weights is not None:
-            each = each * weighted(weights, each)
-        count = metric_variable([], dtypes.float64, f"{label}_at_k")
-        now.append(before_update(count))
-        then.append(count.assign_add(math.cast(reduction.reduce_sum(each), dtypes.float64)))
-    value = math.truediv(now[0], now[0] + now[1], name="value")
-    update = math.truediv(then[0], then[0] + then[1], name="update_op")
-    return registered(value, update, values, updates)
