@@ -191,8 +191,6 @@ _LEFT_OUT = {
     "strings.unicode_encode": _RAGGED,
     "strings.unicode_script": "use unicodedata in tf.py_func",
     "strings.unicode_split": _RAGGED,
-    "strings.unicode_transcode": "use bytes.decode in tf.py_func",
-    "strings.unsorted_segment_join": "use tf.reduce_join of equal segments",
     "test.Benchmark": "use timeit",
     "test.create_local_cluster": _SERVER,
     "train.Checkpoint": _OBJECTS,

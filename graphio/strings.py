@@ -15,6 +15,8 @@ from graphio.ops.text_calls import string_to_hash_bucket_fast as to_hash_bucket_
 from graphio.ops.text_calls import string_to_hash_bucket_strong as to_hash_bucket_strong
 from graphio.ops.text_numbers import as_string
 from graphio.ops.text_numbers import string_to_number as to_number
+from graphio.ops.text_segments import unsorted_segment_join
+from graphio.ops.text_transcode import unicode_transcode
 
 __all__ = [
     "as_string",
@@ -32,6 +34,8 @@ __all__ = [
     "to_hash_bucket_fast",
     "to_hash_bucket_strong",
     "to_number",
+    "unicode_transcode",
+    "unsorted_segment_join",
     "upper",
 ]
 

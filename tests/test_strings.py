@@ -116,6 +116,43 @@ CASES: list[tuple[Callable[[Any], Any], list[Any], Any]] = [
     (lambda x: tf.regex_replace(x, "a", r"\7"), ["a"], [b"a"]),
     (lambda x: tf.strings.regex_full_match(x, r"\w+"), ["a_1", "é"], [True, False]),
     (lambda x: tf.strings.regex_full_match(x, "a(?i)b|c"), ["aB", "C", "Ab"], [True, True, False]),
+    (
+        lambda x: tf.strings.unsorted_segment_join(x, [1, 0, 1], 3, "-"),
+        ["a", "b", "c"],
+        [b"b", b"a-c", b""],
+    ),
+    (
+        lambda x: tf.strings.unsorted_segment_join(x, [[1], [1]], 2),
+        [["a"], ["b"]],
+        [b"", b"ab"],
+    ),
+    (
+        lambda x: tf.strings.unsorted_segment_join(x, [1, 1], 2, ","),
+        [["a", "b"], ["c", "d"]],
+        [[b"", b""], [b"a,c", b"b,d"]],
+    ),
+    (
+        lambda x: tf.strings.unicode_transcode(x, "UTF-16", "UTF-8"),
+        [b"\0a", b"\xff\xfea\0", b"\xfe\xff\0a"],
+        [b"a", b"a", b"a"],
+    ),
+    (
+        lambda x: tf.strings.unicode_transcode(x, "UTF-16-BE", "UTF-32-BE"),
+        [b"\xd8\x01\xdc\x37"],
+        [b"\0\x01\x04\x37"],
+    ),
+    (
+        lambda x: tf.strings.unicode_transcode(x, "UTF-8", "UTF-8", replacement_char=ord("?")),
+        [b"a\xff\x01", b"\xf0"],
+        [b"a?\x01", b"?"],
+    ),
+    (
+        lambda x: tf.strings.unicode_transcode(
+            x, "UTF-8", "UTF-8", errors="ignore", replace_control_characters=True
+        ),
+        [b"a\xff\x01"],
+        [b"a"],
+    ),
     (lambda x: tf.as_string(x, width=4), ["ab", "abcde"], [b"  ab", b"abcde"]),
     (lambda x: tf.as_string(x, width=4, fill="-"), ["ab"], [b"ab  "]),
     (tf.string_to_number, ["1.5", "-2e3"], [1.5, -2000.0]),
@@ -219,6 +256,14 @@ def test_static_shapes_are_known() -> None:
         (lambda x: tf.regex_replace(x, x, ""), "Pattern must be scalar"),
         (lambda x: tf.regex_replace(x, "a", x), "Rewrite must be scalar"),
         (lambda x: tf.string_split(x, x).values, "delimiter must be scalar"),
+        (lambda x: tf.strings.unicode_transcode(x, "UTF-9", "UTF-8"), "encoding: UTF-9"),
+        (lambda x: tf.strings.unicode_transcode(x, "base64", "UTF-8"), "encoding: base64"),
+        (
+            lambda x: tf.strings.unicode_transcode(x + b"\xff", "UTF-8", "UTF-8", "strict"),
+            "Invalid formatting",
+        ),
+        (lambda x: tf.strings.unsorted_segment_join(x, [1], 1), r"1 is not in \[0, 1\)"),
+        (lambda x: tf.strings.unsorted_segment_join(x, [-1], 1), r"-1 is not in \[0, 1\)"),
     ],
 )
 def test_texts_that_do_not_fit_are_refused_by_the_run(
@@ -239,6 +284,13 @@ def test_texts_that_do_not_fit_are_refused_by_the_run(
         (lambda: tf.string_split("a"), ValueError, "rank 1"),
         (lambda: tf.strings.split(["a"], result_type="RaggedTensor"), ValueError, "result_type"),
         (lambda: tf.string_split(["a"], ["b"]), ValueError, "one text"),
+        (
+            lambda: tf.strings.unicode_transcode("a", "UTF-8", "UTF-16"),
+            ValueError,
+            "passed string 'UTF-16'",
+        ),
+        (lambda: tf.strings.unsorted_segment_join(["a"], [0, 1], 2), ValueError, "SegmentJoin"),
+        (lambda: tf.strings.unsorted_segment_join(["a"], [[0]], 2), ValueError, "first sizes"),
         (lambda: tf.strings.join(["a"], separator=tf.constant("-")), TypeError, "Python text"),
         (lambda: tf.regex_replace(["a"], 1, ""), TypeError, "Python text"),
         (lambda: tf.decode_raw(["a"], tf.int32, fixed_length=7), ValueError, "multiple of 4"),

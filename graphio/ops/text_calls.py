@@ -45,7 +45,7 @@ Work = Callable[..., "Sequence[Array]"]
 # ---- calls ----
 
 
-def _call(
+def call(
     tf_type: str,
     work: Work,
     inputs: Sequence[Tensor],
@@ -81,7 +81,7 @@ def _each(function: Callable[..., Any], *arrays: Array, dtype: Any = object) -> 
     return result
 
 
-def _mapped(
+def mapped(
     tf_type: str,
     value: Any,
     function: Callable[..., Any],
@@ -96,7 +96,7 @@ def _mapped(
 
     with scope(name, tf_type) as at:
         x = as_text(value)
-        made = _call(tf_type, work, [x], [(dtype, dims_of(x))], at, **options)
+        made = call(tf_type, work, [x], [(dtype, dims_of(x))], at, **options)
         return made.outputs[0]
 
 
@@ -109,7 +109,7 @@ def utf8_cased(input: Any, way: str, name: str | None) -> Tensor:
     def cased(text: bytes, way: str) -> bytes:
         return str(getattr(text.decode("utf-8", "replace"), way)()).encode()
 
-    return _mapped(f"String{way.capitalize()}", input, cased, name, way=way)
+    return mapped(f"String{way.capitalize()}", input, cased, name, way=way)
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
@@ -128,12 +128,12 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
         with scope(name, "RegexFullMatch") as at:
             inputs = [as_text(input), as_text(pattern)]
             outputs = [(dtypes.bool, dims_of(inputs[0]))]
-            return _call("RegexFullMatch", _full_matches, inputs, outputs, at).outputs[0]
+            return call("RegexFullMatch", _full_matches, inputs, outputs, at).outputs[0]
 
     def matches(text: bytes, pattern: bytes) -> bool:
         return text_patterns.full_match(pattern, text)
 
-    return _mapped("StaticRegexFullMatch", input, matches, name, dtypes.bool,
+    return mapped("StaticRegexFullMatch", input, matches, name, dtypes.bool,
                    pattern=as_bytes(pattern))  # fmt: skip
 
 
@@ -173,12 +173,12 @@ def regex_replace(
             inputs = [as_text(input), as_text(pattern), as_text(rewrite)]
             outputs = [(dtypes.string, dims_of(inputs[0]))]
             options = {"replace_global": bool(replace_global)}
-            return _call("RegexReplace", _replacements, inputs, outputs, at, **options).outputs[0]
+            return call("RegexReplace", _replacements, inputs, outputs, at, **options).outputs[0]
 
     def replaced(text: bytes, pattern: bytes, rewrite: bytes, replace_global: bool) -> bytes:
         return text_patterns.replaced(pattern, rewrite, replace_global, text)
 
-    return _mapped(
+    return mapped(
         "StaticRegexReplace", input, replaced, name, pattern=as_bytes(pattern),
         rewrite=as_bytes(rewrite), replace_global=bool(replace_global),
     )  # fmt: skip
@@ -219,7 +219,7 @@ def split_by(x: Tensor, mark: Tensor, tf_type: str, at: str, **options: Any) -> 
     outputs: list[tuple[DType, Dims]] = [
         (dtypes.int64, (None, 2)), (dtypes.string, (None,)), (dtypes.int64, (2,)),
     ]  # fmt: skip
-    return _call(tf_type, _split, [x, mark], outputs, at, **options)
+    return call(tf_type, _split, [x, mark], outputs, at, **options)
 
 
 def _split(texts: Array, mark: Array, letters: int, skip_empty: int, limit: int) -> Sequence[Array]:
@@ -257,7 +257,7 @@ def _bucketed(
     def bucket(text: bytes, num_buckets: int, **given: Any) -> int:
         return function(text, **given) % num_buckets
 
-    return _mapped(
+    return mapped(
         tf_type, input, bucket, name, dtypes.int64, num_buckets=int(num_buckets), **options
     )
 
@@ -317,7 +317,7 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
         found = base64.urlsafe_b64encode(text)
         return found if pad else found.rstrip(b"=")
 
-    return _mapped("EncodeBase64", input, encoded, name, pad=pad)
+    return mapped("EncodeBase64", input, encoded, name, pad=pad)
 
 
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
@@ -336,7 +336,7 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
                 return base64.b64decode(letters + b"=" * missing, b"-_")
         raise errors.InvalidArgumentError(message=f"Invalid character found in base64: {text!r}")
 
-    return _mapped("DecodeBase64", input, decoded, name)
+    return mapped("DecodeBase64", input, decoded, name)
 
 
 _BASE64 = re.compile(rb"[A-Za-z0-9_-]*")
@@ -383,4 +383,4 @@ def string_format(
         tensors = [convert_to_tensor(x, name=f"inputs_{i}") for i, x in enumerate(given)]
         outputs: list[tuple[DType, Dims]] = [(dtypes.string, ())]
         options = {"pieces": tuple(pieces), "summarize": summarize}
-        return _call("StringFormat", fill, tensors, outputs, at, **options).outputs[0]
+        return call("StringFormat", fill, tensors, outputs, at, **options).outputs[0]
