@@ -156,6 +156,22 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a shape too large for int32": (
         lambda: tf.convert_to_tensor(tf.TensorShape([2**31]), tf.int32), ValueError, "too large",
     ),
+    "more than there is to mirror": (
+        lambda: tf.pad([1, 2], [[3, 0]], "SYMMETRIC"), INVALID, "no greater than",
+    ),
+    "more than there is to reflect": (
+        lambda: tf.pad([1, 2], [[2, 0]], "REFLECT"), INVALID, "less than",
+    ),
+    "a slice from before the beginning": (
+        lambda: tf.slice([1, 2], [-1], [1]), INVALID, r"begin\[0\] to be 0 or more",
+    ),
+    "a slice beyond the end": (lambda: tf.slice([1, 2], [1], [2]), INVALID, r"begin \+ size <= 2"),
+    "texts as numbers": (
+        lambda: tf.cast(["1"], tf.int32), tf.errors.UnimplementedError, "strings.to_number",
+    ),
+    "numbers as texts": (
+        lambda: tf.cast([1], tf.string), tf.errors.UnimplementedError, "as_string",
+    ),
     "blocks of no size": (
         lambda: tf.space_to_batch_nd(tf.placeholder(tf.float32), [0], [[0, 0]]),
         ValueError, "must be positive",
@@ -183,6 +199,16 @@ def test_bits_of_a_fed_axis_of_another_size_are_refused(target: str) -> None:
         x = tf.placeholder(tf.int8)
         with pytest.raises(INVALID):
             session.run(tf.bitcast(x, tf.int16), {x: [[1, 2, 3]]})
+
+
+@BOTH
+def test_shapes_of_the_run_that_do_not_fit_are_refused(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x, y = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
+        both = tf.broadcast_dynamic_shape(x, y)
+        assert session.run(both, {x: [2, 1, 0], y: [3, 1]}).tolist() == [2, 3, 0]
+        with pytest.raises(INVALID, match="two sizes differ"):
+            session.run(both, {x: [2, 3], y: [2]})
 
 
 BLOCKS = st.tuples(st.integers(1, 3), st.integers(1, 3))

@@ -57,7 +57,8 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         name: of the operation.
 
     Raises:
-        ValueError: a part reaches beyond its axis, or begin and size differ in length.
+        ValueError: begin and size differ in length.
+        InvalidArgumentError: a part reaches beyond its axis.
         InvalidArgumentError: of the run, a part reaches beyond its axis.
     """
     with scope(name, "Slice") as at:
@@ -175,9 +176,9 @@ def _check_slice(
             )
         for axis, number in enumerate(numbers or ()):
             if number is not None and number < least:
-                raise ValueError(
-                    f"Expected {parameter}[{axis}] to be {least} or more, but got {number} for "
-                    f"{what}"
+                raise errors.InvalidArgumentError(
+                    message=f"Expected {parameter}[{axis}] to be {least} or more, but got {number} "
+                    f"for {what}"
                 )
     if dims is None or begin is None or size is None:
         return
@@ -185,9 +186,9 @@ def _check_slice(
         if full is None or first is None or count is None:
             continue
         if first + max(count, 0) > full:
-            raise ValueError(
-                f"Expected begin[{axis}] in [0, {full}] and begin + size <= {full}, but got "
-                f"begin {first} and size {count} for {what} with input shapes: "
+            raise errors.InvalidArgumentError(
+                message=f"Expected begin[{axis}] in [0, {full}] and begin + size <= {full}, but "
+                f"got begin {first} and size {count} for {what} with input shapes: "
                 f"{shapes.text(dims)}."
             )
 

@@ -30,6 +30,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import binary, cast, compare
 from graphio.ops.shapes import Dims, dims_of, text_of
+from graphio.schema import errors
 
 __all__ = [
     "concat",
@@ -332,9 +333,9 @@ def pad(
         constant_values: scalar that fills with CONSTANT.
 
     Raises:
-        ValueError: mode is none of these, or paddings has another shape or is more than there is
-            to mirror.
-        InvalidArgumentError: of the run, paddings is negative or more than is there to mirror.
+        ValueError: mode is none of these, or paddings has another shape or is negative.
+        InvalidArgumentError: paddings is more than is there to mirror; of the run, also if it is
+            negative.
     """
     if not isinstance(mode, str):
         raise TypeError(f"pad: mode is {mode!r}, expected one of {', '.join(_PAD_MODES)}")
@@ -426,9 +427,9 @@ def _reflected(x: Tensor, amounts: Tensor, known: Any, at: str) -> list[Tensor]:
             most = max(before, after)
             unsure = unsure or (size is None and most > 0)
             if size is not None and most >= max(size, 1):
-                raise ValueError(
-                    f"paddings must be less than the dimension size: {before}, {after} not less "
-                    f"than {size} for {describe(at, 'MirrorPad')}"
+                raise errors.InvalidArgumentError(
+                    message=f"paddings must be less than the dimension size: {before}, {after} not "
+                    f"less than {size} for {describe(at, 'MirrorPad')}"
                 )
         if not unsure:
             return []
@@ -458,9 +459,9 @@ def _mirrored(tensor: Any, paddings: Any, name: str | None) -> Tensor:
         for axis, (before, after) in enumerate(known.tolist()):
             size = dims[axis]
             if size is not None and max(before, after) > size:
-                raise ValueError(
-                    f"paddings must be no greater than the dimension size: {before}, {after} "
-                    f"greater than {size} for {what}"
+                raise errors.InvalidArgumentError(
+                    message="paddings must be no greater than the dimension size: "
+                    f"{before}, {after} greater than {size} for {what}"
                 )
             parts = [x]
             if before:

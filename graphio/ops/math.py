@@ -35,6 +35,7 @@ from graphio.ops.primitive import binary, compare, select, unary, unbroadcast
 from graphio.ops.primitive import cast as _cast
 from graphio.ops.shapes import dims_of
 from graphio.ops.signatures import Binary, Unary, UnaryOfSparse
+from graphio.schema import errors
 
 __all__ = [
     "abs",
@@ -282,13 +283,26 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         x: tensor, any shape; of a SparseTensor or IndexedSlices the values.
         dtype: the wanted one; if x has it already, x comes back as it is.
         name: of the operation.
+
+    Raises:
+        UnimplementedError: from or to texts.
     """
     wanted = dtypes.as_dtype(dtype).base_dtype
     with scope(name, "Cast") as at:
         if isinstance(x, Composite):
-            converted: Tensor = x.with_values(_cast(x.values, wanted, at))
+            converted: Tensor = x.with_values(_of_numbers(x.values, wanted, at))
             return converted
-        return _cast(convert_to_tensor(x, name="x"), wanted, at)
+        return _of_numbers(convert_to_tensor(x, name="x"), wanted, at)
+
+
+def _of_numbers(x: Tensor, wanted: DType, name: str) -> Tensor:
+    """x in another dtype; texts are none of numbers."""
+    if (x.dtype == dtypes.string) != (wanted == dtypes.string):
+        use = "tf.strings.to_number" if x.dtype == dtypes.string else "tf.as_string"
+        raise errors.UnimplementedError(
+            message=f"Cast {x.dtype.name} to {wanted.name} is not supported; use {use}"
+        )
+    return _cast(x, wanted, name)
 
 
 def _largest(dtype: DType, other: DType) -> float:

@@ -10,11 +10,13 @@ from graphio.graph import Tensor
 from graphio.ops import comparison, filling, order, primitive, reduction
 from graphio.ops.check import Assert
 from graphio.ops.emit import node, scalar
+from graphio.schema import errors
 
 __all__ = [
     "ascending",
     "below",
     "distinct",
+    "holding",
     "matrices",
     "never",
     "not_negative",
@@ -76,6 +78,20 @@ def below(x: Tensor, limit: Tensor, words: str) -> Tensor:
     if known is not None and most is not None and not np.any(known >= most):
         return x
     return once(x, reduction.reduce_all(comparison.less(x, limit)), words)
+
+
+def holding(x: Tensor, holds: Tensor, words: str) -> Tensor:
+    """As once, without a check in the run where the condition is known.
+
+    Raises:
+        InvalidArgumentError: it is known not to hold.
+    """
+    known = constant_value(holds)
+    if known is None:
+        return once(x, holds, words)
+    if not known:
+        raise errors.InvalidArgumentError(message=f"{words} {x.name}")
+    return x
 
 
 def positive(x: Tensor, words: str) -> Tensor:

@@ -13,7 +13,7 @@ from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, comparison, math, primitive
+from graphio.ops import array, comparison, math, primitive, reduction, run_checks
 from graphio.ops.emit import is_symbolic, operation, scope
 from graphio.ops.shapes import broadcast, dims_of
 from graphio.tensor_shape import Dimension, TensorShape, as_shape
@@ -91,12 +91,22 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
         shape_y: integer vector of the same dtype.
 
     Returns:
-        An integer vector. That the shapes fit is not checked.
+        An integer vector.
+
+    Raises:
+        InvalidArgumentError: two sizes differ and neither is 1; where only the run knows them, of
+            the run.
     """
     with scope(None, "BroadcastArgs") as at:
         one, two = convert_to_tensor(shape_x), convert_to_tensor(shape_y)
         length = math.maximum(array.size(one), array.size(two))
         long = [array.pad(t, [[length - array.size(t), 0]], constant_values=1) for t in (one, two)]
+        fits = comparison.logical_or(
+            comparison.equal(long[0], long[1]),
+            comparison.logical_or(comparison.equal(long[0], 1), comparison.equal(long[1], 1)),
+        )
+        words = "Incompatible shapes: two sizes differ and neither is 1, in"
+        long[0] = run_checks.holding(long[0], reduction.reduce_all(fits), words)
         # An axis of 1 takes the other's size, which may be 0.
         return array.where(comparison.equal(long[0], 1), long[1], long[0], name=at)
 
