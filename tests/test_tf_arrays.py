@@ -211,6 +211,48 @@ def test_shapes_of_the_run_that_do_not_fit_are_refused(target: str) -> None:
             session.run(both, {x: [2, 3], y: [2]})
 
 
+@BOTH
+@pytest.mark.parametrize("ends", [[[2, 0], [1, 3]], [[0, 0], [0, 1]]])
+def test_mirrored_borders_of_the_run(target: str, ends: list[list[int]]) -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        fed, open_ = tf.placeholder(tf.float64), tf.placeholder(tf.int32, [2, 2])
+        y = tf.pad(fed, open_, "SYMMETRIC")
+        known = tf.pad(fed, ends, "SYMMETRIC")
+        gradients = [tf.gradients(t * t, fed)[0] for t in (y, known)]
+        found, same, *slopes = session.run([y, known, *gradients], {fed: x, open_: ends})
+        np.testing.assert_array_equal(found, np.pad(x, ends, "symmetric"))
+        np.testing.assert_array_equal(same, found)
+        np.testing.assert_array_equal(*slopes)
+        for wrong in ([[3, 0], [0, 0]], [[0, -1], [0, 0]]):
+            with pytest.raises(INVALID, match="addings must be"):
+                session.run(y, {fed: x, open_: wrong})
+
+
+@BOTH
+def test_diagonals_of_a_rank_that_is_fed(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.int32)
+        square, part = tf.diag(x), tf.diag_part(x)
+        for value in (np.arange(3), np.arange(4).reshape(2, 2)):
+            made = session.run(square, {x: value})
+            assert made.shape == value.shape * 2 and made.sum() == value.sum()
+            np.testing.assert_array_equal(session.run(part, {x: made}), value)
+        for fetch, wrong in ((square, 1), (part, 1), (part, [1, 2]), (part, np.ones([2, 3]))):
+            with pytest.raises(INVALID):
+                session.run(fetch, {x: wrong})
+
+
+@BOTH
+def test_windows_of_images_of_a_rank_that_is_fed(target: str) -> None:
+    value = np.arange(9.0).reshape(1, 3, 3, 1)
+    window = [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID"
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.float32)
+        pair = tf.extract_image_patches(x, *window), tf.extract_image_patches(value, *window)
+        np.testing.assert_array_equal(*session.run(pair, {x: value}))
+
+
 BLOCKS = st.tuples(st.integers(1, 3), st.integers(1, 3))
 SIZES = st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 2))
 

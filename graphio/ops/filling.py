@@ -334,7 +334,7 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
     """The square matrix with a vector as its diagonal and zeros beside it.
 
     Args:
-        diagonal: a vector (n), or a tensor of known rank k of which each element stands where the
+        diagonal: a vector (n), or a tensor of rank k of which each element stands where the
             first k coordinates and the last k are its own.
         name: of the operation.
 
@@ -342,14 +342,19 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
         A tensor (n, n), or one of diagonal's sizes twice.
 
     Raises:
-        ValueError: the rank is 0 or unknown.
+        ValueError: the rank is 0; where only the run knows it, an InvalidArgumentError of the run.
     """
+    from graphio.ops import run_checks
+
     with scope(name, "Diag") as at:
         x = convert_to_tensor(diagonal, name="diagonal")
-        if not x.shape.ndims:
+        if x.shape.ndims == 0:
             raise ValueError(f"diag: diagonal has shape {text_of(x)}, expected rank 1 or more")
-        if x.shape.ndims > 1:
+        if x.shape.ndims != 1:
             sizes, dims = primitive.shape_of(x), dims_of(x)
+            if dims is None:
+                many = primitive.compare("Greater", size(sizes), constant(0))
+                sizes = run_checks.once(sizes, many, "diag: expected rank 1 or more, got the shape")
             square = diag(primitive.reshape(x, [-1]))
             twice = primitive.concat([sizes, sizes], 0)
             return primitive.reshape_to(square, twice, None if dims is None else dims * 2, at)

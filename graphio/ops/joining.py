@@ -328,7 +328,7 @@ def pad(
         tensor: any.
         paddings: (rank, 2): how many before and after along each axis.
         mode: CONSTANT, REFLECT (mirrored, the border itself not repeated), or SYMMETRIC (mirrored
-            with the border, up to once the size; paddings known while the graph is built).
+            with the border, up to once the size; of a known rank, or number of paddings).
         name: of the operation.
         constant_values: scalar that fills with CONSTANT.
 
@@ -446,15 +446,20 @@ _ZEROS: dict[dtypes.DType, Any] = {dtypes.string: b"", dtypes.bool: False}
 def _mirrored(tensor: Any, paddings: Any, name: str | None) -> Tensor:
     """pad with SYMMETRIC, axis by axis."""
     with scope(name, "MirrorPad") as at:
-        x, known = (
-            convert_to_tensor(tensor, name="tensor"),
-            constant_value(convert_to_tensor(paddings, name="paddings")),
-        )
-        what, dims = describe(at, "MirrorPad"), dims_of(x)
+        x = convert_to_tensor(tensor, name="tensor")
+        amounts = convert_to_tensor(paddings, name="paddings")
+        known, given = constant_value(amounts), dims_of(amounts)
+        what, rank = describe(at, "MirrorPad"), x.shape.ndims
+        if rank is None and given is not None and len(given) == 2 and given[0] is not None:
+            rank = given[0]
+            x = primitive.reshape_to(x, primitive.shape_of(x), (None,) * rank)
+        dims = dims_of(x)
+        if known is None and rank is not None:
+            return _mirrored_in_run(x, amounts, rank, at)
         if known is None or dims is None or known.shape != (len(dims), 2) or (known < 0).any():
             raise ValueError(
-                f"pad: SYMMETRIC needs known paddings of shape (rank, 2), none negative, and a "
-                f"known rank for {what}"
+                f"pad: SYMMETRIC needs paddings of shape (rank, 2), none negative, and a known "
+                f"rank of tensor or number of paddings for {what}"
             )
         for axis, (before, after) in enumerate(known.tolist()):
             size = dims[axis]
@@ -476,6 +481,25 @@ def _mirrored(tensor: Any, paddings: Any, name: str | None) -> Tensor:
             if len(parts) > 1:
                 x = primitive.concat(parts, axis)
         return primitive.unary("Identity", x, at)
+
+
+def _mirrored_in_run(x: Tensor, amounts: Tensor, rank: int, name: str) -> Tensor:
+    """The same with paddings that only the run knows: by the places that mirrored ones read."""
+    from graphio.ops import comparison, reduction, run_checks
+
+    pairs = primitive.reshape(cast(amounts, dtypes.int64), [rank, 2])
+    pairs = run_checks.not_negative(pairs, "Paddings must be non-negative")
+    sizes = primitive.unsqueeze(primitive.shape_of(x), [1])
+    fits = reduction.reduce_all(comparison.less_equal(pairs, sizes))
+    pairs = run_checks.once(pairs, fits, "paddings must be no greater than the dimension size:")
+    for axis in range(rank):
+        size, (before, after) = sizes[axis, 0], (pairs[axis, 0], pairs[axis, 1])
+        places = filling.range(-before, size + after)
+        places = primitive.select(comparison.less(places, 0), -1 - places, places)
+        past = comparison.greater_equal(places, size)
+        places = primitive.select(past, 2 * size - 1 - places, places)
+        x = primitive.gather(x, places, axis)
+    return primitive.unary("Identity", x, name)
 
 
 def _not_zero(value: Any) -> bool:

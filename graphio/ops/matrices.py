@@ -9,7 +9,16 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import diagonals, filling, joining, primitive, reduction, shapes
+from graphio.ops import (
+    comparison,
+    diagonals,
+    filling,
+    joining,
+    primitive,
+    reduction,
+    run_checks,
+    shapes,
+)
 from graphio.ops.any_rank import of_any_rank
 from graphio.ops.emit import (
     FLOATING,
@@ -270,18 +279,21 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
     """The elements whose first half of coordinates equals the second half.
 
     Args:
-        input: tensor of known rank 2 k, whose first k sizes are its last k sizes.
+        input: tensor of rank 2 k, whose first k sizes are its last k sizes.
         name: of the operation.
 
     Returns:
         A tensor of the first k sizes.
 
     Raises:
-        ValueError: the rank is odd, 0 or unknown, or the sizes differ.
+        ValueError: the rank is odd or 0, or the sizes differ; where only the run knows them, an
+            InvalidArgumentError of the run.
     """
     with scope(name, "DiagPart") as at:
         x = convert_to_tensor(input, name="input")
         dims = dims_of(x)
+        if dims is None:
+            return _diag_part_in_run(x, at)
         if not dims or len(dims) % 2:
             raise ValueError(
                 f"Input must have even and non-zero rank, but has shape {shapes.text(dims)} for "
@@ -296,6 +308,19 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
         product = node("ReduceProd", [sizes], dtypes.int64, (1,), keepdims=1)
         square = primitive.reshape(x, primitive.concat([product, product], 0), (count, count))
         return primitive.reshape_to(matrix_diag_part(square), sizes, kept, at)
+
+
+def _diag_part_in_run(x: Tensor, name: str) -> Tensor:
+    """diag_part of an unknown rank; both halves of the sizes are a row each."""
+    both = primitive.reshape(primitive.shape_of(x), [2, -1])
+    first, second = both[0], both[1]
+    some = comparison.greater(filling.size(first), 0)
+    fits = comparison.logical_and(some, reduction.reduce_all(comparison.equal(first, second)))
+    words = "Input must have even and non-zero rank, and sizes that come twice, but has the sizes"
+    both = run_checks.once(both, fits, words)
+    product = node("ReduceProd", [both, primitive.int_vector([1])], dtypes.int64, (2,), keepdims=0)
+    square = primitive.reshape_to(x, product, (None, None))
+    return primitive.reshape_to(matrix_diag_part(square), both[0], None, name)
 
 
 @of_any_rank("MatrixDeterminant", 2)

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import array, index, math
+from graphio.ops import array, index, math, primitive
 from graphio.ops.emit import describe, scope
 from graphio.ops.shapes import dims_of, text
 
@@ -103,6 +103,8 @@ def extract_image_patches(
     """
     with scope(name, "ExtractImagePatches") as at:
         x = convert_to_tensor(images, name="images")
+        if x.shape.ndims is None:
+            x = primitive.reshape_to(x, primitive.shape_of(x), (None,) * 4)
         kernel = _middle(ksizes if sizes is None else sizes, "ksizes", at)
         steps, spread = _middle(strides, "strides", at), _middle(rates, "rates", at)
         taps = _taps(x, kernel, steps, spread, str(padding), 0, at)
