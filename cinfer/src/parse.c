@@ -410,8 +410,10 @@ static ci_status parse_results(ci_parser *p, const ci_scope *scope, ci_span mess
   ci_graph *graph = &m->graphs.at[scope->graph];
   ci_wire wire = ci_wire_open(message);
   ci_field field;
+  bool has_targets = false;
   graph->outputs = (uint32_t)m->refs.count;
   while (ci_wire_next(&wire, &field)) {
+    has_targets |= field.key == CI_KEY(GRAPH_TARGET);
     if (field.key != CI_KEY(GRAPH_OUTPUT)) continue;
     if (graph->parent == CI_NONE) return ci_parse_damaged(p, "the root has an output", field.bytes);
     int32_t edge;
@@ -421,7 +423,7 @@ static ci_status parse_results(ci_parser *p, const ci_scope *scope, ci_span mess
     graph->output_count++;
   }
   graph->targets = (uint32_t)m->refs.count;
-  for (wire = ci_wire_open(message); ci_wire_next(&wire, &field);) {
+  for (wire = ci_wire_open(message); has_targets && ci_wire_next(&wire, &field);) {
     if (field.key != CI_KEY(GRAPH_TARGET)) continue;
     CI_TRY(parse_push_nodes(p, scope, field.bytes));
     graph->target_count++;

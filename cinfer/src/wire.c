@@ -72,7 +72,7 @@ bool ci_wire_next(ci_wire *wire, ci_field *field) {
   uint32_t word;
   *field = (ci_field){0};
   if (!wire_short(wire, &key)) return false;
-  if (key >> 3 == 0 || key > UINT32_MAX) return wire_broken(wire);
+  if (key - 8 > UINT32_MAX - 8) return wire_broken(wire); /* fields are numbered from 1 */
   field->key = (uint32_t)key;
   switch (key & 7) {
     case WIRE_VARINT:
