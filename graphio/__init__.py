@@ -199,7 +199,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.sequence_example": ("parse_single_sequence_example",),
     "graphio.ops.shaping": (
         "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
-        "dimension_value", "ensure_shape", "get_static_value", "guarantee_const",
+        "dimension_value", "ensure_shape", "guarantee_const",
         "histogram_fixed_width_bins", "parallel_stack", "required_space_to_batch_paddings",
         "unravel_index", "where_v2",
     ),

@@ -408,7 +408,6 @@ from graphio.ops.shaping import broadcast_static_shape as broadcast_static_shape
 from graphio.ops.shaping import dimension_at_index as dimension_at_index
 from graphio.ops.shaping import dimension_value as dimension_value
 from graphio.ops.shaping import ensure_shape as ensure_shape
-from graphio.ops.shaping import get_static_value as get_static_value
 from graphio.ops.shaping import guarantee_const as guarantee_const
 from graphio.ops.shaping import histogram_fixed_width_bins as histogram_fixed_width_bins
 from graphio.ops.shaping import parallel_stack as parallel_stack

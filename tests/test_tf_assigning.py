@@ -228,7 +228,9 @@ def test_what_assigns_a_resource_variable_is_the_variable_after_it(target: str) 
     first = v.assign(2.0)
     both, scattered = first.assign_add(3.0), w.scatter_add(rows).scatter_add(rows)
     more, read = first + 10.0, v.assign_sub(1.0).read_value()
-    assert isinstance(first, tf.Variable) and first.op.type == "Assign" and first.name == first.op.name
+    assert (
+        isinstance(first, tf.Variable) and first.op.type == "Assign" and first.name == first.op.name
+    )
     with tf.Session(target) as session:
         session.run([v.initializer, w.initializer])
         assert (session.run(both), session.run(v), session.run(more)) == (5, 5, 12)

@@ -144,7 +144,7 @@ def test_a_pattern_may_be_a_tensor(engine: str) -> None:
         matched = tf.strings.regex_full_match(["abc", "1"], pattern)
         assert run(engine, matched, {pattern: "[a-z]+"}).tolist() == [True, False]
         assert run(engine, matched, {pattern: "[0-9]"}).tolist() == [False, True]
-        with pytest.raises(tf.errors.InvalidArgumentError, match="no regular expression"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid pattern"):
             run(engine, matched, {pattern: "A["})
 
 
@@ -169,7 +169,7 @@ def test_shapes_of_the_last_axes_and_none_are_asserted() -> None:
         session.run(check, {y: np.zeros((5, 3))})
         with pytest.raises(tf.errors.InvalidArgumentError):
             session.run(check, {y: np.zeros((5, 4))})
-        with pytest.raises(ValueError, match="must be 5"):
+        with pytest.raises(ValueError, match="must have size 5"):
             tf.debugging.assert_shapes([(x, (..., 5, 4))])
 
 

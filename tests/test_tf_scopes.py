@@ -514,8 +514,11 @@ def test_what_init_from_checkpoint_adds_is_named_after_the_variable() -> None:
     with tf.name_scope("around"):
         tf.train.init_from_checkpoint({"v": 0.5}, {"v": "v"})
     assert v.initializer.name == "v/Assign_1"
+
+
 def test_init_scope_leaves_functions_of_datasets_and_keeps_devices(graph: tf.Graph) -> None:
     seen: dict[str, Any] = {}
+
     def function(x: tf.Tensor) -> tf.Tensor:
         with tf.device("/cpu:1"), tf.init_scope():
             seen["lifted"] = tf.constant(1.0)
@@ -523,16 +526,21 @@ def test_init_scope_leaves_functions_of_datasets_and_keeps_devices(graph: tf.Gra
             seen["plain"] = tf.constant(1.0)
         seen["inside"] = tf.get_default_graph().building_function
         return x + 1
+
     with tf.device("/cpu:0"):
         tf.data.Dataset.range(3).map(function)
     assert seen["lifted"].graph is graph and seen["plain"].graph is graph
     assert (seen["lifted"].device, seen["plain"].device) == ("/device:CPU:1", "/device:CPU:0")
     assert seen["inside"] and not graph.building_function
+
+
 def test_init_scope_in_a_branch_keeps_its_device(graph: tf.Graph) -> None:
     made: list[tf.Tensor] = []
+
     def branch() -> tf.Tensor:
         with tf.device("/cpu:1"), tf.init_scope():
             made.append(tf.constant(1.0))
         return made[-1]
+
     tf.cond(tf.placeholder(tf.bool, []), branch, branch)
     assert {(t.graph, t.device) for t in made} == {(graph, "/device:CPU:1")}
