@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
@@ -48,11 +47,8 @@ def recall_at_k(
         updates_collections: names of collections for the update.
         name: of the scope of its variables.
     """
-    with variable_scope(name, _at_k("recall", k, class_id), [predictions, labels, weights]):
-        found = _Found(labels, order.top_k(predictions, k)[1], class_id)
-        names = [_at_k(kind, k, class_id) for kind in ("true_positive", "false_negative")]
-        return _share_of(found, found.missed, names, weights, metrics_collections,
-                         updates_collections)  # fmt: skip
+    return _share(_RECALL, labels, predictions, k, class_id, weights, metrics_collections,
+                  updates_collections, name, ranked=False)  # fmt: skip
 
 
 def precision_at_k(
@@ -66,12 +62,8 @@ def precision_at_k(
     name: str | None = None,
 ) -> Metric:
     """The share of the k classes of the highest predictions that are labels; see recall_at_k."""
-    scope = _at_k("precision", k, class_id)
-    with variable_scope(name, scope, [predictions, labels, weights]):
-        found = _Found(labels, order.top_k(predictions, k)[1], class_id)
-        names = [_at_k(kind, k, class_id) for kind in ("true_positive", "false_positive")]
-        return _share_of(found, found.wrong, names, weights, metrics_collections,
-                         updates_collections)  # fmt: skip
+    return _share(_PRECISION, labels, predictions, k, class_id, weights, metrics_collections,
+                  updates_collections, name, ranked=False)  # fmt: skip
 
 
 def recall_at_top_k(
@@ -92,12 +84,8 @@ def recall_at_top_k(
         k: for the name alone.
         class_id, weights, metrics_collections, updates_collections, name: as recall_at_k's.
     """
-    scope = _at_k("recall", k, class_id)
-    with variable_scope(name, scope, [predictions_idx, labels, weights]):
-        found = _Found(labels, predictions_idx, class_id)
-        names = [_at_k(kind, k, class_id) for kind in ("true_positive", "false_negative")]
-        return _share_of(found, found.missed, names, weights, metrics_collections,
-                         updates_collections)  # fmt: skip
+    return _share(_RECALL, labels, predictions_idx, k, class_id, weights, metrics_collections,
+                  updates_collections, name, ranked=True)  # fmt: skip
 
 
 def precision_at_top_k(
@@ -111,12 +99,8 @@ def precision_at_top_k(
     name: str | None = None,
 ) -> Metric:
     """The share of the predicted classes that are labels; see recall_at_top_k."""
-    scope = _at_k("precision", k, class_id)
-    with variable_scope(name, scope, [predictions_idx, labels, weights]):
-        found = _Found(labels, predictions_idx, class_id)
-        names = [_at_k(kind, k, class_id) for kind in ("true_positive", "false_positive")]
-        return _share_of(found, found.wrong, names, weights, metrics_collections,
-                         updates_collections)  # fmt: skip
+    return _share(_PRECISION, labels, predictions_idx, k, class_id, weights, metrics_collections,
+                  updates_collections, name, ranked=True)  # fmt: skip
 
 
 def average_precision_at_k(
@@ -214,19 +198,38 @@ def _dense_labels(labels: Any, best: Tensor) -> Tensor:
     return array.expand_dims(given, -1) if one else given
 
 
-def _share_of(
-    found: _Found, others: Tensor, names: Sequence[str], weights: Any, values: Any, updates: Any
-) -> Metric:
-    """The share of hits among hits and others, each on the last axis; NaN of none. names: of the
-    variables that count both."""
-    now, then = [], []
-    for bools, label in zip((found.hit, others), names, strict=True):
-        each = reduction.reduce_sum(math.cast(bools, dtypes.float32), -1)
-        if weights is not None:
-            each = each * weighted(weights, each)
-        count = metric_variable([], dtypes.float64, label)
-        now.append(before_update(count))
-        then.append(count.assign_add(math.cast(reduction.reduce_sum(each), dtypes.float64)))
-    value = math.truediv(now[0], now[0] + now[1], name="value")
-    update = math.truediv(then[0], then[0] + then[1], name="update_op")
-    return registered(value, update, values, updates)
+class _Kind(NamedTuple):
+    """A share of hits: its name, what else counts, and the attribute of _Found that has that."""
+
+    name: str
+    others: str
+    attribute: str
+
+
+_RECALL = _Kind("recall", "false_negative", "missed")
+_PRECISION = _Kind("precision", "false_positive", "wrong")
+
+
+def _share(
+    kind: _Kind, labels: Any, predictions: Any, k: int | None, class_id: int | None, weights: Any,
+    values: Any, updates: Any, name: str | None, *, ranked: bool,
+) -> Metric:  # fmt: skip
+    """The share of hits among hits and others, each on the last axis; NaN of none. ranked: whether
+    the predictions are the classes themselves."""
+    with variable_scope(name, _at_k(kind.name, k, class_id), [predictions, labels, weights]):
+        best = predictions if ranked else order.top_k(predictions, k)[1]
+        found = _Found(labels, best, class_id)
+        now, then = [], []
+        for what, bools in (
+            ("true_positive", found.hit),
+            (kind.others, getattr(found, kind.attribute)),
+        ):
+            each = reduction.reduce_sum(math.cast(bools, dtypes.float32), -1)
+            if weights is not None:
+                each = each * weighted(weights, each)
+            count = metric_variable([], dtypes.float64, _at_k(what, k, class_id))
+            now.append(before_update(count))
+            then.append(count.assign_add(math.cast(reduction.reduce_sum(each), dtypes.float64)))
+        value = math.truediv(now[0], now[0] + now[1], name="value")
+        update = math.truediv(then[0], then[0] + then[1], name="update_op")
+        return registered(value, update, values, updates)
