@@ -63,16 +63,20 @@ class Initializer:
         Args:
             shape: fully known.
             dtype: None: the initializer's own.
-            partition_info: of a part of a partitioned variable: what has the shape of the whole
-                as its full_shape, by which variances are chosen. None: shape is the whole.
+            partition_info: of a part of a partitioned variable: the shape of the whole as its
+                full_shape, by which variances are chosen, and where the part begins as its
+                var_offset. None: shape is the whole.
         """
         wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
         sizes = [d or 0 for d in as_shape(shape).as_list()]
-        return self._build_part(
-            sizes, wanted, sizes if partition_info is None else partition_info.full_shape
-        )
+        if partition_info is None:
+            return self._build_part(sizes, wanted, sizes, [0] * len(sizes))
+        return self._build_part(sizes, wanted, partition_info.full_shape, partition_info.var_offset)
 
-    def _build_part(self, shape: list[int], dtype: dtypes.DType, whole: Sequence[int]) -> Tensor:
+    def _build_part(
+        self, shape: list[int], dtype: dtypes.DType, whole: Sequence[int], begin: Sequence[int]
+    ) -> Tensor:
+        """A part that begins at a place of the whole."""
         return self._build(shape, dtype)
 
     def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
@@ -222,7 +226,9 @@ class variance_scaling_initializer(Initializer):
         super().__init__(_floating(dtype))
         self.scale, self.mode, self.distribution, self.seed = scale, mode, kind, seed
 
-    def _build_part(self, shape: list[int], dtype: dtypes.DType, whole: Sequence[int]) -> Tensor:
+    def _build_part(
+        self, shape: list[int], dtype: dtypes.DType, whole: Sequence[int], begin: Sequence[int]
+    ) -> Tensor:
         fan_in, fan_out = fans(whole)
         units = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}
         variance = self.scale / max(1.0, units[self.mode])
@@ -301,10 +307,13 @@ class identity_initializer(Initializer):
         super().__init__(dtype)
         self.gain = gain
 
-    def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
+    def _build_part(
+        self, shape: list[int], dtype: dtypes.DType, whole: Sequence[int], begin: Sequence[int]
+    ) -> Tensor:
         if len(shape) != 2:
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
-        return _constant((self.gain * np.eye(shape[0], shape[1])).astype(dtype.as_numpy_dtype))
+        ones = np.eye(shape[0], shape[1], begin[0] - begin[1])
+        return _constant((self.gain * ones).astype(dtype.as_numpy_dtype))
 
 
 def he_normal(seed: int | None = None) -> Initializer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
 import subprocess
 import sys
 import threading
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
+from graphio import refusals
 
 
 @pytest.fixture
@@ -401,3 +404,12 @@ def test_folding_sees_shapes_that_become_known_later(graph: tf.Graph) -> None:
     assert tf.reshape(tf.placeholder(tf.float32), doubled).shape.as_list() == [6, None]
     x.set_shape([3, 5])
     assert tf.reshape(tf.placeholder(tf.float32), doubled).shape.as_list() == [6, 10]
+
+
+def test_what_is_said_to_be_left_out_is_not_there() -> None:
+    there = []
+    for name in refusals._LEFT_OUT:
+        with contextlib.suppress(AttributeError):
+            operator.attrgetter(name)(tf)
+            there.append(name)
+    assert there == []

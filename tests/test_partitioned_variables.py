@@ -194,6 +194,16 @@ def test_an_initializer_sees_the_part_and_learns_of_the_whole(engine: str) -> No
     assert seen == [([3, 2], [5, 2], [0, 0]), ([2, 2], [5, 2], [3, 0])]
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_parts_of_an_identity_matrix_make_an_identity_matrix(engine: str, axis: int) -> None:
+    how = tf.variable_axis_size_partitioner(2 * 4 * 5, axis=axis)
+    x = tf.get_variable("x", [6, 5], initializer=tf.initializers.identity(2.0), partitioner=how)
+    assert len(x) > 1
+    with tf.Session(engine) as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(x.as_tensor()).tolist() == (2 * np.eye(6, 5)).tolist()
+
+
 def test_create_partitioned_variables_gives_the_parts_in_a_scope_of_their_own(engine: str) -> None:
     first = tf.create_partitioned_variables([2, 4], [1, 2], tf.constant(VALUE.reshape(2, 5)[:, :4]))
     with tf.variable_scope("named"):

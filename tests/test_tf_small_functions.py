@@ -331,3 +331,11 @@ def test_running_sums_and_products_have_one_axis_of_the_tensor() -> None:
         for axes in ([0], tf.constant([0]), np.array([1])):
             with pytest.raises(tf.errors.InvalidArgumentError, match="must be a scalar"):
                 function(tf.zeros([2, 3]), axes)
+
+
+def test_paddings_of_known_sizes_are_constants() -> None:
+    paddings, crops = tf.required_space_to_batch_paddings([10, 15, 4], [3, 4, 2], [[1, 0]] * 3)
+    found = [tf.get_static_value(t).tolist() for t in (paddings, crops)]
+    assert found == [[[1, 1], [1, 0], [1, 1]], [[0, 1], [0, 0], [0, 1]]]
+    with tf.Session() as session:
+        assert [value.tolist() for value in session.run([paddings, crops])] == found

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
-from graphio.constants import convert_to_tensor
+from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
@@ -251,8 +251,23 @@ def required_space_to_batch_paddings(
             base = array.zeros([block.shape[0].value, 2], dtypes.int32)
         else:
             base = convert_to_tensor(base_paddings, dtypes.int32, name="base_paddings")
+        known = _known_paddings(sizes, block, base)
+        if known is not None:
+            return known
         start, end = base[:, 0], base[:, 1]
         full = sizes + start + end
         extra = math.floormod(block - math.floormod(full, block), block)
         crops = array.stack([array.zeros_like(extra), extra], 1, name="crops")
         return array.stack([start, end + extra], 1, name="paddings"), crops
+
+
+def _known_paddings(sizes: Tensor, block: Tensor, base: Tensor) -> tuple[Tensor, Tensor] | None:
+    """What required_space_to_batch_paddings gives, as constants, if its arguments are known."""
+    size, step, least = (constant_value(t) for t in (sizes, block, base))
+    if size is None or step is None or least is None or np.any(step < 1):
+        return None  # the run says what is wrong with the block
+    extra = -(size + least.sum(1)) % step
+    found = (np.stack([least[:, 0], least[:, 1] + extra], 1), np.stack([0 * extra, extra], 1))
+    paddings, crops = (constant(a, dtypes.int32, name=n)
+                       for a, n in zip(found, ("paddings", "crops"), strict=True))  # fmt: skip
+    return paddings, crops
