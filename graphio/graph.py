@@ -19,6 +19,7 @@ from graphio.dtypes import DType
 from graphio.operation import Operation
 from graphio.schema import errors, operators
 from graphio.schema.pickling import Unpicklable
+from graphio.schema.seeds import mix_seeds
 from graphio.schema.verify_graph import MAX_DEPTH
 from graphio.tensor import InaccessibleTensorError, Tensor, check_shape
 from graphio.tensor_shape import TensorShape
@@ -1079,15 +1080,3 @@ def as_seed(seed: Any) -> int | None:
         return operator.index(seed)
     except TypeError:
         raise TypeError(f"seed is {seed!r}, expected an integer or None") from None
-
-
-def mix_seeds(graph_seed: int, op_seed: int) -> int:
-    """A 64-bit key of both, by two rounds of SplitMix64 (Steele, Lea and Flood 2014)."""
-    mask = (1 << 64) - 1
-    state = graph_seed & mask
-    for word in (0, op_seed & mask):
-        state = (state ^ word) + 0x9E3779B97F4A7C15 & mask
-        state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & mask
-        state = (state ^ state >> 27) * 0x94D049BB133111EB & mask
-        state ^= state >> 31
-    return state

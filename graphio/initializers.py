@@ -15,7 +15,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant as _constant
 from graphio.graph import Tensor
-from graphio.ops import array, factoring, linear, math, matrices, random
+from graphio.ops import array, draws, factoring, linear, math, matrices, random
 from graphio.tensor_shape import as_shape
 
 __all__ = [
@@ -289,7 +289,7 @@ class orthogonal_initializer(Initializer):
         if len(shape) < 2:
             raise ValueError("The tensor to initialize must be at least two-dimensional")
         rows, columns = _math.prod(shape[:-1]), shape[-1]
-        tall, drawn = (max(rows, columns), min(rows, columns)), random.drawn_in(dtype)
+        tall, drawn = (max(rows, columns), min(rows, columns)), draws.drawn_in(dtype)
         q, r = factoring.qr(random.random_normal(tall, dtype=drawn, seed=self.seed))
         q = q * math.sign(matrices.matrix_diag_part(r))  # makes the distribution uniform
         matrix = q if rows >= columns else linear.matrix_transpose(q)

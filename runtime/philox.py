@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphio.schema.crc32c import crc32c
+from graphio.schema.seeds import mix_seeds
 
 Array = np.ndarray[Any, Any]
 
@@ -15,6 +16,8 @@ _W0, _W1 = 0x9E3779B9, 0xBB67AE85
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
 _ROUNDS = 10
+_WIDE = (1 << 64) - 1
+_SEED_KEY = 0x02461E293EC8F720
 
 
 def blocks(key: int, low: Array, high: Array) -> Array:
@@ -46,6 +49,17 @@ def stream(key: int, counter: int, count: int) -> Array:
     n = -(-count // 4)
     low = np.arange(n, dtype=np.uint64) + np.uint64(counter)
     return blocks(key, low, np.zeros(n, np.uint64)).reshape(-1)[:count]
+
+
+def key_of_seed(first: int, second: int) -> int:
+    """The key of stateless draws by a seed of two 64-bit numbers.
+
+    It is that of a generator whose graph seed and operation seed are the block of the seed, which
+    is how TensorFlow's stateless and stateful draws are related.
+    """
+    low, high = (np.array([x & _WIDE], np.uint64) for x in (first, second))
+    words = [int(w) for w in blocks(_SEED_KEY, low, high)[0]]
+    return mix_seeds(words[0] | words[1] << 32, words[2] | words[3] << 32)
 
 
 def key_of(seed: int, name: str) -> int:

@@ -345,6 +345,10 @@ DRAWS = [
 ]
 
 
+DRAWS += [(f"Stateless{op}", dtype, limits) for op, dtype, limits in DRAWS]
+DRAWS += [("StatelessRandomInteger", t, []) for t in (np.int32, np.int64, np.uint32, np.uint64)]
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 9001])
 @pytest.mark.parametrize(("op", "dtype", "limits"), DRAWS)
 def test_both_engines_draw_the_same(op: str, dtype: Any, limits: list[int], count: int) -> None:
@@ -352,7 +356,11 @@ def test_both_engines_draw_the_same(op: str, dtype: Any, limits: list[int], coun
     builder.model.resource.add(name="g").generator.seeded = True
     sizes = builder.constant("sizes", np.array([count], np.int64))
     more = [builder.constant(f"limit{i}", np.array(x, dtype)) for i, x in enumerate(limits)]
-    attrs = {"dtype": dtypes.of_numpy(np.dtype(dtype)).number, "generator": "g"}
+    attrs: dict[str, Any] = {"dtype": dtypes.of_numpy(np.dtype(dtype)).number}
+    if op.startswith("Stateless"):
+        more.insert(0, builder.constant("seed", np.array([-5, 1 << 40])))
+    else:
+        attrs["generator"] = "g"
     builder.node("y", op, [sizes, *more], [tensor_type(dtype)], attrs, domain="graphio")
     builder.signature({}, {"y": "y"})
     found, after = [], []
@@ -364,7 +372,7 @@ def test_both_engines_draw_the_same(op: str, dtype: Any, limits: list[int], coun
         after.append(model.state.generators()["g"])
     assert len(set(after)) == 1
     assert len({x.tobytes() for x in found[1:]}) == 1
-    exact = op in ("RandomUniform", "RandomInteger")
+    exact = op.endswith(("RandomUniform", "RandomInteger"))
     np.testing.assert_allclose(
         found[1], found[0], rtol=0 if exact else 1e-6, atol=0 if exact else 1e-12
     )

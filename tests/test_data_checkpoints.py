@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import graphio as tf
 from graphio.data import resource, saving, stages
-from graphio.graph import mix_seeds
 from graphio.schema import errors
+from graphio.schema.seeds import mix_seeds
 
 D = tf.data.Dataset
 experimental = tf.data.experimental

@@ -272,6 +272,35 @@ def test_all_that_onnx_cannot_express_is_listed() -> None:
     assert "assigned inside Loop" in message
 
 
+def test_draws_by_a_seed_are_written_out_in_integers() -> None:
+    draws: dict[str, Callable[[Any, Any], Any]] = {
+        "uniform": lambda shape, seed: tf.random.stateless_uniform(shape, seed, -1, 1),
+        "wide uniform": lambda shape, seed: tf.random.stateless_uniform(
+            shape, seed, dtype=tf.float64
+        ),
+        "normal": tf.random.stateless_normal,
+        "truncated normal": tf.random.stateless_truncated_normal,
+        "int32": lambda shape, seed: tf.random.stateless_uniform(shape, seed, -5, 9, tf.int32),
+        "int64": lambda shape, seed: tf.random.stateless_uniform(
+            shape, seed, -5, 1 << 50, tf.int64
+        ),
+        "words": lambda shape, seed: tf.random.stateless_uniform(
+            shape, seed, None, None, tf.uint64
+        ),
+    }
+    with tf.Graph().as_default(), tf.Session() as session:
+        shape = tf.placeholder(tf.int64, [2], name="shape")
+        seed = tf.placeholder(tf.int64, [2], name="seed")
+        made = {name: draw(shape, seed) for name, draw in draws.items()}
+        model = tfonnx.export(None, session, {"shape": shape, "seed": seed}, made)
+        feeds = {"shape": np.int64([3, 7]), "seed": np.int64([-3, 1 << 40])}
+        found = in_onnxruntime(model, feeds)
+        expected = session.run(made, {shape: feeds["shape"], seed: feeds["seed"]})
+    for name in made:
+        close = 1e-6 if "normal" in name else 0
+        np.testing.assert_allclose(found[name], expected[name], rtol=close, atol=close)
+
+
 def test_what_has_no_known_rank_is_named() -> None:
     """onnx's checker refuses such files."""
     with tf.Graph().as_default(), tf.Session() as session:

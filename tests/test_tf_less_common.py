@@ -453,10 +453,13 @@ def test_random_numbers_are_spread_as_they_should(session: tf.Session) -> None:
 
 
 def test_an_empty_range_of_integers_is_refused(session: tf.Session) -> None:
-    with pytest.raises(tf.errors.InvalidArgumentError, match="maxval - minval must be in"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="high"):
         session.run(tf.random.stateless_uniform([2], [1, 2], 3, 3, tf.int32))
-    with pytest.raises(ValueError, match="Must specify maxval"):
-        tf.random.stateless_uniform([2], [1, 2], dtype=tf.int32)
+    for bounds in ((0, None), (None, 5)):
+        with pytest.raises(ValueError, match="must be both None or both non-None"):
+            tf.random.stateless_uniform([2], [1, 2], *bounds, tf.int32)
+    with pytest.raises(ValueError, match="only the full range can be drawn"):
+        tf.random.stateless_uniform([2], [1, 2], 0, 5, tf.uint32)
 
 
 # ---- nets and images ----

@@ -299,3 +299,73 @@ def test_gamma_numbers_of_a_seed_are_spread_as_they_should(target: str, form: fl
 def test_more_numbers_than_a_tensor_can_hold_are_refused(function: Any) -> None:
     with tf.Graph().as_default(), pytest.raises(tf.errors.InvalidArgumentError, match="overflow"):
         function([46902, 51188, 34063, 59195], tf.ones([4, 4]))
+
+
+def seed_of_generators(graph_seed: int, op_seed: int) -> Any:
+    """The seed whose Philox block is these two: the rounds of Philox backwards."""
+    mask = 0xFFFFFFFF
+    first, second = 0xD2511F53, 0xCD9E8D57
+    k = [0x3EC8F720, 0x02461E29]
+    keys = [(k[0] + i * 0x9E3779B9 & mask, k[1] + i * 0xBB67AE85 & mask) for i in range(10)]
+    c = [graph_seed & mask, graph_seed >> 32, op_seed & mask, op_seed >> 32]
+    for k0, k1 in reversed(keys):
+        c0, c2 = c[3] * pow(first, -1, 1 << 32) & mask, c[1] * pow(second, -1, 1 << 32) & mask
+        c = [c0, c[0] ^ k0 ^ (c2 * second >> 32), c2, c[2] ^ k1 ^ (c0 * first >> 32)]
+    return np.uint64([c[0] | c[1] << 32, c[2] | c[3] << 32])
+
+
+#: what is drawn, as a function of the stateless form's seed or the other's
+PAIRS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "uniform": (
+        lambda s: tf.random.stateless_uniform([5], s, -2, 3, tf.float64),
+        lambda s: tf.random_uniform([5], -2, 3, tf.float64, s),
+    ),
+    "integers": (
+        lambda s: tf.random.stateless_uniform([5], s, -2, 3000, tf.int32),
+        lambda s: tf.random_uniform([5], -2, 3000, tf.int32, s),
+    ),
+    "normal": (
+        lambda s: tf.random.stateless_normal([5], s, 1, 2, tf.bfloat16),
+        lambda s: tf.random_normal([5], 1, 2, tf.bfloat16, s),
+    ),
+    "truncated normal": (
+        lambda s: tf.random.stateless_truncated_normal([5], s),
+        lambda s: tf.truncated_normal([5], seed=s),
+    ),
+    "classes": (
+        lambda s: tf.random.stateless_multinomial([[0.0, 1.0, 2.0]], 20, s),
+        lambda s: tf.multinomial([[0.0, 1.0, 2.0]], 20, s),
+    ),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("case", PAIRS)
+def test_a_seed_gives_what_a_generator_of_its_block_gives(target: str, case: str) -> None:
+    stateless, stateful = PAIRS[case]
+    (expected,) = drawn(target, lambda: stateful(17), seed=7)
+    (found,) = drawn(target, lambda: stateless(seed_of_generators(7, 17)))
+    np.testing.assert_array_equal(found, expected)
+    (other,) = drawn(target, lambda: stateless([7, 17]))
+    assert np.any(other != found)
+
+
+@TARGETS
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64, tf.uint32, tf.uint64], ids=str)
+def test_without_bounds_integers_are_drawn_from_the_whole_range(target: str, dtype: Any) -> None:
+    (found,) = drawn(target, lambda: tf.random.stateless_uniform([999], [1, 2], None, None, dtype))
+    limits = np.iinfo(dtype.as_numpy_dtype)
+    middle, width = (float(limits.max) + float(limits.min)) / 2, 2.0**limits.bits
+    assert found.dtype == dtype.as_numpy_dtype
+    assert abs(found.astype(np.float64).mean() - middle) < 0.05 * width
+    assert found.max() > limits.max - 0.02 * width and found.min() < limits.min + 0.02 * width
+
+
+@TARGETS
+def test_a_seed_of_a_shape_that_only_a_run_knows_is_checked_there(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        seed = tf.placeholder(tf.int32)
+        draw = tf.random.stateless_normal([3], seed)
+        assert session.run(draw, {seed: [1, 2]}).shape == (3,)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="expected two integers of shape"):
+            session.run(draw, {seed: [1, 2, 3]})

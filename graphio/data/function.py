@@ -14,8 +14,9 @@ from graphio.constants import convert_to_tensor, placeholder
 from graphio.data import saving, structure, variables
 from graphio.data.structure import Spec
 from graphio.export import SignatureSpec, build_model, reach
-from graphio.graph import Graph, Operation, Tensor, mix_seeds
+from graphio.graph import Graph, Operation, Tensor
 from graphio.schema import container, errors
+from graphio.schema.seeds import mix_seeds
 
 if TYPE_CHECKING:
     from graphio.data.dataset import Dataset

@@ -10,7 +10,7 @@ from graphio import dtypes, saved_model
 from graphio.constants import constant, placeholder
 from graphio.export import build_model
 from graphio.graph import Graph, Tensor
-from graphio.onnx import composed_images, composed_windows
+from graphio.onnx import composed_images, composed_random, composed_windows
 from graphio.onnx.attributes import message_value
 from graphio.schema import errors
 from graphio.schema.model_pb2 import Node
@@ -28,6 +28,10 @@ __all__ = [
     "grid_sample_grad",
     "resize_grad",
     "roi_align_grad",
+    "stateless_random_integer",
+    "stateless_random_normal",
+    "stateless_random_truncated_normal",
+    "stateless_random_uniform",
 ]
 
 _SMALL = 64  # elements of a constant that may decide what is composed
@@ -93,3 +97,7 @@ conv_grad_input = _composed(composed_windows.conv_grad_input)
 conv_grad_weight = _composed(composed_windows.conv_grad_weight)
 conv_2d_grad_input = _composed(composed_windows.conv_2d_grad_input)
 conv_2d_grad_filter = _composed(composed_windows.conv_2d_grad_filter)
+stateless_random_uniform = _composed(composed_random.uniform)
+stateless_random_normal = _composed(composed_random.normal)
+stateless_random_truncated_normal = _composed(composed_random.truncated_normal)
+stateless_random_integer = _composed(composed_random.integers)

@@ -21,7 +21,7 @@ from graphio.onnx.attributes import from_proto
 from graphio.onnx.naming import valid_name
 from graphio.onnx.reading import Source
 from graphio.onnx.weights import dense
-from graphio.ops import math, primitive, random
+from graphio.ops import draws, math, primitive, random
 from graphio.ops.emit import node as make_node
 from graphio.ops.image import affine_grid
 from graphio.ops.primitive import binary, compare, select
@@ -90,7 +90,7 @@ def _random(normal: bool, like: bool) -> Callable[[onnx.NodeProto, Any], Lowered
         if not dtype.is_floating:
             raise ValueError(f"cannot draw {dtype.name}; give the attribute dtype a floating type")
         shape: Any = attrs.get("shape") if x is None else primitive.shape_of(x)
-        drawn, seed = random.drawn_in(dtype), _seed(attrs)
+        drawn, seed = draws.drawn_in(dtype), _seed(attrs)
         if normal:
             mean, scale = attrs.get("mean", 0.0), attrs.get("scale", 1.0)
             made = random.random_normal(shape, mean, scale, drawn, seed)
@@ -105,7 +105,7 @@ def _random(normal: bool, like: bool) -> Callable[[onnx.NodeProto, Any], Lowered
 def _bernoulli(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
     attrs, x = _attributes(node), inputs[0]
     assert x is not None
-    drawn = random.drawn_in(x.dtype)
+    drawn = draws.drawn_in(x.dtype)
     uniform = random.random_uniform(primitive.shape_of(x), 0, 1, drawn, _seed(attrs))
     hit = compare("Less", uniform, primitive.cast(x, drawn))
     return [math.cast(hit, _dtype(attrs, x), name=_name(node))]
@@ -116,7 +116,7 @@ def _multinomial(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lower
     assert x is not None
     dtype = attrs.get("dtype", dtypes.int32)
     count = attrs.get("sample_size", 1)
-    logits = primitive.cast(x, random.drawn_in(x.dtype))
+    logits = primitive.cast(x, draws.drawn_in(x.dtype))
     return [random.multinomial(logits, count, _seed(attrs), _name(node), dtype)]
 
 
@@ -132,7 +132,7 @@ def _dropout(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
     if training is None or (mode is not None and not mode):
         kept = primitive.fill_like(x, True, dtypes.bool)
         return [make_node("Identity", [x], x.dtype, dims_of(x), name=_name(node)), kept]
-    drawn = random.drawn_in(x.dtype)
+    drawn = draws.drawn_in(x.dtype)
     wide = primitive.cast(x, drawn)
     rate = (
         constant(np.asarray(0.5, drawn.as_numpy_dtype))

@@ -12,9 +12,10 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, gamma_slopes, index, math, reduction
+from graphio.ops.draws import drawn_in
 from graphio.ops.emit import FLOATING, require, scope
 from graphio.ops.loops import while_loop
-from graphio.ops.random import drawn_in, multinomial, random_normal, random_uniform
+from graphio.ops.random import multinomial, random_normal, random_uniform
 from graphio.schema import errors
 
 __all__ = ["categorical", "get_seed", "random_crop", "random_gamma", "random_poisson"]

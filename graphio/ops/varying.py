@@ -37,6 +37,10 @@ _CHOOSING = {
     "Resize": (1, 2, 3),
     "ScatterSum": (2,),
     "Split": (1,),
+    "StatelessRandomInteger": (0,),
+    "StatelessRandomNormal": (0,),
+    "StatelessRandomTruncatedNormal": (0,),
+    "StatelessRandomUniform": (0,),
     "TopK": (1,),
 }
 #: operators that keep the elements, in a shape that an input says

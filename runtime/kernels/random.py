@@ -1,8 +1,13 @@
-"""Random numbers from generators of the state: Philox words in order, the formulas of the table."""
+"""Random numbers: Philox words in order, the formulas of the table.
+
+The words come from a generator of the state, or, of operators whose names begin with Stateless,
+from a seed, the second input.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +19,11 @@ from graphio.schema import errors
 
 _U32 = 2.0**-24
 _U64 = 2.0**-53
-Take = Callable[[int], Array]
+_WHOLE = ("int32", "int64", "uint32", "uint64")  # of which a whole range is drawn
+#: draws: a key and the first counter of so many blocks
+Draw = Callable[[int], tuple[int, int]]
+#: what a draw gives: of the key's source, the shape and other inputs
+Formula = Callable[..., Any]
 
 
 def _sizes(shape: Any) -> tuple[list[int], int]:
@@ -24,17 +33,43 @@ def _sizes(shape: Any) -> tuple[list[int], int]:
     return sizes, int(np.prod(sizes, dtype=np.int64))
 
 
-def _words(call: Call) -> Take:
-    """The function that draws so many 32-bit words from the node's generator."""
-    state = call.state
-    assert state is not None
-    generator = state.generator(call.text("generator", ""))
+def _words(draw: Draw, count: int) -> Any:
+    """The next 32-bit words."""
+    key, counter = draw(-(-count // 4))
+    return philox.stream(key, counter, count)
 
-    def take(count: int) -> Any:
-        key, counter = state.draw(generator, -(-count // 4))
-        return philox.stream(key, counter, count)
 
-    return take
+def _of_seed(seed: Array) -> Draw:
+    """Draws of a seed: always the same."""
+    if seed.shape != (2,):
+        raise errors.InvalidArgumentError(
+            message=f"seed has shape {list(seed.shape)}, expected two integers of shape (2)"
+        )
+    key = philox.key_of_seed(int(seed[0]), int(seed[1]))
+    return lambda blocks: (key, 0)
+
+
+def _both(op: str, more: str = "") -> Callable[[Callable[[Any], Formula]], None]:
+    """Registers a formula for the operator and for the stateless one.
+
+    `more` has the letters of the inputs after the shape.
+    """
+
+    def register(formula_of: Callable[[Any], Formula]) -> None:
+        def stateful(call: Call) -> Function:
+            state, formula = call.state, formula_of(call.dtype("dtype"))
+            assert state is not None
+            generator = state.generator(call.text("generator", ""))
+            return lambda shape, *rest: formula(partial(state.draw, generator), shape, *rest)
+
+        def stateless(call: Call) -> Function:
+            formula = formula_of(call.dtype("dtype"))
+            return lambda shape, seed, *rest: formula(_of_seed(seed), shape, *rest)
+
+        kernel(op, domain="graphio", types=f"I{more}", fresh=True, fold=False)(stateful)
+        kernel(f"Stateless{op}", domain="graphio", types=f"IL{more}", fresh=True)(stateless)
+
+    return register
 
 
 def _wide(words: Array) -> Any:
@@ -43,15 +78,14 @@ def _wide(words: Array) -> Any:
     return low | high << np.uint64(32)
 
 
-@kernel("RandomUniform", domain="graphio", types="I", fresh=True, fold=False)
-def _uniform(call: Call) -> Function:
-    take, dtype = _words(call), call.dtype("dtype")
-
-    def uniform(shape: Any) -> Any:
+@_both("RandomUniform")
+def _uniform(dtype: Any) -> Formula:
+    def uniform(draw: Draw, shape: Any) -> Any:
         sizes, count = _sizes(shape)
         if dtype == np.float64:
-            return ((_wide(take(2 * count)) >> np.uint64(11)) * _U64).reshape(sizes)
-        return ((take(count) >> np.uint32(8)) * np.float32(_U32)).astype(dtype).reshape(sizes)
+            return ((_wide(_words(draw, 2 * count)) >> np.uint64(11)) * _U64).reshape(sizes)
+        words = _words(draw, count) >> np.uint32(8)
+        return (words * np.float32(_U32)).astype(dtype).reshape(sizes)
 
     return uniform
 
@@ -68,32 +102,26 @@ def _short_pair(words: Array) -> Any:
     return box_muller((parts[:, 0] + np.uint32(1)) * _U32, parts[:, 1] * _U32)
 
 
-@kernel("RandomNormal", domain="graphio", types="I", fresh=True, fold=False)
-def _normal(call: Call) -> Function:
-    take, dtype = _words(call), call.dtype("dtype")
-
-    def normal(shape: Any) -> Any:
+@_both("RandomNormal")
+def _normal(dtype: Any) -> Formula:
+    def normal(draw: Draw, shape: Any) -> Any:
         sizes, count = _sizes(shape)
         even = count + count % 2
         if dtype == np.float64:
-            parts = _wide(take(2 * even)).reshape(-1, 2) >> np.uint64(11)
+            parts = _wide(_words(draw, 2 * even)).reshape(-1, 2) >> np.uint64(11)
             pairs = box_muller((parts[:, 0] + np.uint64(1)) * _U64, parts[:, 1] * _U64)
         else:
-            pairs = _short_pair(take(even).reshape(-1, 2))
+            pairs = _short_pair(_words(draw, even).reshape(-1, 2))
         return pairs.reshape(-1)[:count].astype(dtype).reshape(sizes)
 
     return normal
 
 
-@kernel("RandomTruncatedNormal", domain="graphio", types="I", fresh=True, fold=False)
-def _truncated_normal(call: Call) -> Function:
-    state, dtype = call.state, call.dtype("dtype")
-    assert state is not None
-    generator = state.generator(call.text("generator", ""))
-
-    def truncated_normal(shape: Any) -> Any:
+@_both("RandomTruncatedNormal")
+def _truncated_normal(dtype: Any) -> Formula:
+    def truncated_normal(draw: Draw, shape: Any) -> Any:
         sizes, count = _sizes(shape)
-        key, counter = state.draw(generator, count)
+        key, counter = draw(count)
         result = np.empty(count)
         missing = np.arange(count, dtype=np.uint64)
         attempt = 1
@@ -112,22 +140,31 @@ def _truncated_normal(call: Call) -> Function:
     return truncated_normal
 
 
-@kernel("RandomInteger", domain="graphio", types="INN", fresh=True, fold=False)
-def _integer(call: Call) -> Function:
-    take, dtype = _words(call), call.dtype("dtype")
+@_both("RandomInteger", "NN")
+def _integer(dtype: Any) -> Formula:
+    wide = dtype.itemsize == 8
 
-    def integer(shape: Any, low: Any, high: Any) -> Any:
+    def words(draw: Draw, count: int) -> Any:
+        return _wide(_words(draw, 2 * count)) if wide else _words(draw, count)
+
+    def integer(draw: Draw, shape: Any, low: Any = None, high: Any = None) -> Any:
+        sizes, count = _sizes(shape)
+        if low is None:
+            if np.dtype(dtype).name not in _WHOLE:
+                raise errors.InvalidArgumentError(
+                    message=f"dtype is {np.dtype(dtype).name}, expected one of {', '.join(_WHOLE)}"
+                )
+            return words(draw, count).view(dtype).reshape(sizes)
         first, last = int(np.asarray(low).reshape(())), int(np.asarray(high).reshape(()))
         if last <= first:
             raise errors.InvalidArgumentError(
                 message=f"low is {first} and high {last}, expected high > low"
             )
-        sizes, count = _sizes(shape)
         span = np.uint64(last - first)
-        if dtype.itemsize == 8:
-            offsets = _high_product(_wide(take(2 * count)), span)
+        if wide:
+            offsets = _high_product(words(draw, count), span)
         else:
-            offsets = (take(count).astype(np.uint64) * span) >> np.uint64(32)
+            offsets = (words(draw, count).astype(np.uint64) * span) >> np.uint64(32)
         return (offsets + np.uint64(first % (1 << 64))).astype(dtype).reshape(sizes)
 
     return integer

@@ -262,11 +262,15 @@ def _is_initialized(b: Builder, feeds: dict[str, Array]) -> Sequence[Type]:
 
 def _random(op: str) -> None:
     def make(b: Builder, feeds: dict[str, Array]) -> Sequence[Type]:
-        generator = b.model.resource.add(name="g").generator
-        generator.seeded, generator.key = True, 7
         inputs = [_feed(b, feeds, "shape", np.array([2, 3]))]
-        attrs = {"dtype": 1, "generator": "g"}
-        if op == "RandomInteger":
+        attrs: dict[str, Any] = {"dtype": 1}
+        if op.startswith("Stateless"):
+            inputs.append(_feed(b, feeds, "seed", np.array([1, 2])))
+        else:
+            generator = b.model.resource.add(name="g").generator
+            generator.seeded, generator.key = True, 7
+            attrs["generator"] = "g"
+        if op.endswith("RandomInteger"):
             inputs += [_feed(b, feeds, "low", -5), _feed(b, feeds, "high", 5)]
             return _node(b, op, inputs, [INT], {**attrs, "dtype": 7}, domain="graphio")
         return _node(b, op, inputs, [FLOATS], attrs, domain="graphio")
@@ -277,6 +281,7 @@ def _random(op: str) -> None:
 
 for _op in ("RandomInteger", "RandomNormal", "RandomTruncatedNormal", "RandomUniform"):
     _random(_op)
+    _random(f"Stateless{_op}")
 
 
 # ---- what has no result, and what the host does ----

@@ -148,6 +148,21 @@ refused(
     dtype=6,
     generator="g",
 )
+refused("graphio.StatelessRandomUniform", [[2], of(np.int64, 3)], "expected two integers", dtype=1)
+refused(
+    "graphio.StatelessRandomInteger",
+    [[2], of(np.int64, 2), of(np.int32)],
+    "give both or none",
+    dtype=6,
+)
+refused(
+    "graphio.StatelessRandomInteger",
+    [[2], of(np.int64, 2)],
+    "uint64 (13)",
+    UnimplementedError,
+    dtype=1,
+    runtime=InvalidArgumentError,
+)
 refused("ReduceSum", [f(2), [3]], "axis")
 refused("Softmax", [of(np.int32, 2)], "no kernel", UnimplementedError)
 for op in ("SoftmaxCrossEntropy", "SparseSoftmaxCrossEntropy"):
