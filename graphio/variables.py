@@ -246,9 +246,12 @@ class Variable(Handle, Operators):
 
     @contextlib.contextmanager
     def _caching(self) -> Iterator[None]:
-        """Where the caching device alone says where operations are."""
-        with scopes.device(None), scopes.device(self._caching_device):
-            yield
+        """Where a read on the caching device is: of a variable with use_resource there alone, of
+        another one merged with the devices and colocations around it, as TensorFlow's."""
+        alone = scopes.colocate_with(None, ignore_existing=True)
+        with alone if self.use_resource else contextlib.nullcontext():
+            with scopes.device(self._caching_device):
+                yield
 
     @classmethod
     def of_nodes(

@@ -265,6 +265,22 @@ def test_plain_uses_read_on_the_caching_device() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("use_resource", "inside", "beside"),
+    [(True, "/job:cache", "/job:cache"), (False, "/job:cache/task:1", "/job:ps/task:1")],
+)
+def test_devices_and_colocations_around_a_variable_count_for_the_cached_read_of_a_reference(
+    use_resource: bool, inside: str, beside: str
+) -> None:
+    keywords: dict[str, Any] = {"caching_device": "/job:cache", "use_resource": use_resource}
+    with tf.device("/job:ps/task:1"):
+        v = tf.Variable(1.0, **keywords)
+    with tf.colocate_with(v.op):
+        w = tf.Variable(1.0, **keywords)
+    assert (v.value().device, w.value().device) == (inside, beside)
+    assert v.device == w.device == "/job:ps/task:1"
+
+
 def test_a_variable_refuses_a_constraint_that_is_no_function() -> None:
     with pytest.raises(ValueError, match="must be a callable, got 3"):
         tf.Variable(1.0, constraint=3)
