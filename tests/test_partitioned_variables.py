@@ -273,3 +273,36 @@ def test_a_saved_model_keeps_the_parts(engine: str, tmp_path: Path) -> None:
         assert (session.run("y:0") == VALUE).all()
         path = tf.train.Saver().save(session, tmp_path / "again")
     assert tf.train.list_variables(path) == [("x", [5, 2])]
+
+
+@pytest.mark.parametrize(
+    "shape, begins, size",
+    [
+        ([4], ([0], [0]), [2]),
+        ([4], ([1], [0]), [2]),
+        ([2, 2], ([0, 0], [0, 1], [1, 1], [1, 1]), [1, 1]),
+    ],
+)
+def test_parts_that_do_not_make_up_the_whole_are_saved_as_what_they_are(
+    shape: list[int], begins: Any, size: list[int], tmp_path: Path
+) -> None:
+    parts = [tf.Variable(tf.fill(size, float(i)), name=f"w/part_{i}") for i in range(len(begins))]
+    for part, begin in zip(parts, begins, strict=True):
+        part._set_save_slice_info(tf.Variable.SaveSliceInfo("w", shape, begin, size))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(sess, str(tmp_path / "model"))
+    stored = tf.train.load_checkpoint(path)
+    assert sorted(stored.get_variable_to_shape_map()) == [p.op.name for p in parts]
+    for i, part in enumerate(parts):
+        np.testing.assert_array_equal(stored.get_tensor(part.op.name), np.full(size, i))
+
+
+def test_parts_along_two_axes_are_saved_as_the_whole(tmp_path: Path) -> None:
+    parts = [tf.Variable([[float(i)]], name=f"w/part_{i}") for i in range(4)]
+    for i, part in enumerate(parts):
+        part._set_save_slice_info(tf.Variable.SaveSliceInfo("w", [2, 2], [i // 2, i % 2], [1, 1]))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(sess, str(tmp_path / "model"))
+    np.testing.assert_array_equal(tf.train.load_variable(path, "w"), [[0, 1], [2, 3]])

@@ -5,8 +5,10 @@ So a checkpoint can be restored into another number of parts, or into a variable
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,21 +59,37 @@ def _whole_name(key: str, own: str, full: str) -> str | None:
 def stored_names(variables: Mapping[str, Variable]) -> dict[str, str]:
     """Each variable's name in the file: that of the whole, where all of its parts are there."""
     parts = {key: part for key, v in variables.items() if (part := part_of(key, v)) is not None}
-    filled: dict[tuple[str, tuple[int, ...]], int] = {}
+    places: dict[tuple[str, tuple[int, ...]], list[tuple[slice, ...]]] = {}
     for whole, shape, place in parts.values():
-        size = int(np.prod([at.stop - at.start for at in place], dtype=np.int64))
-        filled[whole, shape] = filled.get((whole, shape), 0) + size
+        places.setdefault((whole, shape), []).append(place)
+    complete = {
+        (whole, shape)
+        for (whole, shape), own in places.items()
+        if whole not in variables and _fill(own, shape)
+    }
     return {
-        key: parts[key].whole if key in parts and _is_whole(parts[key], filled, variables) else key
+        key: part.whole if (part := parts.get(key)) and part[:2] in complete else key
         for key in variables
     }
 
 
-def _is_whole(
-    part: Part, filled: Mapping[tuple[str, tuple[int, ...]], int], variables: Collection[str]
-) -> bool:
-    count = int(np.prod(part.shape, dtype=np.int64))
-    return filled[part.whole, part.shape] == count and part.whole not in variables
+def _fill(places: Sequence[tuple[slice, ...]], shape: tuple[int, ...]) -> bool:
+    """Whether parts at these places make up a whole of this shape, and none is there twice."""
+    sizes = [[at.stop - at.start for at in place] for place in places]
+    if sum(math.prod(size) for size in sizes) != math.prod(shape):
+        return False
+    cut = [
+        axis
+        for axis, size in enumerate(shape)
+        if any((place[axis].start, place[axis].stop) != (0, size) for place in places)
+    ]
+    if len(cut) < 2:  # no array of the shape is needed to see that one follows the other
+        edges = sorted((place[i].start, place[i].stop) for place in places for i in cut)
+        return all(one[1] == other[0] for one, other in pairwise([(0, 0), *edges]))
+    covered = np.zeros(shape, bool)
+    for place in places:
+        covered[place] = True
+    return bool(covered.all())
 
 
 def joined(variables: Mapping[str, Variable], values: Mapping[str, Array]) -> dict[str, Array]:
