@@ -67,6 +67,9 @@ PIPELINES: dict[str, Callable[[], Any]] = {
     "groups": lambda: D.range(9).apply(
         experimental.group_by_window(lambda x: x % 2, lambda k, w: w.batch(3).shuffle(2), 3)
     ),
+    "groups that are not full": lambda: D.range(9).apply(
+        experimental.group_by_window(lambda x: 8 - x % 8, lambda k, w: w.batch(3), 3)
+    ),
     "sampled": lambda: experimental.sample_from_datasets([D.range(5), D.range(10, 15)]),
     "chosen": lambda: experimental.choose_from_datasets(
         [D.range(5), D.range(10, 15)], D.range(2).repeat(5)

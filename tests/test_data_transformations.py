@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphio as tf
+from graphio.data import elements, stages
 
 D = tf.data.Dataset
 experimental = tf.data.experimental
@@ -381,6 +383,26 @@ def test_groups_are_reduced_by_key() -> None:
         experimental.group_by_window(lambda x: x % 2, lambda key, window: window.batch(9), 3)
     )
     assert drain(lambda: made) == [[0, 2, 4], [1, 3, 5], [6]]
+
+
+class _Key(int):
+    """A number that counts how often it is compared."""
+
+    compared = 0
+
+    def __lt__(self, other: int) -> bool:
+        _Key.compared += 1
+        return int(self) < int(other)
+
+
+def test_the_groups_that_are_left_are_put_in_order_once() -> None:
+    count = 1000
+    stage = elements.GroupByWindow(stages.Range(0, 0, 1), *[SimpleNamespace()] * 3)  # type: ignore[arg-type]
+    stage._reduce = lambda key, group: stage.ready.append([np.array(key)])  # type: ignore[method-assign]
+    stage.groups = {_Key(count - i): [] for i in range(count)}
+    _Key.compared = 0
+    assert [int(key) for (key,) in stage.elements(count)] == list(range(1, count + 1))
+    assert _Key.compared < 20 * count
 
 
 def test_sequences_are_batched_by_length() -> None:

@@ -747,9 +747,10 @@ class GroupByWindow(Stage):
             if elements:
                 self._add(elements[0])
             else:
-                self.ended = True
+                if not self.ended:
+                    self._end()
                 if self.groups:
-                    self._reduce(min(self.groups))
+                    self._reduce(*self.groups.popitem())
         found, self.ready = self.ready[:count], self.ready[count:]
         return found
 
@@ -761,10 +762,14 @@ class GroupByWindow(Stage):
         if size < 1:
             raise self.refused("Window size must be greater than zero, but got " + str(size))
         if len(group) >= size:
-            self._reduce(key)
+            self._reduce(key, self.groups.pop(key))
 
-    def _reduce(self, key: int) -> None:
-        group = self.groups.pop(key)
+    def _end(self) -> None:
+        """The groups that are left come by ascending keys: they are taken from the dict's end."""
+        self.ended = True
+        self.groups = dict(sorted(self.groups.items(), reverse=True))
+
+    def _reduce(self, key: int, group: list[Element]) -> None:
         given: Element = [np.array(key, np.int64), group]
         stage = self.reduce.open(self.reduce(given))
         while True:
@@ -782,5 +787,7 @@ class GroupByWindow(Stage):
     def set_place(self, place: Any) -> None:
         self.groups = {key: list(group) for key, group in place[0]}
         self.ready, self.ended = list(place[1]), place[2]
+        if self.ended:
+            self._end()
         for function, inner in zip((self.key, self.reduce, self.size), place[3], strict=True):
             function.set_place(inner)
