@@ -141,6 +141,30 @@ def test_options_of_zlib_change_the_size_and_nothing_else(tmp_path: Path, kind: 
     assert min(sizes["level"], sizes["window"], sizes["strategy"], sizes["flushed"]) > plain
 
 
+def test_options_of_records_are_taken_in_tensorflows_order() -> None:
+    given = (zlib.Z_SYNC_FLUSH, 1000, 64, 9, 3, zlib.DEFLATED, 5, zlib.Z_FILTERED)
+    options = tf.python_io.TFRecordOptions("GZIP", *given)
+    found = (
+        options.flush_mode,
+        options.input_buffer_size,
+        options.output_buffer_size,
+        options.window_bits,
+        options.compression_level,
+        options.compression_method,
+        options.mem_level,
+        options.compression_strategy,
+    )
+    assert found == given
+
+
+@pytest.mark.parametrize("kind", ["", "GZIP", "ZLIB"])
+def test_a_writer_that_is_given_up_has_written_its_records(tmp_path: Path, kind: str) -> None:
+    writer = tf.python_io.TFRecordWriter(str(tmp_path / "r"), kind)
+    writer.write(b"one")
+    del writer
+    assert list(tf.python_io.tf_record_iterator(tmp_path / "r", kind)) == [b"one"]
+
+
 def test_records_that_are_still_being_written_are_read_on(tmp_path: Path) -> None:
     path = tmp_path / "growing"
     framed = [records.framed(r) for r in (b"one", b"two", b"three")]

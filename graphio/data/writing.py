@@ -35,30 +35,30 @@ class TFRecordOptions:
 
     Args:
         compression_type: a TFRecordCompressionType, "ZLIB", "GZIP" or "".
-        compression_level: 0 to 9; None: zlib's own.
         flush_mode: how zlib is flushed when input_buffer_size bytes have been packed; None:
             zlib.Z_NO_FLUSH.
         input_buffer_size: bytes that are packed at once; None: 256 KiB.
         output_buffer_size: accepted; it changes nothing that a reader sees.
         window_bits: 8 to 15, how far back zlib looks; None: 15.
+        compression_level: 0 to 9; None: zlib's own.
         compression_method: zlib.DEFLATED or None, the only one.
         mem_level: 1 to 9; None: 9.
         compression_strategy: one of zlib's; None: zlib.Z_DEFAULT_STRATEGY.
     """
 
     def __init__(
-        self, compression_type: Any = None, compression_level: int | None = None,
-        flush_mode: int | None = None, input_buffer_size: int | None = None,
-        output_buffer_size: int | None = None, window_bits: int | None = None,
+        self, compression_type: Any = None, flush_mode: int | None = None,
+        input_buffer_size: int | None = None, output_buffer_size: int | None = None,
+        window_bits: int | None = None, compression_level: int | None = None,
         compression_method: int | None = None, mem_level: int | None = None,
         compression_strategy: int | None = None,
     ) -> None:  # fmt: skip
         self.compression_type = self.get_compression_type_string(compression_type)
-        self.compression_level = compression_level
         self.flush_mode = flush_mode
         self.input_buffer_size = input_buffer_size
         self.output_buffer_size = output_buffer_size
         self.window_bits = window_bits
+        self.compression_level = compression_level
         self.compression_method = compression_method
         self.mem_level = mem_level
         self.compression_strategy = compression_strategy
@@ -78,7 +78,7 @@ class TFRecordOptions:
 
 
 class TFRecordWriter:
-    """Writes a TFRecord file.
+    """Writes a TFRecord file, which is complete when the writer is closed, or given up.
 
     Args:
         path: of the file, which is written anew.
@@ -141,9 +141,15 @@ class TFRecordWriter:
         """Ends the file."""
         if self._file.closed:
             return
-        if self._zlib is not None:
-            self._pack(zlib.Z_FINISH)
-        self._file.close()
+        try:
+            if self._zlib is not None:
+                self._pack(zlib.Z_FINISH)
+        finally:
+            self._file.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self.close()
 
     def __enter__(self) -> TFRecordWriter:
         return self
