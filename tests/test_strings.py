@@ -338,6 +338,47 @@ def test_patterns_match_what_the_runtime_s_engine_matches(pattern: str, text: st
     assert text_patterns.full_match(pattern.encode(), text.encode()) is expected
 
 
+OF_CLASSES = st.sampled_from(
+    ["a", "z", "-", "_", "+", ".", "[", ":", "A", " ", "\\d", "\\w", "\\s", "\\W", "[:alpha:]",
+     "[:^digit:]", "\\-", "\\]", "\\x2d", "\\x{2d}"]
+)  # fmt: skip
+
+
+@given(negated=st.sampled_from(["", "^"]), parts=st.lists(OF_CLASSES, min_size=1, max_size=5))
+@settings(max_examples=300, deadline=None, derandomize=True)
+@pytest.mark.filterwarnings("error::FutureWarning")
+def test_classes_have_the_characters_of_the_runtime_s_engine(
+    negated: str, parts: list[str]
+) -> None:
+    pattern = f"[{negated}{''.join(parts)}]"
+    try:
+        expected = regex.compile(pattern)
+    except tf.errors.InvalidArgumentError:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            text_patterns.compiled(pattern.encode())
+        return
+    for letter in "az-_+.[]^:A0 `b~é\n":
+        matches = text_patterns.full_match(pattern.encode(), letter.encode())
+        assert matches is expected.full_match(letter)
+
+
+@pytest.mark.parametrize("pattern", ["a++", "a*+", "a?+", "a{2}+", "a{1001}", "[+-\\d]"])
+def test_repetitions_and_ranges_that_re2_does_not_have_are_refused(pattern: str) -> None:
+    for compiled in (regex.compile, lambda p: text_patterns.compiled(p.encode())):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            compiled(pattern)
+
+
+def test_a_class_of_re_does_not_run_on_in_a_range() -> None:
+    assert text_patterns.full_match(rb"[\w-.]+@[\w-]+", b"a-b.c@d-e")
+    assert not text_patterns.full_match(rb"[\s-_]", b"A")
+
+
+def test_a_script_is_refused_by_its_name() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="names no general category"):
+        text_patterns.compiled(rb"\p{Greek}")
+
+
 # ---- texts that a run made, in state and in loops ----
 
 

@@ -8,6 +8,7 @@ characters by their general category.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import re
 import sys
@@ -29,14 +30,16 @@ _TOKEN = re.compile(
     r"\\Q(?P<quoted>.*?)(?:\\E|$)"
     r"|\\(?P<unicode>[pP](?:\{\^?\w+\}|\w))"
     r"|\\x\{(?P<hex>[0-9a-fA-F]+)\}"
+    r"|\\x(?P<byte>[0-9a-fA-F]{2})"
     r"|\\(?P<octal>0[0-7]{0,2}|[1-7][0-7]{1,2})"
     r"|\\(?P<escaped>.)"
-    r"|\[:(?P<posix>\^?[a-z]+):\]"
+    r"|\[:(?P<posix>\^?[a-z]*):\]"
     r"|(?P<plain>.)",
     re.DOTALL,
 )
 _GROUP = re.compile(r"\(\?(?:(?P<flags>[imsU]*(?:-[imsU]+)?)(?P<end>[:)])|P?<(?P<name>\w+)>)")
 _REPEAT = re.compile(r"\{\d+(,\d*)?\}")
+_MOST_REPEATED = 1000
 
 
 def _invalid(pattern: bytes, why: str) -> errors.InvalidArgumentError:
@@ -89,6 +92,14 @@ class _Open:
     flags: tuple[str, ...] = ()
 
 
+class _Range(enum.Enum):
+    """What a "-" in a class [..] means: itself, that it may make a range, that a range is open."""
+
+    NONE = enum.auto()
+    BEGUN = enum.auto()
+    OPEN = enum.auto()
+
+
 class _Translation:
     """A pattern of RE2 in the syntax of re."""
 
@@ -97,6 +108,8 @@ class _Translation:
         self.text = pattern.decode("utf-8", "surrogateescape")
         self.at = 0
         self.first = -1  # where the first character of an open class [..] stands
+        self.range = _Range.NONE
+        self.repeated = -1  # where the last repetition ends
         self.open = [_Open(False)]
 
     def result(self) -> str:
@@ -114,8 +127,18 @@ class _Translation:
     def _bad(self, token: str) -> errors.InvalidArgumentError:
         return _invalid(self.pattern, f"{token!r} is not of RE2's syntax")
 
-    def _set(self, ranges: str) -> str:
-        return ranges if self.first >= 0 else f"[{ranges}]"
+    def _set(self, ranges: str, token: str) -> str:
+        if self.first < 0:
+            return f"[{ranges}]"
+        if self.range is _Range.OPEN:  # as in "[a-\d]"
+            raise self._bad(token)
+        self.range = _Range.NONE
+        return ranges
+
+    def _one(self, letter: str) -> str:
+        """A character: in a class it begins a range, or ends one."""
+        self.range = _Range.NONE if self.range is _Range.OPEN else _Range.BEGUN
+        return letter
 
     def _quoted(self, token: re.Match[str], _: int) -> str:
         return re.escape(token["quoted"])
@@ -125,39 +148,48 @@ class _Translation:
         negated = (token["unicode"][0] == "P") != name.startswith("^")
         ranges = _category(name.removeprefix("^"))
         if not ranges:
-            raise self._bad(token[0])
+            raise _invalid(
+                self.pattern, f"{token[0]!r} names no general category; scripts are not known here"
+            )
         if self.first < 0:
             return f"[^{ranges}]" if negated else f"[{ranges}]"
-        return _complement(ranges) if negated else ranges
+        return self._set(_complement(ranges) if negated else ranges, token[0])
 
     def _hex(self, token: re.Match[str], _: int) -> str:
         code = int(token["hex"], 16)
         if code > sys.maxunicode:
             raise self._bad(token[0])
-        return rf"\U{code:08x}"
+        return self._one(rf"\U{code:08x}")
+
+    def _byte(self, token: re.Match[str], _: int) -> str:
+        return self._one(token[0])
 
     def _octal(self, token: re.Match[str], _: int) -> str:
-        return rf"\U{int(token['octal'], 8):08x}"
+        return self._one(rf"\U{int(token['octal'], 8):08x}")
 
     def _escaped(self, token: re.Match[str], _: int) -> str:
         letter = token["escaped"]
         if letter.lower() in _PERL:
             ranges = _PERL[letter.lower()]
-            return self._set(_ascii_complement(ranges) if letter.isupper() else ranges)
+            return self._set(_ascii_complement(ranges) if letter.isupper() else ranges, token[0])
         if letter in _OUTSIDE and self.first < 0:
             return _OUTSIDE[letter]
-        if letter.isalnum() and letter not in "afnrtvx":
+        if letter.isalnum() and letter not in "afnrtv":
             raise self._bad(token[0])
-        return token[0]
+        return self._one(token[0])
 
     def _posix(self, token: re.Match[str], begin: int) -> str:
         if self.first < 0:  # a class that begins with a colon
             self.at = begin + 1
             return self._opened(begin)
+        if self.range is _Range.OPEN:  # whose end is "["
+            self.at = begin + 1
+            return self._one(r"\[")
         name = token["posix"].removeprefix("^")
         if name not in _POSIX:
             raise self._bad(token[0])
-        return _POSIX[name] if name == token["posix"] else _ascii_complement(_POSIX[name])
+        ranges = _POSIX[name]
+        return self._set(ranges if name == token["posix"] else _ascii_complement(ranges), token[0])
 
     def _group(self, token: re.Match[str], _: int) -> str:
         flags = token["flags"]
@@ -177,16 +209,13 @@ class _Translation:
     def _opened(self, begin: int) -> str:
         negated = self.text[self.at : self.at + 1] == "^"
         self.at += negated
-        self.first = self.at
+        self.first, self.range = self.at, _Range.NONE
         return "[^" if negated else "["
 
     def _plain(self, token: re.Match[str], begin: int) -> str:
         letter = token[0]
         if self.first >= 0:
-            if letter == "]" and begin > self.first:
-                self.first = -1
-                return letter
-            return rf"\{letter}" if letter in "[]&~|" else letter
+            return self._in_class(letter, begin)
         if letter == "[":
             return self._opened(begin)
         if letter == "(":
@@ -196,9 +225,30 @@ class _Translation:
         if letter == "|":
             flags = self.open[-1].flags
             return "".join([")" * len(flags), "|", *flags])
-        if letter == "{" and not _REPEAT.match(self.text, begin):
-            return r"\{"
+        if letter in "*+?{":
+            return self._repetition(letter, begin)
         return r"\Z" if letter == "$" and not self.open[-1].lines else letter
+
+    def _in_class(self, letter: str, begin: int) -> str:
+        if letter == "]" and begin > self.first:
+            self.first = -1
+            return letter
+        ends = self.text[self.at : self.at + 1] in ("", "]")
+        if letter == "-" and self.range is _Range.BEGUN and not ends:
+            self.range = _Range.OPEN
+            return letter
+        return self._one(rf"\{letter}" if letter in "[]&~|-" else letter)
+
+    def _repetition(self, letter: str, begin: int) -> str:
+        found = _REPEAT.match(self.text, begin)
+        if letter == "{" and not found:
+            return r"\{"
+        if found and any(int(n) > _MOST_REPEATED for n in re.findall(r"\d+", found[0])):
+            raise _invalid(self.pattern, f"{found[0]} repeats more than {_MOST_REPEATED} times")
+        if letter == "+" and begin == self.repeated:  # to re, one that gives nothing back
+            raise self._bad(self.text[begin - 1 : begin + 1])
+        self.repeated = found.end() if found else self.at
+        return letter
 
     def _bracket(self, begin: int) -> str:
         if self.text[begin + 1 : begin + 2] == "?":
