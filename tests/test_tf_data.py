@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import threading
 from collections.abc import Iterator
@@ -751,6 +752,18 @@ def test_one_iterator_at_a_time_writes_a_cache(tmp_path: Path) -> None:
         assert session.run(two) == 0
 
 
+def test_a_cache_is_written_where_the_file_system_has_no_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_locks(file: Any, mode: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr("graphio.data.caching.fcntl.flock", without_locks)
+    with tf.Graph().as_default():
+        data = tf.data.Dataset.range(2).cache(str(tmp_path / "kept"))
+        assert elements(data) == elements(data) == [0, 1]
+
+
 def test_caches_that_end_together_are_all_complete(tmp_path: Path) -> None:
     D = tf.data.Dataset
     with tf.Graph().as_default():
@@ -838,6 +851,17 @@ def test_odds_may_be_a_tensor_or_change_with_every_draw() -> None:
             elements(D.sample_from_datasets(pair, tf.constant([1.0, 2.0, 3.0])))
         with pytest.raises(TypeError, match="tf.float32"):
             D.sample_from_datasets(pair, tf.constant([1, 1]))
+
+
+@pytest.mark.parametrize(
+    "odds", [[[0.5, 0.5]], 0.5, [-1.0, 2.0], [float("nan"), 1.0], [float("inf"), 1.0]]
+)
+def test_a_run_refuses_odds_that_are_none(odds: Any) -> None:
+    D = tf.data.Dataset
+    for given in (tf.constant(odds), D.from_tensors(tf.constant(odds)).repeat()):
+        drawn = D.sample_from_datasets([D.range(3), D.range(3)], given)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="weights"):
+            elements(drawn)
 
 
 def test_methods_are_the_functions_of_experimental() -> None:

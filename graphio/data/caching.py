@@ -86,9 +86,13 @@ class FileCache(Stage):
             return True
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # It may have become the complete file since it was opened.
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+        try:  # it may have become the complete file since it was opened
             return os.path.samestat(os.fstat(file.fileno()), os.stat(self._part))
-        except OSError:
+        except FileNotFoundError:
             return False
 
     def _read(self) -> list[Element]:
