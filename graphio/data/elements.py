@@ -679,10 +679,16 @@ class Sample(Stage):
         self.epoch += 1
         self._draws = Draws(self.key, self.epoch)
 
-    def _checked(self, weights: Sequence[float]) -> list[float]:
-        if len(weights) != len(self.sources):
-            raise self.refused(f"there are {len(weights)} weights for {len(self.sources)} datasets")
-        return [float(weight) for weight in weights]
+    def _checked(self, weights: Any) -> list[float]:
+        given = np.asarray(weights, np.float64)
+        if given.shape != (len(self.sources),):
+            raise self.refused(
+                f"there are {given.size} weights for {len(self.sources)} datasets, of shape "
+                f"{list(given.shape)}"
+            )
+        if not (given >= 0).all() or np.isinf(given).any():
+            raise self.refused(f"the weights are {given.tolist()}, expected numbers of 0 or more")
+        return [float(weight) for weight in given]
 
     def _weigh(self) -> None:
         """Takes the weights of the next draw, where they come from a dataset."""

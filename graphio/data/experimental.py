@@ -338,7 +338,7 @@ def sample_from_datasets(
         TypeError: tensors of weights that are no numbers of floating point.
 
     Raises, when run:
-        InvalidArgumentError: another number of weights.
+        InvalidArgumentError: another number of weights, or one that is negative or not finite.
     """
     specs = _common(datasets, "sample_from_datasets")
     odds = _odds(weights, len(datasets))
