@@ -219,6 +219,21 @@ def varied() -> tf.TensorArray:
     return made.write(0, [[4.0, 5.0], [6.0, 7.0]]).write(2, np.zeros((0, 2))).write(1, [[8.0, 9.0]])
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_writes_of_elements_that_differ_make_constants_of_a_fixed_size(dynamic: bool) -> None:
+    def numbers(count: int) -> int:
+        with tf.Graph().as_default() as graph:
+            rows = tf.TensorArray(tf.float32, 0 if dynamic else count, dynamic, infer_shape=False)
+            for i in range(count):
+                rows = rows.write(i, tf.zeros([1 + i % 3]))
+            assert rows.concat().shape.as_list() == [sum(1 + i % 3 for i in range(count))]
+            return sum(
+                np.size(op.attrs["value"]) for op in graph.get_operations() if op.op == "Constant"
+            )
+
+    assert numbers(80) < 2.5 * numbers(40)
+
+
 @TARGETS
 def test_elements_of_different_shapes_are_read_and_joined(target: str) -> None:
     def build() -> Any:

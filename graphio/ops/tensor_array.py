@@ -210,7 +210,9 @@ class TensorArray:
             shape = self._merged(tensor.shape)
             cells = self._with_cell(index, tensor)
             if cells is not None:
-                return self._next(_numbers_upto(cells.size), None, shape, cells)
+                same = cells.size == _length(self._free)
+                free = self._free if same else _numbers_upto(cells.size)
+                return self._next(free, None, shape, cells)
             return self._written(
                 p.unsqueeze(_position(index), [0]), p.unsqueeze(tensor, [0]), shape
             )
@@ -461,7 +463,8 @@ def _numbers(first: Tensor, limit: Tensor) -> Tensor:
 
 
 def _numbers_upto(count: int) -> Tensor:
-    return constant(np.arange(count, dtype=np.int64))
+    ends = [scalar(n, dtypes.int64) for n in (0, count, 1)]
+    return node("Range", ends, dtypes.int64, (count,))
 
 
 def _position(index: Any) -> Tensor:
