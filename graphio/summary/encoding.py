@@ -123,8 +123,8 @@ def _png(pixels: Array) -> bytes:
 def _audio(tag: Array, sounds: Array, rate: Array, most: Array) -> Summary:
     if np.ndim(sounds) not in (2, 3):
         raise _invalid(f"Tensor must be 3-D or 2-D, got: {list(np.shape(sounds))}")
-    if np.ndim(rate) or rate <= 0:
-        raise _invalid(f"sample_rate must be a scalar above 0, got {rate}")
+    if np.ndim(rate) or not 0 < rate < np.inf:
+        raise _invalid(f"sample_rate must be a finite scalar above 0, got {rate}")
     made = Summary()
     for i in range(min(int(most), len(sounds))):
         frames = np.asarray(sounds[i], np.float64).reshape(sounds.shape[1], -1)
