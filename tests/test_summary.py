@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
+from graphio.data import records
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 
@@ -425,13 +426,23 @@ def test_a_summary_may_have_no_tag_and_a_sound_needs_one_rate() -> None:
     assert bare.op.name == "ScalarSummary"
     with tf.Session() as session:
         assert tf.Summary.FromString(session.run(bare)).value[0].tag == ""
-        for rate in ([1.0, 2.0], 0.0):
-            with pytest.raises(tf.errors.InvalidArgumentError, match="a scalar above 0"):
+        for rate in ([1.0, 2.0], 0.0, float("nan"), float("inf")):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="scalar above 0"):
                 session.run(tf.summary.audio("", [[1.0]], rate))
 
 
-def test_events_that_come_after_the_end_are_read_when_asked_again(tmp_path: Path) -> None:
+def test_events_that_come_after_the_end_are_read_when_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("tensorboard")
+    read = records.read_record
+    offsets: list[int] = []
+
+    def noted(file: Any, path: str, offset: int) -> bytes | None:
+        offsets.append(offset)
+        return read(file, path, offset)
+
+    monkeypatch.setattr(records, "read_record", noted)
     with tf.summary.FileWriter(tmp_path) as writer:
         writer.add_session_log(tf.SessionLog(status=tf.SessionLog.START), 1)
         writer.flush()
@@ -441,3 +452,4 @@ def test_events_that_come_after_the_end_are_read_when_asked_again(tmp_path: Path
         writer.add_session_log(tf.SessionLog(status=tf.SessionLog.STOP), 2)
         writer.flush()
         assert [event.step for event in found] == [2]
+    assert offsets.count(0) == 1  # what was read is not read again

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 import warnings
@@ -296,25 +295,16 @@ class _Events:
     """What summary_iterator gives."""
 
     def __init__(self, path: str) -> None:
-        self._path, self._given = path, 0
-        self._message = _tensorboard()[1].Event
-        self._records: Iterator[bytes] | None = None
+        from graphio.data.writing import tf_record_iterator
+
+        self._path, self._message = path, _tensorboard()[1].Event
+        self._records = tf_record_iterator(path)
 
     def __iter__(self) -> _Events:
         return self
 
     def __next__(self) -> Any:
-        from graphio.data.writing import tf_record_iterator
-
-        if self._records is None:
-            records = tf_record_iterator(self._path)
-            self._records = itertools.islice(records, self._given, None)
-        try:
-            record = next(self._records)
-        except StopIteration:
-            self._records = None
-            raise
-        self._given += 1
+        record = next(self._records)
         try:
             return self._message.FromString(record)
         except DecodeError:
