@@ -34,6 +34,18 @@ def test_lines_and_volumes_are_pooled_as_images_are(kind: str) -> None:
         np.testing.assert_array_equal(np.moveaxis(moved, 1, -1), known)
 
 
+@pytest.mark.parametrize("kind", ["max_pool", "avg_pool"])
+def test_a_list_of_tensors_is_pooled_as_their_stack(kind: str) -> None:
+    pool = getattr(tf.nn, kind)
+    for places in (1, 2, 3):
+        parts = [tf.constant(draw(*[4] * places, 2)) for _ in range(2)]
+        with tf.Session() as session:
+            listed, stacked = session.run(
+                [pool(given, 2, 2, "VALID") for given in (parts, tf.stack(parts))]
+            )
+        np.testing.assert_array_equal(listed, stacked)
+
+
 def test_dropout_that_keeps_all_is_no_operation() -> None:
     x = tf.ones([3])
     assert tf.nn.dropout(x, tf.constant(1.0)) is tf.nn.dropout(x, rate=0.0) is x

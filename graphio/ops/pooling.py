@@ -101,6 +101,9 @@ def avg_pool(
 
 
 def _rank(value: Any) -> int | None:
+    if isinstance(value, (list, tuple)) and value:  # perhaps of tensors
+        inner = _rank(value[0])
+        return None if inner is None else inner + 1
     rank: int | None = value.shape.ndims if is_symbolic(value) else np.ndim(value)
     return rank
 
