@@ -116,6 +116,8 @@ def _operation_of(made: Any) -> Operation:
 
 def _message(value: Any) -> Any:
     """An attribute as TensorFlow's message."""
+    if not hasattr(value, "SerializeToString"):
+        raise TypeError(f"an attribute is {value!r}, expected a tf.AttrValue")
     if not isinstance(value, AttrValue):
         return tensorflow_pb2.AttrValue.FromString(value.SerializeToString())
     made, kind = tensorflow_pb2.AttrValue(), value.WhichOneof()

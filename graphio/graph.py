@@ -165,7 +165,7 @@ class Graph(Unpicklable):
 
         Raises:
             RuntimeError: the graph is finalized.
-            TypeError: an input is no tensor.
+            TypeError: an input is no tensor, or an attribute no AttrValue.
             ValueError: an input is of another graph, the name is malformed, or inputs or attributes
                 do not fit the type.
             UnimplementedError: the type is a variable's, or that of a part of a loop or branch.

@@ -98,6 +98,11 @@ def test_a_program_may_register_a_type(target: str, graph: tf.Graph) -> None:
 REFUSED: dict[str, tuple[tuple[Any, ...], type[Exception], str]] = {
     "an input is no tensor": (("Neg", [1.0]), TypeError, "Input #0 is not a tensor"),
     "an attribute is missing": (("Cast", [None]), ValueError, "no attribute 'DstT'"),
+    "an attribute is no message": (
+        ("Neg", [None], None, None, None, {"T": 1}),
+        TypeError,
+        "expected a tf.AttrValue",
+    ),
     "an input is missing": (("MatMul", [None]), ValueError, "2 inputs|is missing"),
     "a part of a branch": (("Switch", [None]), tf.errors.UnimplementedError, "tf.cond"),
     "a variable": (("VariableV2", []), tf.errors.UnimplementedError, "tf.Variable"),
