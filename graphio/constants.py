@@ -273,7 +273,7 @@ def convert_to_tensor(
         TypeError: value is nothing of the sort, or does not fit dtype.
         ValueError: value is a tensor of another dtype.
     """
-    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     if isinstance(value, Tensor):
         return _checked(value, wanted)
     for base_type, conversion in _conversions:

@@ -21,7 +21,7 @@ from graphio.schema import errors, operators
 from graphio.schema.pickling import Unpicklable
 from graphio.schema.seeds import mix_seeds
 from graphio.schema.verify_graph import MAX_DEPTH
-from graphio.tensor import InaccessibleTensorError, Tensor, check_shape
+from graphio.tensor import InaccessibleTensorError, Tensor, check_shape, refuse_dtype
 from graphio.tensor_shape import TensorShape
 from graphio.undo import Journal, Table
 
@@ -204,12 +204,15 @@ class Graph(Unpicklable):
         Raises:
             RuntimeError: the graph is finalized.
             ValueError: an input is of another graph, or the name is malformed.
+            UnimplementedError: an output's dtype is one that no tensor has, as qint8.
         """
         self._check_open()
         if name is not None and name[-1:] != "/" and not _VALID_NAME.match(name):
             raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
-        for _, shape in outputs:
+        for dtype, shape in outputs:
             check_shape(shape, name or tf_type or op)
+            if not dtype.number:
+                refuse_dtype(dtype, (name or tf_type or op).rstrip("/"))
         if op in _MEASURES and domain == "":
             measured = self._measured(inputs[0], op, attrs)
             if measured is not None:
@@ -242,7 +245,7 @@ class Graph(Unpicklable):
                 for group in place.control:
                     group.inside.add(made)
         for i, (dtype, shape) in enumerate(outputs):
-            made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
+            made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype.base_dtype, shape))
         if place.devices:
             root.has_devices |= bool(devices.merged(place.devices, made))
         if place.colocated:

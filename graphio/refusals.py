@@ -19,7 +19,7 @@ _PICTURES = (
 )
 _SPECTRA = "there are no complex tensors: use numpy.fft in tf.py_func, or before feeding"
 _BEAM = "use tf.nn.ctc_greedy_decoder, or search in tf.py_func"
-_QUANTIZED = "there are no quantized dtypes: tf.fake_quant_with_min_max_vars rounds as they do"
+_QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars rounds as they do"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
 _HANDLES = "fetch the value and feed it, or keep it in a variable"
 _SETS = "tf.setdiff1d and tf.unique work on vectors; for rows of sets use tf.py_func"
@@ -67,11 +67,6 @@ _LEFT_OUT = {
     "quantize_v2": _QUANTIZED,
     "quantized_concat": _QUANTIZED,
     "dequantize": _QUANTIZED,
-    "qint8": _QUANTIZED,
-    "quint8": _QUANTIZED,
-    "qint16": _QUANTIZED,
-    "quint16": _QUANTIZED,
-    "qint32": _QUANTIZED,
     "sets": _SETS,
     "queue": _RECORDS,
     "LMDBReader": _RECORDS,
@@ -90,8 +85,6 @@ _LEFT_OUT = {
     "raw_ops": "use the functions of tf, tf.nn, tf.math, ...",
     "user_ops": "use tf.py_func",
     "wrap_function": "call the function: it adds to the default graph",
-    "variant": "sequences and optional values have no dtype of their own",
-    "resource": "variables have no handles; use them themselves",
     "decode_compressed": "TFRecordDataset and TextLineDataset take compression_type",
     "decode_json_example": "use json in Python, and tf.train.Example",
     "parse_tensor": "use numpy.frombuffer in tf.py_func, or tf.decode_raw",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from graphio import tracebacks
 from graphio.dtypes import DType
+from graphio.schema import errors
 from graphio.schema.pickling import Handle
 from graphio.schema.verify_graph import MAX_RANK
 from graphio.tensor_shape import TensorShape
@@ -16,11 +17,23 @@ from graphio.tensor_shape import TensorShape
 if TYPE_CHECKING:
     from graphio.graph import Graph, Operation
 
-__all__ = ["InaccessibleTensorError", "OperatorNotAllowedInGraphError", "Tensor", "check_shape"]
+__all__ = [
+    "InaccessibleTensorError",
+    "OperatorNotAllowedInGraphError",
+    "Tensor",
+    "check_shape",
+    "refuse_dtype",
+]
 
 _MOST = (1 << 63) - 1
 #: key of a graph's state_attributes: what gives the values of its tensors at once, if it has them
 VALUES = "values"
+
+#: what to do without a dtype that no tensor has
+_INSTEAD = {
+    "resource": "variables have no handles, use them themselves",
+    "variant": "sequences and optional values have dtypes of their own",
+}
 
 _operators: dict[str, Callable[..., Any]] = {}
 _tensor_likes: list[type] = []
@@ -267,3 +280,15 @@ def check_shape(shape: TensorShape, name: str) -> None:
             raise ValueError(
                 f"'{name}' would have an axis of size {size}, at most 2^63 - 1 is possible"
             )
+
+
+def refuse_dtype(dtype: DType, name: str) -> NoReturn:
+    """Of a dtype that no tensor has.
+
+    Raises:
+        UnimplementedError: always.
+    """
+    instead = _INSTEAD.get(dtype.name, "tf.fake_quant_with_min_max_vars rounds as it does")
+    raise errors.UnimplementedError(
+        message=f"'{name}' would have dtype {dtype.name}, which no tensor of graphio has: {instead}"
+    )

@@ -555,7 +555,7 @@ def _get(
     **options: Any,
 ) -> Variable | PartitionedVariable:
     store = _Store.of(scopes.get_default_graph())
-    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     made = _Made(initializer, regularizer, options)
     if partitioner is not None and not callable(partitioner):
         raise ValueError(f"Partitioner must be callable, but received: {partitioner!r}")

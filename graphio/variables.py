@@ -201,7 +201,7 @@ class Variable(Handle, Operators):
     def _make_nodes(
         self, graph: Graph, scope: str, initial_value: Any, dtype: Any, known: TensorShape | None
     ) -> None:
-        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         if callable(initial_value):
             with scopes.name_scope("Initializer"):
                 value = convert_to_tensor(initial_value(), wanted, name="initial_value")

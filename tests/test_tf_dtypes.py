@@ -198,3 +198,38 @@ def test_sizes_of_a_shape_and_array_interfaces_become_constants() -> None:
         assert session.run(tf.constant(Held())).tolist() == [[b"ab", b"c"]]
     with pytest.raises(TypeError, match="Dimension"):
         tf.constant([10, tf.Dimension(20)])
+
+
+def test_quantized_types_are_described_as_records_of_one_integer() -> None:
+    found = [(t.name, t.size, int(t), t.is_quantized, t.is_integer) for t in (tf.qint8, tf.quint16)]
+    assert found == [("qint8", 1, 11, True, False), ("quint16", 2, 16, True, False)]
+    assert tf.as_dtype(tf.qint32.as_numpy_dtype) is tf.qint32
+
+
+@pytest.mark.parametrize("dtype", [tf.qint8, tf.quint8, tf.resource, tf.variant], ids=str)
+def test_no_tensor_has_a_type_that_is_but_a_name(graph: tf.Graph, dtype: Any) -> None:
+    with pytest.raises(tf.errors.UnimplementedError, match=f"'x' would have dtype {dtype.name}"):
+        tf.placeholder(dtype, name="x")
+    assert not graph.get_operations()
+
+
+def test_every_number_of_tensorflow_gives_its_dtype() -> None:
+    numbers = sorted({*range(1, 34)} - {27})  # float8_e4m3b11fnuz has no counterpart
+    numbers += [100 + number for number in numbers]
+    assert [tf.DType(number).as_datatype_enum for number in numbers] == numbers
+
+
+@pytest.mark.parametrize("number", [0, 99, 134])
+def test_a_number_that_is_no_dtype_is_refused(number: int) -> None:
+    with pytest.raises(TypeError, match=f"Cannot convert value {number}"):
+        tf.DType(number)
+
+
+def test_a_reference_type_is_another_than_its_base_and_tensors_have_the_base() -> None:
+    reference = tf.as_dtype("float32_ref")
+    assert (reference.name, reference.base_dtype, reference.size) == ("float32_ref", tf.float32, 4)
+    assert reference != tf.float32
+    assert tf.float32.is_compatible_with(reference)
+    assert not reference.is_compatible_with(tf.float32)
+    assert tf.get_variable("v", [1], reference).dtype is tf.float32
+    assert tf.zeros([1], reference).dtype is tf.float32
