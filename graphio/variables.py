@@ -787,6 +787,7 @@ def local_variables_initializer() -> Operation:
     return variables_initializer(local_variables())
 
 
+@scopes.in_graph_of_inputs
 def is_variable_initialized(variable: Variable, name: str | None = None) -> Tensor:
     """A bool scalar: whether the variable has a value."""
     made = scopes.get_default_graph().add_operation(

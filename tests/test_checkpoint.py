@@ -19,7 +19,7 @@ from graphio.schema import checkpoint, checkpoint_cleaner, errors, files, restor
 from graphio.schema.checkpoint import read_checkpoint, read_index, write_checkpoint
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
 from graphio.schema.model_pb2 import IteratorState
-from graphio.train.checkpoint_state import latest_checkpoint, update_checkpoint_state
+from graphio.train.checkpoint_state import latest_checkpoint, write_state
 
 REFUSED = (errors.DataLossError, errors.UnimplementedError, errors.NotFoundError)
 FIXED = {"save_id": 0x0123456789ABCDEF, "time": 1_700_000_000}
@@ -269,7 +269,7 @@ def save_by_step(folder: Path, step: int, layer: files.FileLayer) -> str:
     stores.of(prefix, layer)[0].make()
     values = {"w": np.full(20, step, np.float32), "b": np.zeros(3)}
     write_checkpoint(prefix, values, step=step, meta=b"graph", shard_bytes=80, layer=layer)
-    update_checkpoint_state(str(folder), prefix, layer=layer)
+    write_state(str(folder), prefix, layer=layer)
     if step:
         checkpoint.delete(folder / f"m-{step - 1}", layer)
     return prefix
@@ -281,7 +281,7 @@ def save_in_place(folder: Path, step: int, layer: files.FileLayer) -> str:
     stores.of(prefix, layer)[0].make()
     values = {"w": np.full(20, step, np.float32)}
     write_checkpoint(prefix, values, step=step, meta=b"graph" * (1 + (step > 1)), layer=layer)
-    update_checkpoint_state(str(folder), prefix, layer=layer)
+    write_state(str(folder), prefix, layer=layer)
     return prefix
 
 

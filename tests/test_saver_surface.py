@@ -317,9 +317,9 @@ def test_sessions_that_are_none(target: str, tmp_path: Path) -> None:
         with pytest.raises(TypeError, match="^'sess' must be a Session; 3$"):
             call(3)
         with tf.Graph().as_default():
-            variables()
+            tf.Variable(1.0, name="another")
             other = started(target)
-        with pytest.raises(TypeError, match="another graph"):
+        with pytest.raises(TypeError, match="another graph .* none of the name"):
             call(other)
     session.close()
     for call in (lambda s: saver.save(s, path), lambda s: saver.restore(s, path)):
@@ -682,3 +682,51 @@ def test_a_step_keeps_a_checkpoint_apart_from_the_state_file(tmp_path: Path) -> 
         assert tf.train.latest_checkpoint(str(tmp_path)) == path
         with pytest.raises(ValueError, match="collides with 'save_path'"):
             saver.save(session, tmp_path / "checkpoint")
+        path = tf.train.Saver(sharded=True).save(session, tmp_path / "checkpoint")
+        assert tf.train.latest_checkpoint(str(tmp_path)) == path == str(tmp_path / "checkpoint")
+
+
+@BOTH
+def test_a_saver_serves_the_session_of_another_graph_by_names(target: str, tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        tf.Variable([1.0, 2.0], name="v")
+        saver = tf.train.Saver()
+    with tf.Graph().as_default():
+        v, w = tf.Variable([0.0, 0.0], name="v"), tf.Variable(5.0, name="w")
+        other = tf.Session(target)
+        other.run(tf.global_variables_initializer())
+        other.run(v.assign([3.0, 4.0]))
+        path = saver.save(other, tmp_path / "m")
+        other.run([v.assign([0.0, 0.0]), w.assign(6.0)])
+        saver.restore(other, path)
+        assert [x.tolist() for x in other.run([v, w])] == [[3.0, 4.0], 6.0]
+
+
+@BOTH
+def test_whether_a_variable_of_another_graph_has_a_value(target: str) -> None:
+    with tf.Graph().as_default() as graph:
+        v = tf.Variable(1.0, name="v")
+        session = tf.Session(target)
+    asked = tf.is_variable_initialized(graph.get_tensor_by_name("v:0"))
+    before = session.run(asked)
+    session.run(v.initializer)
+    assert not before and session.run(asked)
+
+
+def test_a_state_file_that_names_nothing_is_an_error_to_read_and_no_end(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_text("")
+    with pytest.raises(ValueError, match="Invalid checkpoint state loaded from"):
+        tf.train.get_checkpoint_state(str(tmp_path))
+    with pytest.warns(UserWarning, match="names no checkpoint"):
+        assert tf.train.latest_checkpoint(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    ("folder", "path", "told"),
+    [("d", "d/m", "m"), ("d", "e/m", "../e/m"), ("/d", "/d/m", "/d/m"), ("/d", "m", "m")],
+)
+def test_absolute_paths_stay_in_a_generated_state(folder: str, path: str, told: str) -> None:
+    kept = ["m-0"]
+    state = tf.train.generate_checkpoint_state_proto(folder, path, kept)
+    assert state.model_checkpoint_path == told == state.all_model_checkpoint_paths[-1]
+    assert kept == ["m-0", path]

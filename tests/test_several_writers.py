@@ -137,7 +137,7 @@ def test_an_interrupt_in_the_commit_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_list_whose_temporary_file_was_removed_is_written_again(tmp_path: Path) -> None:
-    from graphio.train.checkpoint_state import update_checkpoint_state
+    from graphio.train.checkpoint_state import write_state
 
     class Swept(Recorder):
         def rename(self, old: str, new: str) -> None:
@@ -146,7 +146,7 @@ def test_a_list_whose_temporary_file_was_removed_is_written_again(tmp_path: Path
             super().rename(old, new)
 
     layer = Swept()
-    update_checkpoint_state(str(tmp_path), str(tmp_path / "m"), layer=layer)
+    write_state(str(tmp_path), str(tmp_path / "m"), layer=layer)
     assert (tmp_path / "checkpoint").exists()
     assert [done.kind for done in layer.operations].count("create") == 2
 

@@ -6,7 +6,7 @@ import errno
 import os
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from graphio.schema import checkpoint_files, errors, files, stores
 from graphio.train import checkpoint_text
@@ -20,7 +20,9 @@ __all__ = [
     "get_checkpoint_mtimes",
     "get_checkpoint_state",
     "latest_checkpoint",
+    "read_state",
     "update_checkpoint_state",
+    "write_state",
 ]
 
 STATE_FILE = "checkpoint"
@@ -33,11 +35,48 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> CheckpointState:
-    """A CheckpointState whose paths inside save_dir are relative to it.
+    """A CheckpointState; relative paths are from save_dir if that is relative, too.
+
+    `Saver` and `update_checkpoint_state` write all paths inside save_dir relative to it.
+
+    Args:
+        save_dir: the folder.
+        model_checkpoint_path: of the newest checkpoint.
+        all_model_checkpoint_paths: the kept ones, the newest last; a list without that gets it
+            appended, as TensorFlow does.
+        all_model_checkpoint_timestamps: seconds since 1970, one a path.
+        last_preserved_timestamp: of the newest that is kept for ever.
 
     Raises:
         ValueError: there are not as many timestamps as paths.
     """
+
+    def as_given(path: str) -> str:
+        whole = os.path.isabs(path) or os.path.isabs(save_dir)
+        return path if whole else _relative(path, save_dir)
+
+    paths = [] if all_model_checkpoint_paths is None else all_model_checkpoint_paths
+    if isinstance(paths, list) and paths[-1:] != [model_checkpoint_path]:
+        if all_model_checkpoint_timestamps and len(paths) == len(all_model_checkpoint_timestamps):
+            all_model_checkpoint_timestamps = [*all_model_checkpoint_timestamps, time.time()]
+        paths.append(model_checkpoint_path)
+    return _state(
+        as_given,
+        model_checkpoint_path,
+        paths,
+        all_model_checkpoint_timestamps,
+        last_preserved_timestamp,
+    )
+
+
+def _state(
+    written: Callable[[str], str],
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None,
+    all_model_checkpoint_timestamps: Sequence[float] | None,
+    last_preserved_timestamp: float | None,
+) -> CheckpointState:
+    """generate_checkpoint_state_proto with the paths as the function writes them."""
     paths = list(all_model_checkpoint_paths or [])
     times = list(all_model_checkpoint_timestamps or [])
     if times and len(times) != len(paths):
@@ -46,8 +85,8 @@ def generate_checkpoint_state_proto(
         paths.append(model_checkpoint_path)
         times += [time.time()] if times else []
     return CheckpointState(
-        _relative(model_checkpoint_path, save_dir),
-        [_relative(p, save_dir) for p in paths],
+        written(model_checkpoint_path),
+        [written(p) for p in paths],
         times,
         last_preserved_timestamp or 0.0,
     )
@@ -73,14 +112,8 @@ def update_checkpoint_state(
     latest_filename: str | None = None,
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
-    *,
-    expired: Sequence[str] = (),
-    layer: files.FileLayer = files.SYSTEM,
 ) -> None:
     """Writes the file in one step: afterwards it is on the disk, or in the store.
-
-    `expired` are the checkpoints that will be deleted now: if a crash prevents it, who goes on
-    from this file deletes them.
 
     Raises:
         OSError: it could not be written.
@@ -92,8 +125,34 @@ def update_checkpoint_state(
             f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. "
             "Please use a different save path."
         )
-    state = generate_checkpoint_state_proto(
+    write_state(
         save_dir,
+        model_checkpoint_path,
+        all_model_checkpoint_paths,
+        latest_filename,
+        all_model_checkpoint_timestamps,
+        last_preserved_timestamp,
+    )
+
+
+def write_state(
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    latest_filename: str | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+    *,
+    expired: Sequence[str] = (),
+    layer: files.FileLayer = files.SYSTEM,
+) -> None:
+    """update_checkpoint_state of any checkpoint: none has a file of the name of the list.
+
+    `expired` are the checkpoints that will be deleted now: if a crash prevents it, who goes on
+    from this file deletes them.
+    """
+    state = _state(
+        lambda path: _relative(path, save_dir),
         model_checkpoint_path,
         all_model_checkpoint_paths,
         all_model_checkpoint_timestamps,
@@ -101,7 +160,7 @@ def update_checkpoint_state(
     )
     state.expired = [_relative(path, save_dir) for path in expired]
     store = stores.of_folder(save_dir, layer)
-    stores.put_again(store, name, checkpoint_text.sealed(state))
+    stores.put_again(store, latest_filename or STATE_FILE, checkpoint_text.sealed(state))
     store.barrier()
 
 
@@ -116,7 +175,25 @@ def get_checkpoint_state(
 
     Returns:
         None if there is no file, or, with a warning, if it cannot be read.
+
+    Raises:
+        ValueError: it names no checkpoint, as an empty file. latest_checkpoint warns of that and
+            searches the folder.
     """
+    state, complaint = _listed(checkpoint_dir, latest_filename)
+    if state is not None and not state.model_checkpoint_path:
+        raise ValueError(
+            f"Invalid checkpoint state loaded from {os.fspath(checkpoint_dir)}: {complaint}"
+        )
+    if complaint:
+        warnings.warn(complaint, stacklevel=2)
+    return state
+
+
+def read_state(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> CheckpointState | None:
+    """get_checkpoint_state, but a file that names no checkpoint is one that cannot be read."""
     state, complaint = _read_state(checkpoint_dir, latest_filename)
     if complaint:
         warnings.warn(complaint, stacklevel=2)
@@ -126,7 +203,17 @@ def get_checkpoint_state(
 def _read_state(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None
 ) -> tuple[CheckpointState | None, str]:
-    """get_checkpoint_state, and what is to be warned of."""
+    """read_state, and what is to be warned of."""
+    state, complaint = _listed(checkpoint_dir, latest_filename)
+    if state is not None and not state.model_checkpoint_path:
+        return None, f"{complaint}. Checkpoint ignored."
+    return state, complaint
+
+
+def _listed(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None
+) -> tuple[CheckpointState | None, str]:
+    """What the file says, without a path if it names no checkpoint; and what is wrong with it."""
     store, name = stores.of_folder(checkpoint_dir), latest_filename or STATE_FILE
     try:
         state = checkpoint_text.parsed(store.read(name, follow=True))
@@ -140,7 +227,7 @@ def _read_state(
         text = errors.printable(str(error))
         return None, f"{store.path(name)}: {text}. Checkpoint ignored."
     if not state.model_checkpoint_path:
-        return None, f"{store.path(name)} names no checkpoint. Checkpoint ignored."
+        return state, f"{store.path(name)} names no checkpoint"
     state.model_checkpoint_path = stores.join(checkpoint_dir, state.model_checkpoint_path)
     paths = [stores.join(checkpoint_dir, p) for p in state.all_model_checkpoint_paths]
     state.all_model_checkpoint_paths = paths

@@ -11,9 +11,9 @@ from graphio.schema import errors, stores
 from graphio.schema.checkpoint_index import read_index
 from graphio.train.checkpoint_state import (
     checkpoint_exists,
-    get_checkpoint_state,
     indexes_count,
     latest_checkpoint,
+    read_state,
 )
 from graphio.train.folder_indexes import indexes, none_is_whole
 
@@ -86,7 +86,7 @@ def _newest_but(
     found = latest_checkpoint(folder, latest_filename)
     if found is None or found not in damaged:
         return found
-    state = get_checkpoint_state(folder, latest_filename)
+    state = read_state(folder, latest_filename)
     listed = state.all_model_checkpoint_paths if state is not None else []
     for prefix in [*reversed(listed), *reversed(indexes(os.fspath(folder))[0])]:
         if prefix not in damaged and checkpoint_exists(prefix):
@@ -101,7 +101,7 @@ def beside(prefix: str) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            state = get_checkpoint_state(folder)
+            state = read_state(folder)
         listed = state.all_model_checkpoint_paths if state is not None else []
         names = [stores.split(path)[1] for path in listed]
         place = names.index(base) if base in names else 0

@@ -13,7 +13,7 @@ import numpy as np
 
 from graphio.schema import checkpoint, files, stores
 from graphio.train import checkpoint_state, keeping
-from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
+from graphio.train.checkpoint_state import checkpoint_exists, read_state
 from graphio.train.keeping import BEST
 from graphio.train.ranking import Ranking
 
@@ -102,7 +102,7 @@ class Retention:
         marks = self._note(where, place, metrics)
         self._mark_best(marks, layer)
         times = [kept.time for kept in self._kept]
-        checkpoint_state.update_checkpoint_state(
+        checkpoint_state.write_state(
             stores.split(place)[0],
             place,
             [kept.place for kept in self._kept],
@@ -221,7 +221,7 @@ class Retention:
         folder = stores.split(where)[0]
         if not _has_list(folder):
             return
-        state = get_checkpoint_state(folder)
+        state = read_state(folder)
         if state is None:
             return
         listed, expired = (

@@ -11,7 +11,7 @@ from graphio.graph import Graph
 from graphio.partitioned_variables import PartitionedVariable
 from graphio.variables import Variable, variables_of
 
-__all__ = ["Saveables", "check_session", "of_message", "of_var_list"]
+__all__ = ["Saveables", "of_message", "of_session", "of_var_list"]
 
 
 class Saveables(NamedTuple):
@@ -148,20 +148,26 @@ def of_message(keys: Any, names: Any, import_scope: str | None) -> Saveables:
     return Saveables({key: known[prefix + name] for key, name in pairs})
 
 
-def check_session(session: Any, variables: Mapping[str, Variable]) -> None:
-    """Refuses what is no session, or not one for these variables.
+def of_session(session: Any, variables: Mapping[str, Variable]) -> dict[str, Variable]:
+    """The variables as the session has them: of a session of another graph those of the same name.
 
     Raises:
-        TypeError: it is no session, or one of another graph.
+        TypeError: it is no session, or its graph lacks a variable.
         RuntimeError: it is closed.
     """
     if not hasattr(session, "state") or not hasattr(session, "graph"):
         raise TypeError(f"'sess' must be a Session; {session}")
     if session.closed:
         raise RuntimeError("Attempted to use a closed Session.")
-    foreign = [v.op.name for v in variables.values() if v.graph.root is not session.graph.root]
-    if foreign:
+    root = session.graph.root
+    if all(variable.graph.root is root for variable in variables.values()):
+        return dict(variables)
+    known = variables_of(root)
+    missing = sorted({v.op.name for v in variables.values()} - set(known))
+    if missing:
         raise TypeError(
-            f"the session runs another graph than the one of the Saver's variables {foreign[0]}...:"
-            " make the Saver and the Session for the same graph"
+            "the session runs another graph than the one of the Saver's variables, and that graph "
+            f"has none of the name {', '.join(missing)}: make the Saver and the Session for the "
+            "same graph"
         )
+    return {key: known[variable.op.name] for key, variable in variables.items()}

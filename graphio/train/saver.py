@@ -18,7 +18,7 @@ from graphio.train.background import Background, Memory
 from graphio.train.keeping import keep_checkpoint
 from graphio.train.ranking import checked_metrics, ranking
 from graphio.train.retention import FOR_EVER, Retention
-from graphio.train.saveables import Saveables, check_session, of_message, of_var_list
+from graphio.train.saveables import Saveables, of_message, of_session, of_var_list
 from graphio.train.saver_arguments import checked_size, is_kept, kept
 from graphio.train.saver_messages import Described
 from graphio.train.sources import CheckpointSource
@@ -233,7 +233,8 @@ class Saver(Described):
         it first.
 
         Args:
-            sess: the session whose values are saved.
+            sess: the session whose values are saved; of one that runs another graph those of the
+                variables of the same names.
             save_path: prefix of the files' names. The folder is made if it is not there, but not
                 those above it.
             global_step: int, tensor, variable or name of one; appended to the path.
@@ -252,15 +253,14 @@ class Saver(Described):
             graph file is written.
 
         Raises:
-            TypeError: sess is no session; a metric is no number.
+            TypeError: sess is no session, or its graph lacks a variable; a metric is no number.
             ValueError: a path that cannot be; metrics without the Saver's best_metric.
             FailedPreconditionError: variables have no value.
             DiskFullError, UnavailableError: what the operating system said; earlier checkpoints
                 are as they were.
             OpError: the save before failed in the background; nothing was done now.
         """
-        variables = self._built("save")
-        check_session(sess, variables)
+        variables = of_session(sess, self._built("save"))
         numbers = checked_metrics(metrics)
         if self._retention.ranking is not None:
             self._retention.ranking.check(numbers)
@@ -360,7 +360,7 @@ class Saver(Described):
         first is assigned, and nothing changes when this raises.
 
         Args:
-            sess: the session.
+            sess: the session; of one that runs another graph the variables of the same names.
             save_path: what save returned, or latest_checkpoint; or a file of another framework, or
                 a mapping from names to arrays: whatever tf.train.load_values takes or gives.
             strict: False leaves variables that have no value there as they are, with a warning;
@@ -383,14 +383,14 @@ class Saver(Described):
                 headers, but no value: for files that were just verified.
 
         Raises:
+            TypeError: sess is no session, or its graph lacks a variable.
             ValueError: save_path is None, or there is no such checkpoint.
             NotFoundError: variables are missing in it.
             InvalidArgumentError: dtypes or shapes differ, a value cannot be cast, or an entry of
                 assignment_map or ignore is for nothing. These name all that is wrong at once.
             DataLossError: it is damaged.
         """
-        variables = self._built("restore")
-        check_session(sess, variables)
+        variables = of_session(sess, self._built("restore"))
         self._background.join()
         if not (variables or self._places or self._objects):
             return

@@ -125,7 +125,7 @@ def prepare(session: Any, contents: Contents, request: Request, memory: Memory |
 
 def _where(session: Any, contents: Contents, request: Request) -> tuple[str, int | None]:
     """Prefix and step."""
-    _check_paths(request)
+    _check_paths(request, contents.sharded)
     step = None if request.global_step is None else _step_of(session, request.global_step)
     where = stores.plain(request.path)
     if step is not None:
@@ -230,11 +230,12 @@ def export_meta_bytes(graph: Graph, saver: model_pb2.Saver | None) -> bytes:
     return container.pack(model, arrays)
 
 
-def _check_paths(request: Request) -> None:
+def _check_paths(request: Request, sharded: bool) -> None:
+    """Refuses a checkpoint of the name of the list, unless it is sharded, as TensorFlow does."""
     name = request.latest_filename or checkpoint_state.STATE_FILE
     if os.path.split(name)[0]:
         raise ValueError("'latest_filename' must not contain path components")
-    if request.global_step is None and stores.split(request.path)[1] == name:
+    if request.global_step is None and not sharded and stores.split(request.path)[1] == name:
         raise ValueError(
             f"'latest_filename' collides with 'save_path': '{name}' and '{request.path}'"
         )

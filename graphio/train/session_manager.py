@@ -16,7 +16,7 @@ from graphio import logging, scopes
 from graphio.graph import Graph
 from graphio.schema import errors
 from graphio.session import Session
-from graphio.train.checkpoint_state import get_checkpoint_state
+from graphio.train.checkpoint_state import read_state
 from graphio.train.saver import Saver
 
 __all__ = ["SessionManager"]
@@ -183,7 +183,7 @@ class SessionManager:
         assert folder is not None
         end = time.monotonic() + most
         while True:
-            state = get_checkpoint_state(folder)
+            state = read_state(folder)
             if state is not None and state.model_checkpoint_path:
                 break
             if not wait or time.monotonic() >= end:
