@@ -13,10 +13,12 @@ from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
 from graphio import scopes
+from graphio.collection_def import Collections
 from graphio.export import build_model
 from graphio.graph import Graph, Operation, Tensor
 from graphio.graph_def import GraphDef, ModelView, graph_def_of
 from graphio.importing import Imported, import_model
+from graphio.model_texts import metadata, set_metadata
 from graphio.node_def import View, message_of
 from graphio.node_order import reads, variable_of
 from graphio.schema import checkpoint_files, container, errors, model_pb2, stores, tensors
@@ -168,46 +170,6 @@ class OpList:
         self.op = [OpDef(name) for name in names]
 
 
-class _Values:
-    def __init__(self, value: list[Any]) -> None:
-        self.value = value
-
-
-class CollectionDef(View):
-    """A collection: one of node_list, int64_list, float_list, bytes_list has its `value`."""
-
-    def __init__(self, message: model_pb2.Collection | None = None) -> None:
-        self._message = model_pb2.Collection() if message is None else message
-
-    def WhichOneof(self, oneof: str = "kind") -> str | None:
-        """Which list it is."""
-        kinds = [item.WhichOneof("value") for item in self._message.item]
-        return _KINDS[kinds[0]] if kinds else None
-
-    def HasField(self, name: str) -> bool:
-        """Whether it is that list."""
-        return self.WhichOneof() == name
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _KINDS.values():
-            return super().__getattr__(name)
-        items = [(item.WhichOneof("value"), item) for item in self._message.item]
-        found = [getattr(item, kind) for kind, item in items if kind and _KINDS[kind] == name]
-        is_bytes = name == "bytes_list"
-        return _Values([v.encode() if is_bytes and isinstance(v, str) else v for v in found])
-
-
-#: TensorFlow's list for each kind of item; a variable is bytes there, too
-_KINDS = {
-    "variable": "bytes_list",
-    "tensor": "node_list",
-    "operation": "node_list",
-    "i": "int64_list",
-    "d": "float_list",
-    "s": "bytes_list",
-}
-
-
 class MetaGraphDef(ModelView):
     """A whole graph as a message.
 
@@ -255,7 +217,7 @@ class MetaGraphDef(ModelView):
     @property
     def collection_def(self) -> KeyedMap:
         """The collections by name."""
-        return KeyedMap(self._message.collection, "name", CollectionDef, is_sorted=True)
+        return Collections(self._message)
 
     @property
     def signature_def(self) -> KeyedMap:
@@ -269,23 +231,6 @@ class MetaGraphDef(ModelView):
         if name == "graph_def":
             return bool(self._message.HasField("graph"))
         return name == "meta_info_def" or bool(self._message.HasField(name))
-
-
-# ---- metadata ----
-
-
-def metadata(model: model_pb2.Model) -> dict[str, str]:
-    """The model's texts by key."""
-    return {entry.key: entry.value for entry in model.metadata}
-
-
-def set_metadata(model: model_pb2.Model, key: str, value: str) -> None:
-    """Sets one of the model's texts, or removes it when it is empty."""
-    texts = {**metadata(model), key: value}
-    del model.metadata[:]
-    for name in sorted(texts):
-        if texts[name]:
-            model.metadata.add(key=name, value=texts[name])
 
 
 # ---- from a graph ----

@@ -15,6 +15,7 @@ import pytest
 
 import graphio as tf
 from graphio.schema import files
+from graphio.schema.tensorflow_pb2 import AssetFileDef
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
 X = [[1.0, 2.0], [-3.0, 0.5]]
@@ -23,6 +24,7 @@ WANT = np.maximum(np.float64(X) @ [[1.0, -1.0], [2.0, 0.5]] + [0.25, 0.0], 0.0)
 OTHER_PROCESS = """
 import json, sys
 import graphio as tf
+from graphio.schema.tensorflow_pb2 import AssetFileDef
 with tf.Session(sys.argv[2], graph=tf.Graph()) as sess:
     meta = tf.saved_model.loader.load(sess, [tf.saved_model.tag_constants.SERVING], sys.argv[1])
     signature = meta.signature_def["serving_default"]
@@ -396,3 +398,29 @@ def test_a_sparse_tensor_is_described_by_its_parts(tmp_path: Path) -> None:
         signature.inputs["x"].CopyFrom(told)
         with pytest.raises(AssertionError, match="must have the name and dtype fields set: 'x'"):
             builder.add_meta_graph_and_variables(session, ["a"], {"f": signature})
+
+
+def test_assets_are_a_collection_of_messages_and_the_first_of_a_name_serves_all(
+    tmp_path: Path,
+) -> None:
+    builder = tf.saved_model.Builder(str(tmp_path / "m"))
+    for tag in ("a", "b"):
+        (tmp_path / tag).mkdir()
+        (tmp_path / tag / "words.txt").write_text(tag)
+        with tf.Graph().as_default(), tf.Session() as sess:
+            words = tf.constant(str(tmp_path / tag / "words.txt"), name="words")
+            sess.run(tf.Variable(1.0, name="v").initializer)
+            if tag == "a":
+                builder.add_meta_graph_and_variables(sess, [tag], assets_collection=[words])
+            else:
+                builder.add_meta_graph([tag], assets_collection=[words])
+    builder.save()
+    assert (tmp_path / "m" / "assets" / "words.txt").read_text() == "a"
+    with tf.Graph().as_default(), tf.Session() as sess:
+        found = tf.saved_model.load(sess, ["b"], str(tmp_path / "m")).collection_def
+    assert "saved_model_assets" in found and "saved_model_assets" in list(found)
+    assets = found["saved_model_assets"]
+    assert assets.WhichOneof("kind") == "any_list"
+    asset = AssetFileDef()
+    assert assets.any_list.value[0].Unpack(asset)
+    assert (asset.filename, asset.tensor_info.name) == ("words.txt", "words:0")

@@ -22,10 +22,12 @@ from typing import Any
 import numpy as np
 
 from graphio import scopes
+from graphio.collection_def import ASSET
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph, Tensor
 from graphio.io import gfile
-from graphio.meta_graph import MetaGraphDef, MetaInfo, set_metadata, write_message
+from graphio.meta_graph import MetaGraphDef, MetaInfo, write_message
+from graphio.model_texts import set_metadata
 from graphio.node_def import message_of
 from graphio.rewrite import rewrite, weights_in_panels
 from graphio.saved_model import constants, signature_constants, tag_constants
@@ -40,7 +42,6 @@ __all__ = ["SavedModelBuilder", "simple_save"]
 CHUNK = 1 << 24
 OTHERS = "saved_model/others"
 INIT_OP = "saved_model/init_op"
-ASSET = "saved_model/asset/"
 
 
 class SavedModelBuilder:
@@ -55,6 +56,7 @@ class SavedModelBuilder:
 
     def __init__(self, export_dir: str | os.PathLike[str]) -> None:
         self._folder = stores.plain(export_dir)
+        self._copied: set[str] = set()  # paths of assets
         if gfile.isdir(self._folder) and (found := gfile.listdir(self._folder)):
             raise AssertionError(
                 f"Export directory {self._folder} already exists, and isn't empty. Please choose a "
@@ -84,7 +86,8 @@ class SavedModelBuilder:
             sess: the session.
             tags: what the graph is found by, a set.
             signature_def_map: ways to run it, by name.
-            assets_collection: string tensors, the paths of files to copy into the folder.
+            assets_collection: string tensors, the paths of files to copy into the folder; a file
+                that an earlier graph of the builder gave serves all of its name.
             legacy_init_op: as main_op.
             clear_devices: True leaves out what devices the nodes wish for.
             main_op: operation to run when it has been loaded.
@@ -210,7 +213,8 @@ class SavedModelBuilder:
         return _Entry(graph, model, specs)
 
     def _copy_assets(self, graph: Graph, model: model_pb2.Model, assets: Sequence[Any]) -> None:
-        """Copies the files that constants name, and notes which tensor names which."""
+        """Copies the files that constants name, and notes which tensor names which: an earlier
+        graph's file of the same name serves the later ones, as in TensorFlow."""
         taken: dict[str, str] = {}
         for asset in assets:
             tensor = graph.as_graph_element(asset, allow_operation=False)
@@ -221,9 +225,15 @@ class SavedModelBuilder:
                 raise ValueError(f"two assets have the name '{name}': {taken[name]} and {source}")
             folder = stores.join(self._folder, constants.ASSETS_DIRECTORY)
             _make_folder(folder)
-            with files.naming("copy", source), open(source, "rb") as file:
-                stores.write(stores.join(folder, name), iter(lambda: file.read(CHUNK), b""))
+            self._copy(source, stores.join(folder, name))
             set_metadata(model, ASSET + tensor.name, name)
+
+    def _copy(self, source: str, place: str) -> None:
+        if place in self._copied:
+            return
+        with files.naming("copy", source), open(source, "rb") as file:
+            stores.write(place, iter(lambda: file.read(CHUNK), b""))
+        self._copied.add(place)
 
 
 @dataclass

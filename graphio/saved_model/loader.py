@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from graphio.collection_def import ASSET
 from graphio.importing import Imported
-from graphio.meta_graph import MetaGraphDef, import_message, metadata, read_message
+from graphio.meta_graph import MetaGraphDef, import_message, read_message
+from graphio.model_texts import metadata
 from graphio.saved_model import constants
-from graphio.saved_model.builder import ASSET, INIT_OP, OTHERS
+from graphio.saved_model.builder import INIT_OP, OTHERS
 from graphio.schema import errors, foreign, stores
 from graphio.schema.checkpoint_index import is_safe_name
 from graphio.tensorflow_files.reading import is_saved_model

@@ -1,0 +1,21 @@
+"""The texts that a model holds by key: tags, names of assets and the like."""
+
+from __future__ import annotations
+
+from graphio.schema import model_pb2
+
+__all__ = ["metadata", "set_metadata"]
+
+
+def metadata(model: model_pb2.Model) -> dict[str, str]:
+    """The model's texts by key."""
+    return {entry.key: entry.value for entry in model.metadata}
+
+
+def set_metadata(model: model_pb2.Model, key: str, value: str) -> None:
+    """Sets one of the model's texts, or removes it when it is empty."""
+    texts = {**metadata(model), key: value}
+    del model.metadata[:]
+    for name in sorted(texts):
+        if texts[name]:
+            model.metadata.add(key=name, value=texts[name])
