@@ -26,17 +26,25 @@ def disable_tensor_equality() -> None:
     """Nothing: tensors compare by identity."""
 
 
+class _Defaults:
+    """What a program may switch, for the process."""
+
+    use_resource = False
+
+
 def disable_resource_variables() -> None:
-    """Nothing: there is one kind of variable, whose reads and assignments never race."""
+    """Variables that are made from now on have use_resource=False unless they say otherwise."""
+    _Defaults.use_resource = False
 
 
 def enable_resource_variables() -> None:
-    """Nothing: there is one kind of variable, whose reads and assignments never race."""
+    """Variables that are made from now on have use_resource=True unless they say otherwise."""
+    _Defaults.use_resource = True
 
 
 def resource_variables_enabled() -> bool:
-    """True: reads and assignments never race."""
-    return True
+    """Whether variables have use_resource=True where nothing says otherwise."""
+    return _Defaults.use_resource
 
 
 def enable_control_flow_v2() -> None:

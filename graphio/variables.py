@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import door, dtypes, scopes, tracebacks, variable_reads
+from graphio import behavior, door, dtypes, scopes, tracebacks, variable_reads
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.dtypes import DType
@@ -69,10 +69,10 @@ class Variable(Handle, Operators):
         import_scope: the name scope that variable_def was imported into.
         constraint: a function from the value after an update to the value to keep.
         use_resource: True: fetched in a run that assigns it, it gives the value at the start, as
-            TensorFlow's resource variables do; otherwise the one at the end. Nothing races.
+            TensorFlow's resource variables do; otherwise the one at the end. Nothing races. None:
+            as the variable scope says, or else tf.enable_resource_variables.
         synchronization: ON_READ makes a variable that is not trainable, unless trainable says
-            so; all else is kept for who
-            asks, for there is one copy.
+            so; all else is kept for who asks, for there is one copy.
         aggregation: kept for who asks.
         shape: what is known of the shape for good, such as tf.TensorShape(None) for a variable
             that may be assigned values of any shape; None: the initial value's.
@@ -166,7 +166,7 @@ class Variable(Handle, Operators):
             self.synchronization = synchronization
         if aggregation is not None:
             self.aggregation = aggregation
-        self.use_resource = bool(use_resource)
+        self.use_resource = _use_resource(use_resource)
         self.slot_of, self.slot = slot_of, slot
         self._caching_device = caching_device
         # None: the initial value's shape.
@@ -810,6 +810,15 @@ def report_uninitialized_variables(
 
     chosen = global_variables() + local_variables() if var_list is None else list(var_list)
     return report.names_where_not([v.op.name for v in chosen], chosen, name)
+
+
+def _use_resource(given: bool | None) -> bool:
+    """What is given, or else what the variable scope says, or else the program's default."""
+    from graphio.variable_scope import get_variable_scope
+
+    if given is None:
+        given = get_variable_scope().use_resource
+    return behavior.resource_variables_enabled() if given is None else bool(given)
 
 
 def is_trainable(trainable: Any, synchronization: Any) -> bool:

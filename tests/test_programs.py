@@ -313,7 +313,7 @@ def test_compat_v1_is_the_package() -> None:
     assert tf.compat.v1.nn is tf.nn
     v1.disable_v2_behavior()
     v1.disable_eager_execution()
-    v1.enable_resource_variables()
+    v1.disable_resource_variables()
     assert not tf.executing_eagerly()
     with pytest.raises(AttributeError, match="compat.v1"):
         tf.compat.v2  # noqa: B018

@@ -292,3 +292,31 @@ def test_variables_of_several_sessions_of_one_model_do_not_share_generators(targ
             session.run(v.initializer)
             values.append(session.run(v).tolist())
     assert values[0] == values[1]
+
+
+@pytest.fixture
+def resource_variables() -> Iterator[None]:
+    tf.enable_resource_variables()
+    yield
+    tf.disable_resource_variables()
+
+
+@pytest.mark.usefixtures("resource_variables")
+def test_a_program_may_make_all_its_variables_resource_variables() -> None:
+    with tf.Graph().as_default():
+        v, w = tf.Variable(1.0), tf.Variable(1.0, use_resource=False)
+        assert tf.resource_variables_enabled()
+        assert [x.use_resource for x in (v, w, tf.get_variable("x", []))] == [True, False, True]
+        with tf.variable_scope("plain", use_resource=False):
+            assert not tf.Variable(1.0).use_resource
+        assigned = v.assign_add(1.0)
+        with tf.Session() as session:
+            session.run([v.initializer, w.initializer])
+            assert session.run([v, assigned]) == [1.0, 2.0]
+
+
+def test_variables_are_plain_unless_a_scope_says_otherwise() -> None:
+    with tf.Graph().as_default():
+        assert not tf.Variable(1.0).use_resource and not tf.resource_variables_enabled()
+        with tf.variable_scope("resources", use_resource=True):
+            assert tf.Variable(1.0).use_resource and tf.get_variable("v", []).use_resource
