@@ -272,6 +272,63 @@ def test_elements_of_unknown_rank_become_rows(target: str) -> None:
 
 
 @TARGETS
+@pytest.mark.parametrize("size, dynamic", [(3, False), (0, True), (1, True)])
+def test_a_loop_writes_elements_of_unknown_rank(target: str, size: int, dynamic: bool) -> None:
+    """Every rank of element, with gradients to what was written."""
+
+    def build() -> Any:
+        x = tf.placeholder(tf.float32, name="x")
+        ta = tf.TensorArray(tf.float32, size, dynamic_size=dynamic)
+        body = lambda i, ta: (i + 1, ta.write(i, tf.square(tf.gather(x, i))))  # noqa: E731
+        _, ta = tf.while_loop(lambda i, _: i < 3, body, [0, ta])
+        again = lambda i, ta: (i + 1, ta.write(i, tf.gather(x, i - 3)))  # noqa: E731
+        if dynamic:
+            _, ta = tf.while_loop(lambda i, _: i < 4, again, [3, ta])
+        rows = ta.stack()
+        assert rows.shape.ndims is None
+        return rows, ta.read(1), ta.size(), tf.convert_to_tensor(tf.gradients(rows, x)[0])
+
+    for x in (np.arange(3.0), np.arange(6.0).reshape(3, 2), np.arange(6.0).reshape(3, 1, 2)):
+        rows, one, size_of, gradient = run(target, build, {"x": x})
+        assert rows.tolist() == np.concatenate([x**2, x[: int(dynamic)]]).tolist()
+        assert one.tolist() == (x[1] ** 2).tolist() and size_of == len(rows)
+        added = np.zeros_like(x)
+        added[: int(dynamic)] = 1
+        assert gradient.tolist() == (2 * x + added).tolist()
+
+
+@TARGETS
+def test_elements_of_unknown_rank_are_of_one_shape(target: str) -> None:
+    def build() -> Any:
+        x = tf.placeholder(tf.float32, name="x")
+        longer = lambda i: tf.tile(x, tf.reshape(i + 1, [1]))  # noqa: E731
+        body = lambda i, ta: (i + 1, ta.write(i, longer(i)))  # noqa: E731
+        return tf.while_loop(lambda i, _: i < 2, body, [0, tf.TensorArray(tf.float32, 2)])[
+            1
+        ].stack()
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="updates"):
+        run(target, build, {"x": [1.0]})
+
+
+@TARGETS
+def test_a_given_element_shape_is_known_before_a_loop_has_written(target: str) -> None:
+    def build() -> Any:
+        ta = tf.TensorArray(tf.float32, 4, element_shape=[], clear_after_read=False)
+
+        def body(i: Any, ta: Any) -> Any:
+            value = tf.cond(tf.equal(i, 0), lambda: 3.0, lambda: 2.0 * ta.read(i - 1))
+            return i + 1, ta.write(i, value)
+
+        open_rows = tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[5, None])
+        assert open_rows.stack().shape.as_list() == [None, 5, None]
+        return tf.while_loop(lambda i, _: i < 4, body, [0, ta])[1].stack(), open_rows.stack()
+
+    rows, none = run(target, build)
+    assert rows.tolist() == [3, 6, 12, 24] and len(none) == 0
+
+
+@TARGETS
 def test_a_loop_takes_over_elements_that_were_written_one_by_one(target: str) -> None:
     def build() -> Any:
         ta = tf.TensorArray(tf.float32, 4, infer_shape=False).write(0, 1.0)

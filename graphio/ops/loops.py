@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio import carrying, dtypes, nest, scopes
-from graphio.carrying import Part
+from graphio.carrying import Late, Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Graph, Tensor
 from graphio.ops import primitive
@@ -142,9 +142,10 @@ def _loop_node(
         name="Loop",
         tf_type="While",
     )
+    leaving = loop.outputs[1:]
     found: Iterator[Part] = (
-        y if isinstance(part, Tensor) or y.shape.ndims is not None else part
-        for y, part in zip(operation.outputs, parts, strict=True)
+        part if isinstance(part, Late) and after is formal and y.shape.ndims is None else y
+        for y, part, formal, after in zip(operation.outputs, parts, formals, leaving, strict=True)
     )
     return [[next(found) for _ in tensors] for tensors in carried]
 

@@ -350,22 +350,26 @@ class TensorArray:
             )
         return self._shape.merge_with(shape) if self._infer else self._shape
 
-    def _open(self) -> bool:
-        """Whether not even the rank of the rows is known."""
-        return self._rows is None or self._rows.shape.ndims is None
+    def _unwritten(self) -> bool:
+        """Whether the rows are none yet, or a loop variable that waits for its shape."""
+        rows = self._rows
+        while rows is not None and rows.op is not None and rows.op.op == "Identity":
+            (rows,) = rows.op.operands
+        return rows is None or (rows.op is None and rows.shape.ndims is None)
 
     def _settle(self, shape: TensorShape) -> Tensor:
         """The rows, of elements of a shape; new ones are zeros."""
         if self._rows is None:
             with scopes.name_scope("rows"):
-                dims = [] if shape.ndims is None else [d or 0 for d in shape.as_list()]
+                # empty rows of an unknown rank have one axis more than the number of rows
+                dims = [0] if shape.ndims is None else [d or 0 for d in shape.as_list()]
                 free = p.shape_of(self._free)
                 whole = p.concat([free, p.int_vector(dims)], 0) if dims else free
                 rows: Tensor = array.zeros(whole, self._dtype)
                 static = TensorShape([_length(self._free), *dims])
                 rows.set_shape(static)
-                return rows
-        if shape.ndims is not None:
+                return rows if shape.ndims is not None else _of_any_rank(rows)
+        if shape.ndims is not None and self._unwritten():
             sizes = shape.as_list() if shape.is_fully_defined() else [None] * shape.ndims
             self._rows.set_shape(TensorShape([None, *sizes]))
         return self._rows
@@ -373,19 +377,21 @@ class TensorArray:
     def _known(self, what: str) -> Tensor:
         if self._cells is not None and self._cells.elements:
             return self._cells.stack()
-        if self._open() and not self._shape.is_fully_defined():
+        if self._rows is None and self._shape.ndims is None:
             raise errors.InvalidArgumentError(
-                message=f"TensorArray: {what} before anything was written, and the shape of its "
-                f"elements is not fully defined: {self._shape}; give element_shape"
+                message=f"TensorArray: {what} before anything was written, and the rank of its "
+                "elements is not known; give element_shape"
             )
-        return self._settle(self._shape)
+        rows, nothing = self._settle(self._shape), self._rows is None
+        if nothing and not self._shape.is_fully_defined():  # the graph is not to take 0 for a size
+            count = None if self._dynamic else _length(self._free)
+            return node("Identity", [rows], self._dtype, (count, *self._shape.as_list()))
+        return rows
 
     def _taken(self, positions: Tensor, scope: str) -> Tensor:
         if self._cells is not None:
             return self._dense()._taken(positions, scope)
-        if self._rows is not None and self._open():  # of a loop that has not written yet
-            return p.gather(self._rows, positions, 0, scope)
-        rows = self._known("read")
+        rows = self._known("read") if self._rows is None else self._rows
         found = p.gather(rows, positions, 0, scope)
         if self._shape.ndims is not None:
             kept = found.shape.as_list()[: positions.shape.ndims] if positions.shape.ndims else []
@@ -397,33 +403,63 @@ class TensorArray:
         if self._cells is not None:
             return self._dense()._written(positions, values, shape)
         element = _rest(values)
-        if element.ndims is None:
-            raise ValueError(
-                f"TensorArray: '{values.name}' of unknown rank is written; give it a shape with "
-                "set_shape"
-            )
-        fresh = self._rows is None
-        rows, free = self._settle(element), self._free
-        if self._dynamic:
-            rows, free = _longer(rows, free, positions)
-        if not element.is_fully_defined() or not _rest(rows).is_fully_defined():
-            rows = _wider(rows, values, fresh)
+        rows, free = self._ready_for(values, positions)
         slots = p.unsqueeze(p.gather(free, positions, 0, "position"), [1])
         inputs = [rows, slots, values]
-        dims = (_length(free), *element.merge_with(_rest(rows)).as_list())
+        element = element.merge_with(_rest(rows))
+        dims = None if element.ndims is None else (_length(free), *element.as_list())
         made = node("ScatterND", inputs, self._dtype, dims, name="write_once")
         taken = p.expand(constant(np.int64(_TAKEN)), p.shape_of(positions), dims_of(positions))
         marked = [free, p.unsqueeze(positions, [1]), taken]
         left = node("ScatterND", marked, dtypes.int64, dims_of(free), name="written")
         return self._next(left, made, shape)
 
+    def _ready_for(self, values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """The rows, and where writes to them go, of a number and size that takes the values."""
+        element, fresh, free = _rest(values), self._rows is None, self._free
+        rows = self._settle(element)
+        if rows.shape.ndims is None:
+            if self._dynamic:
+                count = p.count(free, dtypes.int64)
+                more = _numbers(count, _count_with(count, positions))
+                free = p.concat([free, more], 0)
+            return _shaped(rows, free, values), free
+        if self._dynamic:
+            rows, free = _longer(rows, free, positions)
+        if not element.is_fully_defined() or not _rest(rows).is_fully_defined():
+            rows = _wider(rows, values, fresh)
+        return rows, free
+
+
+def _of_any_rank(rows: Tensor) -> Tensor:
+    """The rows, of which the graph knows no shape."""
+    return node("Identity", [rows], rows.dtype, None)
+
+
+def _shaped(rows: Tensor, free: Tensor, values: Tensor) -> Tensor:
+    """As many rows as `free` has; empty ones, which nothing was written to, get the values' shape,
+    of which not even the rank is known."""
+    start, end, axis = p.int_vector([0]), p.int_vector([p.last]), p.int_vector([0])
+    have, size = p.shape_of(rows), node("Size", [rows], dtypes.int64, ())
+    both = p.concat([p.shape_of(values), have], 0)
+    empty = p.compare("Equal", size, scalar(0, dtypes.int64))
+    rank = p.shape_of(p.shape_of(values))
+    first = p.select(empty, start, rank)
+    last = p.select(empty, rank, end)
+    chosen = node("Slice", [both, first, last, axis], dtypes.int64, (None,))
+    rest = p.slice_axes(chosen, [1], [p.last], [0])
+    target = p.concat([p.shape_of(free), rest], 0)
+    wanted = node("ReduceProd", [target], dtypes.int64, (1,), keepdims=1)
+    more = p.binary("Sub", wanted, p.unsqueeze(size, [0]))
+    pads = p.concat([start, more], 0)
+    flat = node("Pad", [p.reshape(rows, [-1], (None,)), pads], rows.dtype, (None,))
+    return p.reshape_to(flat, target, None)
+
 
 def _longer(rows: Tensor, free: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
     """Rows up to the largest of the positions, where it is beyond the end."""
     count = p.count(free, dtypes.int64)
-    largest = node("ReduceMax", [positions], dtypes.int64, (), keepdims=0)
-    wanted = node("Max", [count, p.binary("Add", largest, scalar(1, dtypes.int64))],
-                  dtypes.int64, ())  # fmt: skip
+    wanted = _count_with(count, positions)
     more = p.unsqueeze(p.binary("Sub", wanted, count), [0])
     rank = rows.shape.ndims
     assert rank is not None
@@ -431,6 +467,13 @@ def _longer(rows: Tensor, free: Tensor, positions: Tensor) -> tuple[Tensor, Tens
     dims = dims_of(rows)
     grown = node("Pad", [rows, pads], rows.dtype, None if dims is None else (None, *dims[1:]))
     return grown, p.concat([free, _numbers(count, wanted)], 0)
+
+
+def _count_with(count: Tensor, positions: Tensor) -> Tensor:
+    """How many rows there are to be, so that none of the positions is beyond the end."""
+    largest = node("ReduceMax", [positions], dtypes.int64, (), keepdims=0)
+    after = p.binary("Add", largest, scalar(1, dtypes.int64))
+    return node("Max", [count, after], dtypes.int64, ())
 
 
 def _wider(rows: Tensor, values: Tensor, fresh: bool) -> Tensor:
@@ -515,7 +558,9 @@ def _length(tensor: Tensor) -> int | None:
 
 def _apart(value: TensorArray) -> list[Part]:
     value = value._dense()
-    if value._rows is not None and not value._open():
+    if value._rows is None and value._shape.is_fully_defined():
+        return [value._free, value._settle(value._shape)]
+    if value._rows is not None and not value._unwritten():
         return [value._free, value._rows]
     make = lambda shape: value._settle(_without_first(shape))  # noqa: E731
     return [value._free, Late(value.dtype, make, value)]
