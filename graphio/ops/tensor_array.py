@@ -353,9 +353,9 @@ class TensorArray:
     def _unwritten(self) -> bool:
         """Whether the rows are none yet, or a loop variable that waits for its shape."""
         rows = self._rows
-        while rows is not None and rows.op is not None and rows.op.op == "Identity":
+        while rows is not None and rows.op.op == "Identity":
             (rows,) = rows.op.operands
-        return rows is None or (rows.op is None and rows.shape.ndims is None)
+        return rows is None or (rows.op.op == "Argument" and rows.shape.ndims is None)
 
     def _settle(self, shape: TensorShape) -> Tensor:
         """The rows, of elements of a shape; new ones are zeros."""
