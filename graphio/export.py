@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphio.graph import Graph, Operation, Tensor
+from graphio.loop_needs import LoopNeeds
 from graphio.node_writer import INLINE_BELOW, Liveness, NodeWriter, set_shape, set_type, value_name
 from graphio.run_reads import Reads, fed_reads
 from graphio.save_slice_info import write_part
@@ -156,16 +157,17 @@ def _needed(
     """
     found: set[Operation] = set()
     reads = Reads(graph, _fed_by_all(graph, signatures))
+    loops = LoopNeeds(Liveness(reads.fed))
     placed = []
     for spec in signatures:
-        run, needed = _needed_by(spec, reads)
+        run, needed = _needed_by(spec, reads, loops)
         placed.append(run)
         found |= needed
         # A value that is fed still has its producer in the file, with all that this reads.
-        found |= reach([tensor.op for _, tensor in spec.inputs], set())[0]
+        found |= reach([tensor for _, tensor in spec.inputs], set(), loops=loops)[0]
     if _persistent(signatures):
-        found |= _initializers(graph, found)
-    writer.rename(reads.fed, reads.renamed)
+        found |= _initializers(graph, found, loops)
+    writer.rename(reads.fed, reads.renamed, loops.outputs())
     return reads.placed_among([op for op in graph.operations if op in found]), placed
 
 
@@ -175,13 +177,16 @@ def _fed_by_all(graph: Graph, signatures: Sequence[SignatureSpec]) -> dict[Tenso
     return fed_reads(graph, set.intersection(*every)) if every else {}
 
 
-def _needed_by(spec: SignatureSpec, reads: Reads) -> tuple[SignatureSpec, set[Operation]]:
-    """A signature with the outputs that it has in the model, and the operations that it needs."""
+def _needed_by(
+    spec: SignatureSpec, reads: Reads, loops: LoopNeeds
+) -> tuple[SignatureSpec, set[Operation]]:
+    """A signature with the outputs that it has in the model, and the operations that it needs;
+    loops gets what it needs of them."""
     fed = {tensor for _, tensor in spec.inputs}
-    computed = [t.op for key, t in spec.outputs if key in spec.as_computed and t not in fed]
+    computed = [t for key, t in spec.outputs if key in spec.as_computed and t not in fed]
     shown = [t for key, t in spec.outputs if key not in spec.as_computed and t not in fed]
     roots = reads.roots(shown, [*spec.targets, *computed], fed)
-    found, _ = reach(roots.operations, fed, reads.fed)
+    found, _ = reach(roots.operations, fed, reads.fed, loops)
     assigned = reads.place(found, fed)
     ends, others, targets = {}, [], list(spec.targets)
     for tensor, what in roots.shown.items():
@@ -189,9 +194,9 @@ def _needed_by(spec: SignatureSpec, reads: Reads) -> tuple[SignatureSpec, set[Op
             ends[tensor] = reads.end(tensor, what)
             targets += what.waits_for()
         else:
-            others.append(tensor.op)
+            others.append(tensor)
     if others:
-        found |= reach(others, fed, reads.fed)[0]
+        found |= reach(others, fed, reads.fed, loops)[0]
     if not ends:
         return spec, found
     outputs = [(key, t if key in spec.as_computed else ends.get(t, t)) for key, t in spec.outputs]
@@ -204,31 +209,63 @@ def _persistent(signatures: Sequence[SignatureSpec]) -> bool:
 
 
 def reach(
-    roots: Iterable[Operation], fed: set[Tensor], renamed: Mapping[Tensor, Tensor] | None = None
+    roots: Iterable[Operation | Tensor],
+    fed: set[Tensor],
+    renamed: Mapping[Tensor, Tensor] | None = None,
+    loops: LoopNeeds | None = None,
 ) -> tuple[set[Operation], set[Tensor]]:
-    """The operations of a root graph that must run for roots when some values are fed, and those
-    of the fed values that they, or roots themselves, read; renamed: what fed_reads gives."""
+    """What must run for roots.
+
+    Args:
+        roots: of a root graph; of a tensor's operation only that output is needed.
+        fed: the tensors whose values are given.
+        renamed: what fed_reads gives.
+        loops: gets what is needed of Loops.
+
+    Returns:
+        The operations, and those of the fed values that they, or roots themselves, read.
+    """
     live = Liveness(renamed)
+    needs = LoopNeeds(live)
     found: set[Operation] = set()
     read: set[Tensor] = set()
     pending = list(roots)
     while pending:
-        operation = pending.pop()
-        if operation in found:
-            continue
-        found.add(operation)
-        for control in operation.awaited:
-            given = _fed_placeholder(control, fed)
-            if given is None:
-                pending.append(control)
-            else:
-                read.add(given)
-        for tensor in live.sources(operation):
+        item = pending.pop()
+        operation = item if isinstance(item, Operation) else item.op
+        sources = _sources(item, operation, found, live, needs)
+        if operation not in found:
+            found.add(operation)
+            for control in operation.awaited:
+                given = _fed_placeholder(control, fed)
+                if given is None:
+                    pending.append(control)
+                else:
+                    read.add(given)
+        for tensor in sources:
             if tensor in fed:
                 read.add(tensor)
             else:
-                pending.append(tensor.op)
+                pending.append(tensor)
+    if loops is not None:
+        loops.merge(needs)
     return found, read
+
+
+def _sources(
+    item: Operation | Tensor,
+    operation: Operation,
+    found: set[Operation],
+    live: Liveness,
+    needs: LoopNeeds,
+) -> list[Tensor]:
+    """What an operation reads, as far as it is not known yet: a Loop reads more where more of its
+    outputs are needed."""
+    if operation.op != "Loop":
+        return [] if operation in found else live.sources(operation)
+    if isinstance(item, Operation):
+        return needs.want_whole(operation)
+    return needs.want(item)
 
 
 def _fed_placeholder(operation: Operation, fed: set[Tensor]) -> Tensor | None:
@@ -239,14 +276,14 @@ def _fed_placeholder(operation: Operation, fed: set[Tensor]) -> Tensor | None:
     return value
 
 
-def _initializers(graph: Graph, found: set[Operation]) -> set[Operation]:
+def _initializers(graph: Graph, found: set[Operation], loops: LoopNeeds) -> set[Operation]:
     """Initializers of the variables in use, where they need nothing that must be fed."""
     names = {name for op in found for name in variable_names(op)}
     used = [v for name, v in variables_of(graph).items() if name in names]
     fed = _fed([v.initializer_or_none for v in used])
     kept = [v for v in used if v.initializer_or_none not in fed]
     wanted = [v.initializer_or_none for v in kept]
-    added, _ = reach([op for op in wanted if op is not None], set())
+    added, _ = reach([op for op in wanted if op is not None], set(), loops=loops)
     added.update(op for v in kept for op in (v.op, v.snapshot.op))
     return added
 

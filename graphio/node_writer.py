@@ -43,10 +43,16 @@ class Liveness:
 
     Args:
         renamed: tensors that are read in the place of others.
+        outputs: what bodies give in the place of their outputs.
     """
 
-    def __init__(self, renamed: Mapping[Tensor, Tensor] | None = None) -> None:
+    def __init__(
+        self,
+        renamed: Mapping[Tensor, Tensor] | None = None,
+        outputs: Mapping[Graph, list[Tensor]] | None = None,
+    ) -> None:
         self._renamed = renamed
+        self._outputs = outputs or {}
         self._known: dict[Graph, tuple[list[Operation], list[Tensor]]] = {}
 
     def sources(self, operation: Operation) -> list[Tensor]:
@@ -57,6 +63,21 @@ class Liveness:
                 found.extend(self.captures(value))
         if self._renamed:
             found = [self._renamed.get(tensor, tensor) for tensor in found]
+        return found
+
+    def in_place_of(self, tensor: Tensor) -> Tensor:
+        """What is read in the place of a tensor, it itself if nothing else."""
+        return self._renamed.get(tensor, tensor) if self._renamed else tensor
+
+    def outputs(self, body: Graph) -> list[Tensor]:
+        """What a body gives."""
+        return self._outputs.get(body, body.outputs)
+
+    def outputs_of(self, operation: Operation) -> list[Tensor]:
+        """The outputs that an operation has."""
+        found: list[Tensor] = operation.outputs
+        if operation.op == "Loop" and self._outputs:
+            return found[: len(self.outputs(operation.attrs["body"])) - 1]
         return found
 
     def operations(self, body: Graph) -> list[Operation]:
@@ -74,9 +95,7 @@ class Liveness:
 
     def _find(self, body: Graph) -> tuple[list[Operation], list[Tensor]]:
         found: set[Operation] = set()
-        outputs = body.outputs
-        if self._renamed:
-            outputs = [self._renamed.get(tensor, tensor) for tensor in outputs]
+        outputs = [self.in_place_of(tensor) for tensor in self.outputs(body)]
         captures = dict.fromkeys(t for t in outputs if t.graph is not body)
         pending = [t.op for t in outputs if t.graph is body] + body.targets
         while pending:
@@ -125,14 +144,16 @@ class NodeWriter:
         self,
         fed: Mapping[Tensor, Tensor],
         of_operation: Mapping[Operation, Mapping[Tensor, Tensor]],
+        outputs: Mapping[Graph, list[Tensor]] | None = None,
     ) -> None:
         """Has tensors read in the place of others.
 
         Args:
             fed: everywhere.
             of_operation: by an operation of the root graph and its bodies.
+            outputs: what bodies give in the place of their outputs.
         """
-        self._live = Liveness(fed)
+        self._live = Liveness(fed, outputs)
         self._fed = self._renamed = fed
         self._of_operation = of_operation
 
@@ -220,20 +241,22 @@ class NodeWriter:
 
     def _form(self, operation: Operation) -> bytes:
         """What a node has in common with others of its operator that one line has made."""
+        outputs = self._live.outputs_of(operation)
         key = (
             operation.op, operation.domain, operation.version, operation.device,
             operation.tf_type, operation.source,
-            *[(t.dtype, t.shape.key) for t in operation.outputs],
+            *[(t.dtype, t.shape.key) for t in outputs],
         )  # fmt: skip
         found = self._forms.get(key)
         if found is None:
-            found = self._forms[key] = self._form_message(operation).SerializeToString()
+            message = self._form_message(operation, outputs)
+            found = self._forms[key] = message.SerializeToString()
         return found
 
-    def _form_message(self, operation: Operation) -> model_pb2.Node:
+    def _form_message(self, operation: Operation, outputs: list[Tensor]) -> model_pb2.Node:
         node = model_pb2.Node(op=operation.op, version=operation.version)
         node.domain, node.device = operation.domain, operation.device
-        for tensor in operation.outputs:
+        for tensor in outputs:
             set_type(node.output_type.add(), tensor.dtype, tensor.shape)
         if operation.source.file:
             node.source.file, node.source.line, node.source.function = operation.source
@@ -335,7 +358,7 @@ class NodeWriter:
         for tensor in graph.inputs:
             argument = message.input.add(name=tensor.op.name)
             set_type(argument.type, tensor.dtype, tensor.shape)
-        message.output.extend(value_name(t) for t in self._as_read(graph.outputs))
+        message.output.extend(value_name(t) for t in self._as_read(self._live.outputs(graph)))
         captures = self._as_read(self._live.captures(graph))
         message.capture.extend(sorted(map(value_name, dict.fromkeys(captures))))
         message.target.extend(op.name for op in graph.targets)

@@ -121,11 +121,11 @@ class Roots:
     """What a run begins its search for operations with.
 
     Attributes:
-        operations: those that it needs in any case.
+        operations: those that it needs in any case; a tensor for one of which it needs that output.
         shown: the fetched tensors that show a variable, and what they show.
     """
 
-    operations: list[Operation]
+    operations: list[Operation | Tensor]
     shown: dict[Tensor, _Shown]
 
 
@@ -154,7 +154,10 @@ class Reads:
         self._ends: dict[Tensor | str, Tensor] = {}
 
     def roots(
-        self, outputs: Iterable[Tensor], targets: Iterable[Operation], fed: Container[Tensor]
+        self,
+        outputs: Iterable[Tensor],
+        targets: Iterable[Operation | Tensor],
+        fed: Container[Tensor],
     ) -> Roots:
         """The roots of a run.
 
@@ -167,7 +170,7 @@ class Reads:
         for tensor in outputs:
             shown = _shown(self._variables, tensor, fed)
             if shown is None:
-                found.operations.append(tensor.op)
+                found.operations.append(tensor)
             else:
                 found.shown[tensor] = shown
                 found.operations += [*shown.waits_for(), *shown.indices()]

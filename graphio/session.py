@@ -478,7 +478,7 @@ class _Plan:
         self._parts: Mapping[str, Sequence[str]] = {}
         if outputs or targets:
             _, read = reach(
-                [t.op for t, _ in outputs] + targets, set(fed), fed_reads(session.graph, fed)
+                [*(t for t, _ in outputs), *targets], set(fed), fed_reads(session.graph, fed)
             )
             self._used = [i for i, tensor in enumerate(fed) if tensor in read]
             self._all_used = len(self._used) == len(fed)

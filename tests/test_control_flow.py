@@ -11,6 +11,7 @@ import pytest
 from gradient_check import away, check
 
 import graphio as tf
+from graphio.export import SignatureSpec, build_model
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 
@@ -679,6 +680,49 @@ def test_indexed_slices_go_through_branches_and_loops(target: str) -> None:
     chosen, dense = run(target, build, {"p": True})
     assert chosen.indices.tolist() == [0, 1] and dense[:, 0].tolist() == [4, 4, 0, 0]
     assert run(target, build, {"p": False})[1][:, 1].tolist() == [4, 4, 4, 0]
+
+
+@TARGETS
+def test_a_run_computes_only_the_loop_variables_that_lead_to_its_fetches(target: str) -> None:
+    with tf.Graph().as_default() as graph, tf.Session(target) as session:
+        w = tf.get_variable("w", [2, 2], tf.float64, tf.ones_initializer())
+        n = tf.placeholder(tf.int32, [])
+
+        def step(i: Any, a: Any, b: Any, count: Any, largest: Any) -> Any:
+            return i + 1, tf.matmul(a, w), a + b, count + tf.size(a), tf.maximum(largest, i)
+
+        x = tf.constant([[1.0, 2.0]], tf.float64)
+        start = [0, x, x, tf.constant(0), tf.constant(0)]
+        _, a, b, count, largest = tf.while_loop(lambda i, *_: i < n, step, start)
+        gradient = tf.gradients(b, w)[0]
+        assert session.run([count, largest], {n: 3}) == [6, 2]
+        for fetch in (a, b, gradient, [count, a]):
+            with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+                session.run(fetch, {n: 1})
+        session.run(w.initializer)
+        assert session.run(b, {n: 2}).tolist() == [[5, 7]]
+        assert session.run(gradient, {n: 2}).tolist() == [[1, 1], [2, 2]]
+
+        def nodes(fetch: Any) -> list[str]:
+            model, _ = build_model(graph, [SignatureSpec("", [("n", n)], [("y", fetch)])])
+            (loop,) = [node for node in model.graph.node if node.op == "Loop"]
+            (body,) = [a.value.g for a in loop.attr if a.key == "body"]
+            assert len(loop.output_type) == len(body.output) - 1
+            return [node.op for node in body.node if node.op not in ("Constant", "Identity")]
+
+        assert nodes(largest) == ["Add", "Max", "Less"]
+        assert nodes(a) == ["Add", "MatMul", "Less"]
+
+
+@TARGETS
+def test_a_loop_with_an_effect_runs_whole(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        v = tf.Variable(0.0)
+        body = lambda i, x: (i + 1, v.assign_add(x))  # noqa: E731
+        last, _ = tf.while_loop(lambda i, x: i < 3, body, [0, tf.constant(2.0)])
+        session.run(v.initializer)
+        assert session.run(last) == 3
+        assert session.run(v) == 8
 
 
 @TARGETS
