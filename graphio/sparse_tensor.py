@@ -157,8 +157,11 @@ class SparseTensor(Composite):
         return SparseTensor(*parts)
 
     def loop_shapes(self, given: Any = None) -> list[Any]:
-        """Any number of elements, of the same rank."""
-        rank = self._indices.shape.with_rank(2)[1]
+        """Any number of elements, of the rank that a shape given has as its one size."""
+        if given is None:
+            rank = self._indices.shape.with_rank(2)[1]
+        else:
+            rank = as_shape(given).with_rank(1)[0]
         return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
 
     def value_of(self, arrays: Sequence[Any]) -> SparseTensorValue:

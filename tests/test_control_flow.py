@@ -683,6 +683,31 @@ def test_indexed_slices_go_through_branches_and_loops(target: str) -> None:
 
 
 @TARGETS
+def test_a_sparse_tensor_changes_its_rank_in_a_loop_whose_invariant_leaves_it_open(
+    target: str,
+) -> None:
+    """A shape invariant of a sparse tensor is a vector's: its one size is the rank."""
+
+    def widen(i: Any, x: Any) -> Any:
+        more = tf.cast(tf.fill([2, 1], i), tf.int64)
+        shape = tf.concat([x.dense_shape, [10]], 0)
+        return i + 1, tf.SparseTensor(tf.concat([x.indices, more], 1), x.values * 2, shape)
+
+    def loop(invariant: Any) -> Any:
+        x = tf.SparseTensor([[0], [3]], [2.0, 4.0], [10])
+        invariants = None if invariant is None else [tf.TensorShape([]), invariant]
+        _, made = tf.while_loop(lambda i, _: i < 2, widen, [0, x], invariants)
+        return made, tf.gradients(made.values, x.values)[0]
+
+    for invariant in (tf.TensorShape([None]), tf.TensorShape(None)):
+        value, gradient = run(target, lambda invariant=invariant: loop(invariant))
+        assert value.indices.tolist() == [[0, 0, 1], [3, 0, 1]]
+        assert value.dense_shape.tolist() == [10, 10, 10] and gradient.tolist() == [4, 4]
+    refused(lambda: loop(None), ValueError, "shape_invariants")
+    refused(lambda: loop(tf.TensorShape([5])), ValueError, "is not compatible with")
+
+
+@TARGETS
 def test_a_run_computes_only_the_loop_variables_that_lead_to_its_fetches(target: str) -> None:
     with tf.Graph().as_default() as graph, tf.Session(target) as session:
         w = tf.get_variable("w", [2, 2], tf.float64, tf.ones_initializer())

@@ -166,8 +166,8 @@ def _invariants(structure: Any, entering: list[list[Part]], given: Any) -> list[
             if not one.is_compatible_with(part.shape):
                 assert isinstance(part, Tensor)
                 raise ValueError(
-                    f"while_loop: the shape invariant {one} does not hold for the initial value "
-                    f"'{part.name}' of shape {part.shape}"
+                    f"while_loop: the shape invariant {one} is not compatible with the initial "
+                    f"value '{part.name}' of shape {part.shape}"
                 )
         found.append(wanted)
     return found
