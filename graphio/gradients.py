@@ -209,7 +209,7 @@ class _Backward:
             for y, dy in zip(self.ys, incoming, strict=True)
             if y is x
         ]
-        return _sum([dy for dy in parts if dy is not None]) if parts else self._total(x)
+        return total([dy for dy in parts if dy is not None]) if parts else self._total(x)
 
     def wanted_inputs(self, operation: Operation) -> list[bool]:
         return [t is not None and t in self.wanted for t in sources(operation)]
@@ -294,7 +294,7 @@ class _Backward:
         if len(parts) > 1:
             one_device = len({part.device for part in parts}) == 1
             with self._beside(parts[-1].op if one_device else tensor.op):
-                parts[:] = [_sum(parts)]
+                parts[:] = [total(parts)]
         return parts[0]
 
     def _beside(self, operation: Operation | None) -> contextlib.AbstractContextManager[None]:
@@ -380,7 +380,8 @@ def _dense(gradient: Gradient) -> Tensor | None:
     return convert_to_tensor(gradient) if isinstance(gradient, IndexedSlices) else gradient
 
 
-def _sum(parts: Sequence[Tensor | IndexedSlices]) -> Tensor | IndexedSlices:
+def total(parts: Sequence[Tensor | IndexedSlices]) -> Tensor | IndexedSlices:
+    """The sum of gradients of one tensor: rows, if all of them are."""
     slices = [p for p in parts if isinstance(p, IndexedSlices)]
     if len(slices) == len(parts):
         return IndexedSlices(
@@ -388,12 +389,12 @@ def _sum(parts: Sequence[Tensor | IndexedSlices]) -> Tensor | IndexedSlices:
             array.concat([math.cast(s.indices, dtypes.int64) for s in slices], 0),
             slices[0].dense_shape,
         )
-    total = convert_to_tensor(parts[0])
-    if total.dtype.kind == "sequence":
+    added = convert_to_tensor(parts[0])
+    if added.dtype.kind == "sequence":
         return sequence.add([convert_to_tensor(part) for part in parts])
     for part in parts[1:]:
-        total = math.add(total, convert_to_tensor(part))
-    return total
+        added = math.add(added, convert_to_tensor(part))
+    return added
 
 
 def _as_list(values: Any) -> list[Any]:

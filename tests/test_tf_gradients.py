@@ -133,6 +133,62 @@ def test_gathered_rows_have_indexed_slices(target: str) -> None:
 
 
 @TARGETS
+def test_rows_gathered_in_branches_have_indexed_slices(target: str) -> None:
+    """Unless a branch reads the whole table; a branch that does not read it gives no rows."""
+    table, x = tf.Variable(tf.ones([4, 2])), tf.placeholder(tf.float32, [3, 1])
+    yes, scale = tf.placeholder(tf.bool, []), tf.constant(2.0)
+    one = lambda: tf.reduce_sum(tf.gather(table, [1, 2])) + tf.reduce_sum(tf.gather(x, [2]) * scale)  # noqa: E731
+    two = lambda: tf.reduce_sum(tf.gather(x, [0])) + scale  # noqa: E731
+    rows, of_x, of_scale = tf.gradients(tf.cond(yes, one, two), [table, x, scale])
+    whole = tf.gradients(tf.cond(yes, one, lambda: tf.reduce_sum(table)), table)[0]
+    assert isinstance(rows, tf.IndexedSlices) and isinstance(of_x, tf.IndexedSlices)
+    assert isinstance(whole, tf.Tensor)
+    with tf.Session(target) as session:
+        session.run(table.initializer)
+        found, of_x_there, there = session.run(
+            [rows, of_x, of_scale], {yes: True, x: [[1], [2], [3]]}
+        )
+        assert found.indices.tolist() == [1, 2] and found.values.tolist() == [[1, 1], [1, 1]]
+        assert of_x_there.indices.tolist() == [2] and of_x_there.values.tolist() == [[2]]
+        none, of_x_there, here = session.run(
+            [rows, of_x, of_scale], {yes: False, x: [[1], [2], [3]]}
+        )
+        assert none.values.shape == (0, 2) and of_x_there.indices.tolist() == [0]
+        assert (there, here) == (3, 1)
+        dense = session.run(whole, {yes: True, x: [[1], [2], [3]]})
+        assert dense.tolist() == [[0, 0], [1, 1], [1, 1], [0, 0]]
+
+
+@TARGETS
+def test_rows_gathered_in_loops_have_indexed_slices(target: str) -> None:
+    """Where every iteration gathers as many, also none; the sum of the rows is the gradient."""
+    table, w = tf.Variable(tf.ones([5, 2])), tf.constant(2.0)
+    ids = tf.placeholder(tf.int32, [None, 2])
+    looked_up = lambda row: tf.reduce_sum(tf.nn.embedding_lookup(table, row))  # noqa: E731
+    step = lambda i, c: (i + 1, c * w + looked_up(ids[i]))  # noqa: E731
+    loops = {
+        "while_loop": tf.while_loop(lambda i, _: i < tf.shape(ids)[0], step, [0, 0.0])[1],
+        "scan": tf.scan(lambda c, row: c * w + looked_up(row), ids, 0.0)[-1],
+        "map_fn": tf.map_fn(lambda row: w * looked_up(row), ids, tf.float32),
+    }
+    found = {what: tf.gradients(y, [table, w]) for what, y in loops.items()}
+    again = tf.gradients(found["while_loop"][0].values, w)[0]
+    with tf.Session(target) as session:
+        session.run(table.initializer)
+        feeds = {ids: [[0, 1], [1, 2], [4, 4]]}
+        for what, (rows, of_w) in found.items():
+            assert isinstance(rows, tf.IndexedSlices), what
+            value, dense, number = session.run([rows, tf.convert_to_tensor(rows), of_w], feeds)
+            weights = [2, 2, 2] if what == "map_fn" else [4, 2, 1]
+            expected = np.zeros((5, 2))
+            np.add.at(expected, feeds[ids], np.asarray(weights)[:, None, None])
+            assert len(value.indices) == 6 and dense.tolist() == expected.tolist()
+            assert number == (12 if what == "map_fn" else 20)
+        assert session.run(again, feeds) == 2 * 2 * (2 * 2 + 1)
+        assert session.run(found["while_loop"][0], {ids: np.zeros((0, 2))}).values.shape == (0, 2)
+
+
+@TARGETS
 def test_a_read_in_order_conducts_to_the_variable(target: str) -> None:
     v = tf.Variable([1.0, 2.0])
     with tf.control_dependencies([v.assign_add([1.0, 1.0])]):

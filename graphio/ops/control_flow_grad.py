@@ -20,6 +20,7 @@ from graphio.gradient_registry import gradient
 from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index, math
+from graphio.ops import primitive as p
 from graphio.ops.copying import made_again
 from graphio.ops.growing import Memory, stack
 from graphio.ops.loops import scan_attributes
@@ -27,7 +28,7 @@ from graphio.ops.varying import Varying
 from graphio.schema import operators
 from graphio.tensor_shape import TensorShape
 
-Gradients = list[Tensor | None]
+Gradients = list[Any]  # tensors, IndexedSlices or None
 
 
 class _Intermediates:
@@ -185,6 +186,8 @@ def _in_reach(function: ControlFlowGradient) -> ControlFlowGradient:
     whenever they run, and so could not leave the iterations of a loop around it."""
 
     def differentiate(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
+        from graphio.gradients import total
+
         here = op.graph.outer is None or op.graph is scopes.get_default_graph()
         if here or _keeps_shapes(op) or not _repeatable(op):
             return function(op, *dy, wanted=wanted)
@@ -199,11 +202,11 @@ def _in_reach(function: ControlFlowGradient) -> ControlFlowGradient:
         }
         own = [*again.inputs, *again.captures]
         found = function(again, *dy, wanted=[t in asked for t in own])
-        by_copy: dict[Tensor, Tensor] = {}
+        by_copy: dict[Tensor, Any] = {}
         for copy, dx in zip(own, found, strict=True):
             if copy is not None and dx is not None:
                 before = by_copy.get(copy)
-                by_copy[copy] = dx if before is None else math.add(before, dx)
+                by_copy[copy] = dx if before is None else total([before, dx])
         return [None if t is None else by_copy.pop(known[t], None) for t in sources]
 
     return differentiate
@@ -253,25 +256,62 @@ def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gr
         graph = _backward_body(outer, intermediates)
         with graph.as_body(), scopes.name_scope(name):
             ys = forward.outputs[: len(arriving)]
-            found.append(_differentiate(ys, targets, arriving))
+            found.append(_differentiate(ys, targets, arriving, rows_of=0))
         built.append(graph)
         both.append(intermediates)
     used = [i for i in range(len(targets)) if any(part[i] is not None for part in found)]
     if not used:
         return [None] * (1 + len(captures))
+    in_rows = [all(dx[i] is None or isinstance(dx[i], IndexedSlices) for dx in found) for i in used]
     for graph, part, intermediates in zip(built, found, both, strict=True):
         with graph.as_body():
-            graph.outputs.extend(_inside(_or_zeros(part[i], targets[i])) for i in used)
+            for i, rows in zip(used, in_rows, strict=True):
+                graph.outputs.extend(_left(part[i], targets[i], rows))
         intermediates.settle()
     backward = outer.add_operation(
         "If",
         [op.inputs[0]],
-        [(targets[i].dtype, targets[i].shape) for i in used],
+        [spec for i, rows in zip(used, in_rows, strict=True) for spec in _specs(targets[i], rows)],
         {"then_branch": built[0], "else_branch": built[1]},
         name="If",
     )
-    results = dict(zip([targets[i] for i in used], backward.outputs, strict=True))
+    outputs, results = iter(backward.outputs), {}
+    for i, rows in zip(used, in_rows, strict=True):
+        dx: Any = next(outputs)
+        shape = array.shape(targets[i]) if rows else None
+        results[targets[i]] = IndexedSlices(dx, next(outputs), shape) if rows else dx
     return [None, *(results.get(t) for t in captures)]
+
+
+def _left(dx: Any, target: Tensor, rows: bool) -> list[Tensor]:
+    """What a backward branch gives as the gradient by a target: the tensor, or values and indices
+    of the rows."""
+    from graphio.constants import convert_to_tensor
+
+    if not rows:
+        return [_inside(_zeros_like(target) if dx is None else convert_to_tensor(dx))]
+    if dx is None:
+        none = p.int_vector([0])
+        rest = p.slice_axes(p.shape_of(target), [1], [p.last], [0])
+        return [
+            array.zeros(p.concat([none, rest], 0), target.dtype),
+            array.zeros([0], dtypes.int64),
+        ]
+    return _parts(dx)
+
+
+def _parts(rows: IndexedSlices) -> list[Tensor]:
+    """Values and indices as a backward body gives them."""
+    return [_inside(rows.values), _inside(math.cast(rows.indices, dtypes.int64))]
+
+
+def _specs(target: Tensor, rows: bool) -> list[tuple[Any, TensorShape]]:
+    """Dtypes and shapes of what a backward branch gives."""
+    if not rows:
+        return [(target.dtype, target.shape)]
+    rank = target.shape.ndims
+    values = TensorShape(None if rank is None else [None, *target.shape.as_list()[1:]])
+    return [(target.dtype, values), (dtypes.int64, TensorShape([None]))]
 
 
 def _leave_if(intermediates: _Intermediates, op: Operation, branch: int, tensor: Tensor) -> Tensor:
@@ -328,22 +368,21 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
             _zeros_like(s) if dx is None else _inside(dx)
             for s, dx in zip(state, found[: len(carried)], strict=False)
         ]
-        following += [
-            _added(s, dx)
-            for s, dx in zip(state[len(carried) :], found[len(carried) :], strict=True)
-        ]
-        backward.outputs.extend([array.identity(go_on), *following])
+        rows = _Rows(backward, sums, found[len(carried) :], state[len(carried) :])
+        following += rows.sums()
+        backward.outputs.extend([array.identity(go_on), *following, *rows.stacked()])
     intermediates.settle()
+    initial = [t for t, s in zip(initial, state, strict=True) if s in backward.inputs]
     operation = outer.add_operation(
         "Loop",
         [trips, None, *initial],
-        [(t.dtype, t.shape) for t in initial],
+        [*((t.dtype, t.shape) for t in initial), *rows.specs()],
         {"body": backward},
         name="Loop",
         tf_type="While",
     )
     by_input = dict(zip(carried, operation.outputs[: len(carried)], strict=True))
-    by_capture = dict(zip(sums, operation.outputs[len(carried) :], strict=True))
+    by_capture = rows.gradients(operation.outputs[len(carried) :])
     return [
         None,
         None,
@@ -477,10 +516,12 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
             _zeros_like(s) if dx is None else _inside(dx)
             for s, dx in zip(state[:first], found[:first], strict=True)
         ]
-        following += [_added(s, dx) for s, dx in zip(state[first:], found[last:], strict=True)]
+        rows = _Rows(backward, sums, found[last:], state[first:])
+        following += rows.sums()
+        initial = [t for t, s in zip(initial, state, strict=True) if s in backward.inputs]
         cut_up = zip(pieces, found[first:last], strict=True)
         left = [(i, dx) for i, dx in cut_up if dx is not None]
-        backward.outputs.extend([*following, *(_inside(dx) for _, dx in left)])
+        backward.outputs.extend([*following, *(_inside(dx) for _, dx in left), *rows.stacked()])
         formals = backward.inputs[len(initial) :]
         del backward.inputs[len(initial) :]
         wholes = [whole for whole, _ in given]
@@ -495,6 +536,8 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     ways = [(cuts[i][0], not cuts[i][1]) for i, _ in left]
     specs = [(t.dtype, t.shape) for t in initial]
     specs += [(dx.dtype, _shape(given_inputs[count + i])) for i, dx in left]
+    specs += rows.specs()
+    ways += [(0, False)] * len(rows.specs())
     operation = outer.add_operation(
         "Scan",
         [*initial, *(whole for whole, _ in given)],
@@ -505,8 +548,9 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     results = operation.outputs
     states = len(initial)
     by_input = dict(zip(carried, results[:first], strict=True))
-    by_input.update(zip((count + i for i, _ in left), results[states:], strict=True))
-    by_capture = dict(zip(sums, results[first:states], strict=True))
+    end = states + len(left)
+    by_input.update(zip((count + i for i, _ in left), results[states:end], strict=True))
+    by_capture = rows.gradients([*results[first:states], *results[end:]])
     return [
         *(by_input.get(i) for i in range(len(given_inputs))),
         *(by_capture.get(t) for t in captures),
@@ -555,6 +599,60 @@ def _zeros_like(tensor: Tensor) -> Tensor:
 
 def _or_zeros(dy: Tensor | None, like: Tensor) -> Tensor:
     return _zeros_like(like) if dy is None else dy
+
+
+class _Rows:
+    """Gradients by what a Loop or Scan captures: sums over the iterations, or the rows of all of
+    them, where every iteration has as many.
+
+    Args:
+        backward: the backward body, which loses the inputs of those that are no sums.
+        targets: what is captured.
+        found: the gradients of one iteration.
+        sums: the inputs of the backward body with the sums so far.
+    """
+
+    def __init__(
+        self, backward: Graph, targets: list[Tensor], found: list[Any], sums: list[Tensor]
+    ) -> None:
+        every = list(zip(targets, found, sums, strict=True))
+        self._rows = [(t, dx) for t, dx, _ in every if _is_of_known_rows(dx)]
+        self._sums = [(t, dx, s) for t, dx, s in every if not _is_of_known_rows(dx)]
+        gone = {s for _, dx, s in every if _is_of_known_rows(dx)}
+        backward.inputs[:] = [t for t in backward.inputs if t not in gone]
+
+    def sums(self) -> list[Tensor]:
+        """The sums after an iteration."""
+        return [_added(s, dx) for _, dx, s in self._sums]
+
+    def stacked(self) -> list[Tensor]:
+        """What an iteration gives to be stacked: values and indices of rows."""
+        return [part for _, dx in self._rows for part in _parts(dx)]
+
+    def specs(self) -> list[tuple[Any, TensorShape]]:
+        """Dtypes and shapes of what is stacked."""
+        return [
+            (dtype, _one_more(t.shape))
+            for target, dx in self._rows
+            for dtype, t in ((target.dtype, dx.values), (dtypes.int64, dx.indices))
+        ]
+
+    def gradients(self, outputs: Sequence[Tensor]) -> dict[Tensor, Any]:
+        """By what is captured, from the sums and what was stacked."""
+        remaining = iter(outputs)
+        found: dict[Tensor, Any] = {t: next(remaining) for t, _, _ in self._sums}
+        for target, dx in self._rows:
+            values = p.reshape(next(remaining), [-1, *dx.values.shape.as_list()[1:]])
+            indices = p.reshape(next(remaining), [-1])
+            found[target] = IndexedSlices(values, indices, array.shape(target))
+        return found
+
+
+def _is_of_known_rows(dx: Any) -> bool:
+    """Whether a gradient is some rows, at least one, of a known number and size."""
+    if not isinstance(dx, IndexedSlices) or not dx.values.shape.is_fully_defined():
+        return False
+    return dx.indices.shape.is_fully_defined() and 0 not in dx.values.shape.as_list()
 
 
 def _added(total: Tensor, dx: Any) -> Tensor:
