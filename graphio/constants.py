@@ -56,7 +56,8 @@ def constant(
 
     Args:
         value: number, string, bool, nested lists of them, or an array.
-        dtype: None: by TensorFlow's rules for Python values, the array's own for arrays.
+        dtype: None: by TensorFlow's rules for Python values, the array's own for arrays. Of an
+            integer that it does not hold it takes the lowest bits, so -1 is 255 as uint8.
         shape: None: the value's; otherwise too few values repeat the last.
         name: of the operation.
         verify_shape: True refuses a shape that is not the value's.
@@ -200,8 +201,9 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
         if wanted == dtypes.string:
             return _strings(_object_array(value))
         with np.errstate(all="ignore"):
-            array = np.array(value, dtype=None if kind in "iu" else wanted.as_numpy_dtype)
-            return _integers(array, wanted) if kind in "iu" else array
+            if kind in "iu":
+                return _integers(value, wanted)
+            return np.array(value, dtype=wanted.as_numpy_dtype)
     except (ValueError, OverflowError) as error:
         text = str(error)
         if "inhomogeneous" in text or "sequence" in text:
@@ -212,10 +214,21 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
         raise TypeError(f"{value!r} does not fit {wanted.name}: {text}") from None
 
 
-def _integers(array: Array, wanted: DType) -> Array:
-    if array.size and (int(array.min()) < wanted.min or int(array.max()) > wanted.max):
-        raise ValueError(f"out of range for {wanted.name}")
+def _integers(value: Any, wanted: DType) -> Array:
+    """Python's integers by their lowest bits, if 64 bits hold them: -1 as uint8 is 255."""
+    array = np.array(value)
+    if array.dtype.kind not in "iu":  # integers below 0 beside those of 2**63 and more
+        array = np.array(value, dtype=object)
+    if array.size and not _in_range(array, wanted):
+        low, high = -(2**63), 2**63 if wanted.min else 2**64
+        if int(array.min()) < low or int(array.max()) >= high:
+            raise ValueError(f"out of range for {wanted.name}")
+        array = np.vectorize(lambda v: int(v) & 2**64 - 1, otypes=[np.uint64])(array)
     return array.astype(wanted.as_numpy_dtype)
+
+
+def _in_range(array: Array, wanted: DType) -> bool:
+    return bool(int(array.min()) >= wanted.min and int(array.max()) <= wanted.max)
 
 
 def _object_array(value: Any) -> Array:

@@ -23,9 +23,12 @@ def plain(value: Any) -> Any:
 
 
 def drain(make: Callable[[], Any], engine: str = "", limit: int = 1000) -> list[Any]:
-    """The elements of the dataset that make gives, in a graph and a session of its own."""
-    with tf.Graph().as_default(), tf.Session(engine) as session:
-        element = make().make_one_shot_iterator().get_next()
+    """The elements of the dataset that make gives, in a session of its own; and in a graph of its
+    own, unless make gives a dataset that was there."""
+    with tf.Graph().as_default():
+        data = make()
+    with data.graph.as_default(), tf.Session(engine) as session:
+        element = data.make_one_shot_iterator().get_next()
         return rest(session, element, limit)
 
 

@@ -168,7 +168,7 @@ def test_a_padded_batch_fills_up_every_component() -> None:
 
 def test_padded_shapes_may_be_fixed_or_tensors() -> None:
     rows = D.range(1, 3).map(lambda x: tf.fill([x], x))
-    fixed = rows.padded_batch(2, [4], drop_remainder=True)
+    fixed, narrow = (rows.padded_batch(2, [n], drop_remainder=True) for n in (4, 1))
     assert fixed.output_shapes.as_list() == [2, 4]
     assert drain(lambda: fixed) == [[[1, 0, 0, 0], [2, 2, 0, 0]]]
 
@@ -177,7 +177,7 @@ def test_padded_shapes_may_be_fixed_or_tensors() -> None:
 
     assert drain(by_tensor) == [[[1, 0, 0], [2, 2, 0]]]
     with pytest.raises(tf.errors.DataLossError, match="pad to a smaller size"):
-        drain(lambda: rows.padded_batch(2, [1]))
+        drain(lambda: narrow)
     with pytest.raises(ValueError, match="ranks differ"):
         D.range(3).padded_batch(2, [1])
     with pytest.raises(TypeError, match="Expected int64"):
@@ -225,11 +225,12 @@ def test_what_is_wrong_when_the_pipeline_is_built(make: Any, kind: Any, words: s
 
 def test_a_tuple_is_unpacked_and_a_dict_is_not() -> None:
     pairs = D.from_tensor_slices(([1, 2], [3, 4]))
-    assert drain(lambda: pairs.map(lambda a, b: [a, b, a + b])) == [(1, 3, 4), (2, 4, 6)]
-    nested = D.zip((pairs, D.range(2)))
-    assert drain(lambda: nested.map(lambda pair, i: pair[0] * pair[1])) == [3, 8]
-    names = D.from_tensor_slices({"a": [1], "b": [5]})
-    assert drain(lambda: names.map(lambda d: d["b"] - d["a"])) == [4]
+    sums = pairs.map(lambda a, b: [a, b, a + b])
+    assert drain(lambda: sums) == [(1, 3, 4), (2, 4, 6)]
+    nested = D.zip((pairs, D.range(2))).map(lambda pair, i: pair[0] * pair[1])
+    assert drain(lambda: nested) == [3, 8]
+    names = D.from_tensor_slices({"a": [1], "b": [5]}).map(lambda d: d["b"] - d["a"])
+    assert drain(lambda: names) == [4]
 
 
 def test_a_function_is_called_once_to_build_its_graph() -> None:
@@ -316,8 +317,8 @@ def test_each_component_of_a_window_is_a_dataset() -> None:
 
 
 def test_enumerate_reduce_and_apply() -> None:
-    letters = D.from_tensor_slices(["a", "b"])
-    assert drain(lambda: letters.enumerate(5)) == [(5, b"a"), (6, b"b")]
+    letters = D.from_tensor_slices(["a", "b"]).enumerate(5)
+    assert drain(lambda: letters) == [(5, b"a"), (6, b"b")]
     with tf.Graph().as_default(), tf.Session() as session:
         start = tf.placeholder(tf.int64, [])
         total = D.range(5).reduce(start, lambda state, x: state + x)
@@ -494,7 +495,8 @@ def test_random_numbers_without_end() -> None:
 
 def test_devices_are_accepted_and_what_is_left_out_says_what_to_use() -> None:
     data = D.range(3).apply(experimental.copy_to_device("/gpu:0"))
-    assert drain(lambda: data.apply(experimental.prefetch_to_device("/gpu:0"))) == [0, 1, 2]
+    ahead = data.apply(experimental.prefetch_to_device("/gpu:0"))
+    assert drain(lambda: ahead) == [0, 1, 2]
     with pytest.raises(AttributeError, match="no part of graphio: use Dataset.padded_batch"):
         _ = experimental.dense_to_sparse_batch
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

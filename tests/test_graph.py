@@ -290,7 +290,7 @@ def test_the_dtype_of_a_python_value(graph: tf.Graph, value: object, dtype: str)
 
 @pytest.mark.parametrize(
     ("value", "options", "error"),
-    [(1.5, {"dtype": tf.int32}, TypeError), (300, {"dtype": tf.uint8}, TypeError),
+    [(1.5, {"dtype": tf.int32}, TypeError), (2**64, {"dtype": tf.uint8}, TypeError),
      ([[1], [1, 2]], {}, ValueError), (None, {}, ValueError), ([1, None], {}, ValueError),
      ([1, 2, 3], {"shape": [2]}, ValueError), ("a", {"dtype": tf.float32}, TypeError),
      (object(), {}, TypeError), (True, {"dtype": tf.int32}, TypeError)],
@@ -301,6 +301,30 @@ def test_a_constant_that_cannot_be(
     with pytest.raises(error):
         tf.constant(value, **options)
     assert graph.get_operations() == []
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "held"),
+    [(-1, tf.uint8, 255), (300, tf.uint8, 44), (-129, tf.int8, 127), (2**31, tf.int32, -(2**31)),
+     ([3, -1], tf.uint16, [3, 65535]), (2**40, tf.int32, 0), (-1, tf.uint64, 2**64 - 1),
+     ([2**63, -1], tf.uint64, [2**63, 2**64 - 1]), ([[np.int64(-1)]], tf.uint8, [[255]])],
+)  # fmt: skip
+def test_of_an_integer_a_narrow_dtype_takes_the_lowest_bits(
+    graph: tf.Graph, value: object, dtype: tf.DType, held: object
+) -> None:
+    assert tf.constant(value, dtype).op.attrs["value"].tolist() == held
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(2**63, tf.int64), (-(2**63) - 1, tf.int64), (2**63, tf.int8), (2**64, tf.uint64),
+     ([1, 2**70], tf.int32)],
+)  # fmt: skip
+def test_integers_of_more_than_64_bits_are_no_constants(
+    graph: tf.Graph, value: object, dtype: tf.DType
+) -> None:
+    with pytest.raises(TypeError, match="does not fit u?int"):
+        tf.constant(value, dtype)
 
 
 def test_constants_hold_big_endian_and_fortran_arrays_as_they_read(graph: tf.Graph) -> None:

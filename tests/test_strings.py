@@ -607,6 +607,21 @@ def test_both_engines_write_and_read_the_same_numbers(
         np.testing.assert_array_equal(one[1], x)
 
 
+@pytest.mark.parametrize(
+    ("pos", "count"), [([1, 2, 3], [1, 2, 1]), ([[[1], [2]]], [[[1], [1]]]), ([[1, 2]], 1)]
+)
+@pytest.mark.parametrize("rank", [3, 10])
+def test_positions_broadcast_to_matrices_at_most(pos: Any, count: Any, rank: int) -> None:
+    words = np.reshape(np.array([b"abcdef"], object), [1] * rank)
+    with tf.Graph().as_default():
+        with pytest.raises(tf.errors.UnimplementedError, match=f"not implemented for {rank} dim"):
+            tf.substr(words, np.array(pos), np.full(np.shape(pos), count))
+        assert tf.substr(words, 1, 2).shape.as_list() == [1] * rank
+        places = np.ones([1] * rank, int)
+        same = tf.substr(tf.placeholder(tf.string, [None] * rank), places, places)
+        assert same.shape.ndims == rank
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.binary(max_size=6), min_size=1, max_size=3),

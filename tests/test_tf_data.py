@@ -6,7 +6,8 @@ import csv
 import errno
 import io
 import threading
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -849,8 +850,83 @@ def test_odds_may_be_a_tensor_or_change_with_every_draw() -> None:
         assert elements(D.sample_from_datasets(pair, turns)) == [0, 10, 1, 11]
         with pytest.raises(tf.errors.InvalidArgumentError, match="3 weights for 2 datasets"):
             elements(D.sample_from_datasets(pair, tf.constant([1.0, 2.0, 3.0])))
-        with pytest.raises(TypeError, match="tf.float32"):
-            D.sample_from_datasets(pair, tf.constant([1, 1]))
+        for whole in (tf.constant([1, 1]), [1, 1], np.array([1, 1])):
+            with pytest.raises(TypeError, match=r"are int\d\d; they must be of `tf.float32`"):
+                D.sample_from_datasets(pair, whole)
+
+
+#: what is done with a dataset of another graph than the default one
+ELSEWHERE: dict[str, Callable[[Any], Any]] = {
+    "batch": lambda data: data.batch(2),
+    "map": lambda data: data.map(tf.square),
+    "beside one of this graph": lambda data: tf.data.Dataset.zip((data, tf.data.Dataset.range(3))),
+    "one-shot": lambda data: data.make_one_shot_iterator(),
+    "initializable": lambda data: data.make_initializable_iterator(),
+    "re-initializable": lambda data: tf.data.Iterator.from_structure(tf.int64, []).make_initializer(
+        data
+    ),
+    "reduce": lambda data: data.reduce(np.int64(0), lambda a, b: a + b),
+    "single element": tf.data.experimental.get_single_element,
+    "cardinality": tf.data.experimental.cardinality,
+    "written": lambda data: tf.data.experimental.TFRecordWriter("x").write(data),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_dataset_is_used_in_its_own_graph(name: str) -> None:
+    with tf.Graph().as_default():
+        data = tf.data.Dataset.range(3)
+        if name == "written":
+            data = data.map(tf.as_string)
+    with tf.Graph().as_default() as other, pytest.raises(ValueError, match="from the same graph"):
+        ELSEWHERE[name](data)
+    with data.graph.as_default():
+        ELSEWHERE[name](data.take(1))
+    assert not [op for op in other.get_operations() if op.type == "MakeIterator"]
+
+
+def test_datasets_of_one_graph_are_joined_in_it_and_used_in_functions() -> None:
+    with tf.Graph().as_default() as graph:
+        data = tf.data.Dataset.range(2)
+    with tf.Graph().as_default():
+        twice = data.concatenate(data)
+    with graph.as_default():
+        assert elements(twice) == [0, 1, 0, 1]
+        nested = data.flat_map(lambda x: data.map(lambda y: x * 10 + y))
+        assert elements(nested) == [0, 1, 10, 11]
+
+
+def test_unique_is_of_int32_int64_and_texts() -> None:
+    D = tf.data.Dataset
+    with tf.Graph().as_default():
+        for values in ([0.5], [True], np.array([1], np.int8)):
+            with pytest.raises(TypeError, match="`tf.int32`, `tf.int64`, and `tf.string`"):
+                D.from_tensor_slices(values).unique()
+        assert elements(D.from_tensor_slices(["b", "a", "b"]).unique()) == [b"b", b"a"]
+
+
+def test_a_list_is_no_type() -> None:
+    with tf.Graph().as_default():
+        for types in ([tf.int32], (tf.int32, [tf.int32])):
+            with pytest.raises(TypeError, match="DType"):
+                tf.data.Dataset.from_generator(lambda: iter([]), types)
+            with pytest.raises(TypeError, match="DType"):
+                tf.data.Iterator.from_structure(types)
+
+
+def test_columns_are_not_probed_in_a_file_of_zlib(tmp_path: Path) -> None:
+    path = tmp_path / "rows"
+    path.write_bytes(zlib.compress(b"1,2\n"))
+    options: Any = {"header": False, "compression_type": "ZLIB", "num_epochs": 1}
+    make = tf.data.experimental.make_csv_dataset
+    with tf.Graph().as_default():
+        for given in ({"column_names": ["a", "b"]}, {"column_defaults": [0, 0]}):
+            with pytest.raises(ValueError, match="ZLIB is not supported for probing"):
+                make(str(path), 1, **given, **options)
+        found = make(str(path), 1, column_names=["a", "b"], column_defaults=[0, 0], **options)
+        assert [{k: v.tolist() for k, v in e.items()} for e in elements(found)] == [
+            {"a": [1], "b": [2]}
+        ]
 
 
 @pytest.mark.parametrize(

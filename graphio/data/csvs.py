@@ -204,8 +204,14 @@ def make_csv_dataset(
 
     Raises:
         ValueError: names that are no columns; another number of column_defaults; rows of another
-            number of fields, where types are inferred.
+            number of fields, where types are inferred; ZLIB without names or defaults of columns.
     """
+    probed = column_names is None or column_defaults is None
+    if probed and records.checked_compression(compression_type) == "ZLIB":
+        raise ValueError(
+            "make_csv_dataset: `compression_type` ZLIB is not supported for probing columns: give "
+            "column_names and column_defaults, or take GZIP"
+        )
     files = records.matching(np.atleast_1d(as_array(file_pattern, None)))
     lines = records.TextLines(files[:1], records.checked_compression(compression_type))
     options: Any = {"delimiter": field_delim}

@@ -10,7 +10,16 @@ import numpy as np
 
 from graphio import door, dtypes, scopes, source
 from graphio.constants import as_array, convert_to_tensor
-from graphio.data import elements, records, saving, stages, structure, threads, variables
+from graphio.data import (
+    elements,
+    graphs,
+    records,
+    saving,
+    stages,
+    structure,
+    threads,
+    variables,
+)
 from graphio.data.caching import FileCache
 from graphio.data.function import Function, Opening
 from graphio.data.generators import Generator
@@ -61,6 +70,7 @@ class Dataset(Methods, Unpicklable):
         for dataset in inputs:
             self.captures.update(dataset.captures)
         leaves = list(given)
+        self.graph = graphs.of_new(inputs, not leaves and not functions)
         self.captures.update(dict.fromkeys(t for t in leaves if isinstance(t, Tensor)))
         components = [leaf for leaf in leaves if structure.is_dataset(leaf)]
         for component in components:
@@ -100,6 +110,11 @@ class Dataset(Methods, Unpicklable):
         return elements.held(self.open(opening))
 
     # ---- what an element is ----
+
+    @property
+    def where(self) -> str:
+        """The user's line as errors write it: " (train.py:88 in build)" or ""."""
+        return f" ({self._line})" if self._line.file else ""
 
     @property
     def dataset_spec(self) -> Spec:
@@ -142,14 +157,19 @@ class Dataset(Methods, Unpicklable):
         """An iterator through the elements that needs no initializer.
 
         Raises:
-            ValueError: the dataset reads placeholders, variables or random numbers of the graph.
+            ValueError: the dataset reads placeholders, variables or random numbers of the graph,
+                or is of another graph than the default one.
         """
         from graphio.data.iterator import one_shot
 
         return one_shot(self)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
-        """An iterator whose `initializer` must run first, and each time begins anew."""
+        """An iterator whose `initializer` must run first, and each time begins anew.
+
+        Raises:
+            ValueError: the dataset is of another graph than the default one.
+        """
         from graphio.data.iterator import initializable
 
         return initializable(self, shared_name)

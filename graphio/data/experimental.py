@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphio import dtypes, refusals, scopes
-from graphio.constants import constant
+from graphio.constants import as_array, constant
 from graphio.data import elements, structure
 from graphio.data.csvs import CsvDataset, make_csv_dataset
 from graphio.data.dataset import AUTOTUNE, Dataset, _checked, _number
@@ -64,6 +64,7 @@ __all__ = [
 ]
 
 Transformation = Callable[[Dataset], Dataset]
+_OF_UNIQUE = (dtypes.int32, dtypes.int64, dtypes.string)
 
 
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
@@ -116,11 +117,21 @@ def ignore_errors() -> Transformation:
 
 
 def unique() -> Transformation:
-    """Leaves out elements that have come before; they have one component."""
+    """Leaves out elements that have come before.
+
+    Applying it to elements that are something else than one tensor of int32, int64 or string is a
+    TypeError.
+    """
 
     def apply(dataset: Dataset) -> Dataset:
-        if not isinstance(dataset.element_specs, Spec):
+        spec = dataset.element_specs
+        if not isinstance(spec, Spec):
             raise TypeError("unique: an element must be one tensor")
+        if spec.dtype not in _OF_UNIQUE:
+            raise TypeError(
+                f"`tf.data.Dataset.unique` does not support type {spec.dtype.name} -- only "
+                "`tf.int32`, `tf.int64`, and `tf.string` are supported; cast the elements"
+            )
         return dataset._derived(lambda o: elements.Unique(dataset.open(o)))
 
     return apply
@@ -328,14 +339,14 @@ def sample_from_datasets(
 
     Args:
         datasets: of one structure.
-        weights: the odds: numbers, a vector tensor, or a dataset of vectors, one for each draw,
-            with which the elements end; None: equal.
+        weights: the odds: floats, a vector tensor of them, or a dataset of vectors, one for each
+            draw, with which the elements end; None: equal.
         seed: see Dataset.shuffle.
         stop_on_empty_dataset: True ends with the first dataset that ends.
 
     Raises:
         ValueError: another number of weights.
-        TypeError: tensors of weights that are no numbers of floating point.
+        TypeError: the weights are no numbers of floating point.
 
     Raises, when run:
         InvalidArgumentError: another number of weights, or one that is negative or not finite.
@@ -363,13 +374,22 @@ def _odds(weights: Any, count: int) -> Any:
         return [1.0] * count
     if isinstance(weights, (Dataset, Tensor)):
         spec = weights.element_specs if isinstance(weights, Dataset) else weights
-        if not getattr(spec, "dtype", dtypes.string).is_floating:
-            raise TypeError("`weights` must be of `tf.float32` or `tf.float64`.")
+        _check_odds(getattr(spec, "dtype", dtypes.string))
         return weights
+    numbers = as_array(weights, None)
+    if numbers.size:
+        _check_odds(dtypes.as_dtype(numbers.dtype))
     odds = [float(w) for w in weights]
     if len(odds) != count:
         raise ValueError("`weights` must have the same length as `datasets`.")
     return odds
+
+
+def _check_odds(dtype: dtypes.DType) -> None:
+    if not dtype.is_floating:
+        raise TypeError(
+            f"`weights` are {dtype.name}; they must be of `tf.float32` or `tf.float64`: [1.0, 2.0]"
+        )
 
 
 def _common(datasets: Sequence[Dataset], what: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphio import door, dtypes, scopes
 from graphio.constants import convert_to_tensor
-from graphio.data import structure, variables
+from graphio.data import graphs, structure, variables
 from graphio.data.dataset import Dataset, element_of
 from graphio.data.resource import (
     Handle,
@@ -271,6 +271,7 @@ def _check_fits(wanted: Any, found: Any) -> None:
 
 def one_shot(dataset: Dataset) -> Iterator:
     """See Dataset.make_one_shot_iterator."""
+    graphs.check(dataset)
     _refuse_captured(dataset)
     graph = scopes.get_default_graph()
     handle = Handle(graph, graph.unique_name("OneShotIterator"), dataset.element_specs, True)
@@ -280,6 +281,7 @@ def one_shot(dataset: Dataset) -> Iterator:
 
 def initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
     """See Dataset.make_initializable_iterator."""
+    graphs.check(dataset)
     graph = scopes.get_default_graph()
     name = graph.unique_name(shared_name or "Iterator")
     handle = Handle(graph, name, dataset.element_specs, False)

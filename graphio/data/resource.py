@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from graphio.data import saving, structure, variables
+from graphio.data import graphs, saving, structure, variables
 from graphio.data.function import Opening, Runner
 from graphio.data.stages import Element, Repeat, Shuffle, Stage
 from graphio.export import SignatureSpec, build_model
@@ -53,8 +53,9 @@ class Handle:
         """One more dataset that it may run through.
 
         Raises:
-            ValueError: it touches variables that no get_next was told of.
+            ValueError: it touches variables that no get_next was told of, or is of another graph.
         """
+        graphs.check(dataset)
         touched = variables.merged([self.touched, dataset.touched])
         if self._stepped and touched != self.touched:
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes, scopes
-from graphio.data import elements, stages, threads
+from graphio.data import elements, graphs, stages, threads
 from graphio.data.dataset import AUTOTUNE, Dataset
 from graphio.data.function import Opening, Runner
 from graphio.data.stages import Draws, Item, Stage
@@ -140,7 +140,11 @@ def cardinality(dataset: Dataset) -> Tensor:
     Returns:
         A scalar int64 tensor; INFINITE_CARDINALITY where there is no end, UNKNOWN_CARDINALITY
         behind filter, flat_map, generators and files.
+
+    Raises:
+        ValueError: the dataset is of another graph than the default one.
     """
+    graphs.check(dataset)
     tensors = list(dataset.captures)
 
     def bind(session: Any) -> Any:

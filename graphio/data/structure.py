@@ -243,10 +243,9 @@ def declared(types: Any, shapes: Any, what: str, classes: Any = None) -> Any:
             shape are those of the whole.
 
     Raises:
-        TypeError: they are not nested alike, or a class is no tensor's.
+        TypeError: they are not nested alike, a type is none, or a class is no tensor's. A list is
+            no type; several are a tuple.
     """
-    if isinstance(types, list):
-        types = tuple(types)
     flat = [dtypes.as_dtype(t) for t in flatten(types)]
     known = [TensorShape(None)] * len(flat)
     if shapes is not None:

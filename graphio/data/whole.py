@@ -8,7 +8,7 @@ from typing import Any
 
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
-from graphio.data import saving, structure, variables
+from graphio.data import graphs, saving, structure, variables
 from graphio.data.dataset import Dataset, element_of
 from graphio.data.function import Function, Opening, Runner
 from graphio.data.structure import Spec
@@ -21,6 +21,7 @@ from graphio.schema import errors
 
 def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any, name: str | None) -> Any:
     """See Dataset.reduce."""
+    graphs.check(dataset)
     specs, leaves = structure.of_values(initial_state, "reduce")
     states = [convert_to_tensor(leaf) for leaf in leaves]
     function = state_function(reduce_func, specs, dataset, "reduce")
@@ -113,9 +114,13 @@ def state_function(reduce_func: Any, specs: Any, dataset: Dataset, what: str) ->
 def get_single_element(dataset: Dataset) -> Any:
     """The only element of a dataset: tensors to be run.
 
+    Raises:
+        ValueError: the dataset is of another graph than the default one.
+
     Raises, when run:
         InvalidArgumentError: there is none, or there are several.
     """
+    graphs.check(dataset)
 
     def run(opening: Opening, _: Any) -> Any:
         stage = dataset.open(opening)
@@ -151,9 +156,11 @@ class TFRecordWriter:
 
         Raises:
             TypeError: an element is something else than one scalar string.
+            ValueError: the dataset is of another graph than the default one.
         """
         if not isinstance(dataset, Dataset):
             raise TypeError(f"TFRecordWriter: expected a tf.data.Dataset, got {dataset!r}")
+        graphs.check(dataset)
         spec = dataset.element_specs
         if not isinstance(spec, Spec) or spec.dtype != dtypes.string or spec.shape.ndims:
             raise TypeError(

@@ -26,6 +26,7 @@ from graphio.ops.emit import (
 from graphio.ops.primitive import binary, cast
 from graphio.ops.shapes import Dims, dims_of
 from graphio.ops.text_calls import as_bytes, as_text, split_by, utf8_cased
+from graphio.schema import errors
 from graphio.sparse_tensor import SparseTensor
 
 __all__ = [
@@ -124,6 +125,8 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
 
     Raises:
         ValueError: another unit, pos and len differ in shape, or do not broadcast with input.
+        UnimplementedError: input and pos, which is no scalar, differ in shape and broadcast to rank
+            3 or more, as far as static shapes tell.
         InvalidArgumentError: at run time: pos lies beyond the end, or len is negative.
     """
     _check_unit(unit)
@@ -139,10 +142,21 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
                     domain="graphio", unit=unit)  # fmt: skip
 
 
+def _check_rank(x: Tensor, places: Tensor, dims: Dims, what: str) -> None:
+    """TensorFlow's kernel broadcasts to vectors and matrices alone."""
+    if dims is not None and len(dims) > 2 and not x.shape.is_compatible_with(places.shape):
+        raise errors.UnimplementedError(
+            message=f"Substr broadcast not implemented for {len(dims)} dimensions, in {what}: the "
+            f"texts have shape {x.shape}, pos and len {places.shape}; repeat them with "
+            "tf.broadcast_to"
+        )
+
+
 def _broadcast(x: Tensor, start: Tensor, count: Tensor, what: str) -> tuple[Tensor, Tensor, Tensor]:
     """All three in the shape to which they broadcast."""
     places = binary("Add", start, count)
     dims = shapes.broadcast(dims_of(x), dims_of(places), what)
+    _check_rank(x, places, dims, what)
     wide = primitive.expand(x, primitive.shape_of(places), dims)
     shape = primitive.shape_of(wide)
     return wide, primitive.expand(start, shape, dims), primitive.expand(count, shape, dims)
