@@ -460,6 +460,42 @@ def test_which_gradients_are_slices() -> None:
 
 
 @TARGETS
+@pytest.mark.parametrize("max_norm", [None, 1.0])
+@pytest.mark.parametrize("several", [False, True])
+def test_the_slices_of_an_embedding_have_each_row_once(
+    target: str, several: bool, max_norm: float | None
+) -> None:
+    values = np.arange(1.0, 9.0, dtype=np.float32).reshape(4, 2)
+
+    def build() -> Any:
+        table = [tf.constant(values[::2]), tf.constant(values[1::2])]
+        params = table if several else [tf.constant(values)]
+        ids = tf.SparseTensor([[0, 0], [0, 1], [1, 0], [1, 1]], [3, 1, 3, 3], [2, 2])
+        rows = tf.nn.embedding_lookup_sparse(params, ids, None, combiner="sum", max_norm=max_norm)
+        repeated = tf.nn.embedding_lookup(params, ids.values, max_norm=max_norm)
+        found = tf.gradients(rows, params)
+        plain = tf.gradients(repeated, params)
+        return [(g.indices, g.values, tf.convert_to_tensor(p)) for g, p in zip(found, plain, strict=True)]
+
+    for part, (indices, slices, dense) in enumerate(run(target, build)):
+        assert sorted(indices) == ([[], [0, 1]][part] if several else [1, 3])
+        scattered = np.zeros_like(dense)
+        scattered[indices] = slices
+        np.testing.assert_allclose(scattered, dense, rtol=1e-6)
+
+
+def test_weights_of_ids_are_of_the_dtype_of_the_table() -> None:
+    lookup = tf.nn.safe_embedding_lookup_sparse
+    with tf.Graph().as_default():
+        ids = tf.SparseTensor([[0, 0]], [1], [1, 1])
+        weights = tf.SparseTensor([[0, 0]], tf.constant([2.0]), [1, 1])
+        for table in (tf.ones([4, 2], tf.float64), tf.Variable(np.ones([4, 2]))):
+            with pytest.raises(ValueError, match="float64"):
+                lookup([table], ids, weights)
+        assert lookup(np.ones([4, 2]), ids, weights).dtype == tf.float32
+
+
+@TARGETS
 def test_a_sparse_linear_model_learns(target: str) -> None:
     rng = np.random.RandomState(0)
     dense = np.where(rng.rand(40, 6) < 0.3, rng.randn(40, 6), 0)

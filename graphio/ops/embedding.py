@@ -11,12 +11,15 @@ from graphio.graph import Tensor
 from graphio.ops import index, math, primitive, run_checks, scattering, statistics
 from graphio.ops import sparse_parts as parts
 from graphio.ops.emit import FLOATING, NUMERIC, describe, node, require, scalar, scope, whole
+from graphio.ops.index_gradients import with_each_row_once
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
 from graphio.ops.signatures import SparseSegments
 from graphio.ops.sparse_arranging import sparse_fill_empty_rows, sparse_reshape, sparse_retain
 from graphio.ops.sparse_parts import picked
+from graphio.partitioned_variables import parts_of
 from graphio.sparse_tensor import SparseTensor
+from graphio.variables import Variable
 
 __all__ = [
     "embedding_lookup_sparse",
@@ -113,7 +116,8 @@ def embedding_lookup_sparse(
         max_norm: None, or the largest norm that an embedding may have; longer ones are scaled.
 
     Returns:
-        A tensor (n, ...), n the number of the last row that has an id, and one.
+        A tensor (n, ...), n the number of the last row that has an id, and one. The IndexedSlices
+        of its gradient by params have each row once.
 
     Raises:
         TypeError: sp_ids or sp_weights is no SparseTensor.
@@ -132,6 +136,7 @@ def embedding_lookup_sparse(
         rows = statistics.embedding_lookup(
             params, sp_ids.values, partition_strategy, max_norm=max_norm
         )
+        with_each_row_once(rows)
         count = _segments_in_all(segments)
         if sp_weights is None:
             return _COMBINED[how](rows, segments, count, name=at)
@@ -174,8 +179,8 @@ def safe_embedding_lookup_sparse(
     Args:
         embedding_weights: tensor or variable (rows, ...), or a list of them.
         sparse_ids: SparseTensor (d0, ..., dn) of integers; those below 0 are left out.
-        sparse_weights: SparseTensor of the same places; ids of weights of 0 or less are left out,
-            but for the combiner sum. None: all are 1.
+        sparse_weights: SparseTensor of the same places, of embedding_weights' dtype; ids of weights
+            of 0 or less are left out, but for the combiner sum. None: all are 1.
         combiner: sum, mean or sqrtn.
         default_id: whose embedding rows without ids have; None: zeros.
         name: name scope of the operations.
@@ -186,11 +191,18 @@ def safe_embedding_lookup_sparse(
         A tensor (d0, ..., dn-1, ...).
 
     Raises:
-        ValueError: embedding_weights is empty, or combiner is none of the three.
+        ValueError: embedding_weights is empty or of another dtype than sparse_weights, or combiner
+            is none of the three.
     """
     if embedding_weights is None or (isinstance(embedding_weights, (list, tuple))
                                      and not embedding_weights):  # fmt: skip
         raise ValueError(f"Missing embedding_weights {embedding_weights!r}.")
+    if sparse_weights is not None:
+        embedding_weights = [
+            w if isinstance(w, Variable) and w.dtype == sparse_weights.dtype
+            else convert_to_tensor(w, sparse_weights.dtype)
+            for w in parts_of(embedding_weights)
+        ]  # fmt: skip
     with scope(name, "embedding_lookup") as at:
         shape = sparse_ids.dense_shape
         lead = primitive.slice_axes(shape, [0], [-1], [0])

@@ -13,7 +13,7 @@ from graphio.folding import constant_value
 from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import array, primitive
+from graphio.ops import array, index, order, primitive
 from graphio.ops.emit import node, operation, scalar
 from graphio.ops.index import scatter_sum
 from graphio.ops.primitive import binary, cast, compare, last, select
@@ -22,6 +22,7 @@ from graphio.ops.reduction import running_product
 from graphio.ops.shapes import Dims, dims_of
 
 Gradients = Sequence[Any]
+_ONCE = "gathers_of_rows_once"
 
 not_differentiable("EyeLike", "Unique")
 not_differentiable("IndexRange", domain="graphio")
@@ -77,11 +78,25 @@ def _gather_gradient(op: Operation, dy: Tensor) -> Gradients:
     if op.type == "GatherV2" and axis == 0:
         flat = array.reshape(indices, [-1])
         values = array.reshape(dy, _row_sizes(x, flat))
-        return [IndexedSlices(values, flat, array.shape(x)), None]
+        slices = IndexedSlices(values, flat, array.shape(x))
+        return [each_row_once(slices) if op in op.graph.table(_ONCE) else slices, None]
     if indices.shape.ndims is None or x.shape.ndims is None:
         return [primitive.moved_back(op, dy), None]
     places = _counted_from_the_front(indices, _size_of(x, axis))
     return [_along_axis(x, places, dy, axis), None]
+
+
+def with_each_row_once(rows: Tensor) -> None:
+    """The gradient of rows that embedding_lookup gave will name each row once."""
+    read = rows.op if rows.op.op == "Gather" else rows.op.operands[0].op
+    read.graph.table(_ONCE)[read] = True
+
+
+def each_row_once(slices: IndexedSlices) -> IndexedSlices:
+    """The slices with those of one row summed, in the order in which the rows come first."""
+    rows, places = order.unique(slices.indices)
+    values = index.unsorted_segment_sum(slices.values, places, array.shape(rows)[0])
+    return IndexedSlices(values, rows, slices.dense_shape)
 
 
 def _row_sizes(x: Tensor, flat: Tensor) -> Tensor:

@@ -12,8 +12,9 @@ from typing import Any
 from graphio.constants import convert_to_tensor
 from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import array, index, order
+from graphio.ops import array
 from graphio.ops.control_flow import group
+from graphio.ops.index_gradients import each_row_once
 from graphio.variables import Variable
 
 __all__ = ["Subclassing"]
@@ -45,7 +46,7 @@ class Subclassing:
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
         """The operation that applies rows of a gradient, some of which may come repeatedly."""
-        return self._apply_sparse(_summed(grad), var)
+        return self._apply_sparse(each_row_once(grad), var)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
         """The training operation of those of all variables."""
@@ -111,10 +112,3 @@ class Subclassing:
         dense = convert_to_tensor(gradient, dtype=variable.dtype.base_dtype)
         newer = type(self)._apply_dense is Subclassing._apply_dense
         return (self._resource_apply_dense if newer else self._apply_dense)(dense, variable)
-
-
-def _summed(slices: IndexedSlices) -> IndexedSlices:
-    """The slices with each row once."""
-    rows, places = order.unique(slices.indices)
-    values = index.unsorted_segment_sum(slices.values, places, array.shape(rows)[0])
-    return IndexedSlices(values, rows, slices.dense_shape)
