@@ -475,7 +475,10 @@ def test_the_slices_of_an_embedding_have_each_row_once(
         repeated = tf.nn.embedding_lookup(params, ids.values, max_norm=max_norm)
         found = tf.gradients(rows, params)
         plain = tf.gradients(repeated, params)
-        return [(g.indices, g.values, tf.convert_to_tensor(p)) for g, p in zip(found, plain, strict=True)]
+        return [
+            (g.indices, g.values, tf.convert_to_tensor(p))
+            for g, p in zip(found, plain, strict=True)
+        ]
 
     for part, (indices, slices, dense) in enumerate(run(target, build)):
         assert sorted(indices) == ([[], [0, 1]][part] if several else [1, 3])
