@@ -708,3 +708,34 @@ def test_a_manager_waits_for_a_session_that_is_ready() -> None:
         )
         with manager.wait_for_session("", max_wait_secs=5) as session:
             assert session.run(v) == 2
+
+
+def test_a_manager_closes_the_sessions_that_it_does_not_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tf.Session] = []
+
+    class Noted(tf.Session):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr("graphio.train.session_manager.Session", Noted)
+    with tf.Graph().as_default():
+        v, _, manager = managed()
+        wrong = tf.train.SessionManager(tf.Assert(False, ["wrong"]))
+        missing = str(tmp_path / "none")
+        for attempt, error in (
+            (lambda: manager.prepare_session(""), RuntimeError),
+            (lambda: wrong.recover_session(""), tf.errors.InvalidArgumentError),
+            (lambda: wrong.wait_for_session(""), tf.errors.InvalidArgumentError),
+            (
+                lambda: manager.recover_session(
+                    "", tf.train.Saver([v]), checkpoint_filename_with_path=missing
+                ),
+                ValueError,
+            ),
+        ):
+            with pytest.raises(error):
+                attempt()
+    assert len(made) == 4 and all(session.closed for session in made)

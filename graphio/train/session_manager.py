@@ -6,8 +6,9 @@ session themselves.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ class SessionManager:
             master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
             max_wait_secs, config,
         )  # fmt: skip
-        try:
+        with _closed_on_error(session):
             if not loaded:
                 self._initialise(session, init_op, init_feed_dict, init_fn)
             told = f"Init op: {_name(init_op)}, init fn: {init_fn}"
@@ -111,9 +112,6 @@ class SessionManager:
                     f"Init operations did not make model ready. {told}, local_init_op: "
                     f"{_name(self._local_init_op)}, error: {missing}"
                 )
-        except BaseException:
-            session.close()
-            raise
         return session
 
     def recover_session(
@@ -131,9 +129,10 @@ class SessionManager:
             master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
             max_wait_secs, config,
         )  # fmt: skip
-        missing = self._local_init(session)
-        if loaded and not missing:
-            missing = _missing(session, self._ready_op)
+        with _closed_on_error(session):
+            missing = self._local_init(session)
+            if loaded and not missing:
+                missing = _missing(session, self._ready_op)
         if loaded and missing:
             logging.info("The restored model is not ready: %s", missing)
         return session, loaded and not missing
@@ -149,7 +148,8 @@ class SessionManager:
         end = time.monotonic() + max_wait_secs
         while True:
             session = Session(master, self._graph, config)
-            missing = self._local_init(session) or _missing(session, self._ready_op)
+            with _closed_on_error(session):
+                missing = self._local_init(session) or _missing(session, self._ready_op)
             if not missing:
                 return session
             session.close()
@@ -175,23 +175,35 @@ class SessionManager:
                 "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
             )
         session = Session(master, self._graph, config)
+        with _closed_on_error(session):
+            return session, self._load(session, saver, folder, file, most if wait else 0)
+
+    def _load(
+        self,
+        session: Session,
+        saver: Saver | None,
+        folder: str | None,
+        file: str | None,
+        most: float,
+    ) -> bool:
+        """Whether there was a checkpoint to restore."""
         if saver is None or not (folder or file):
-            return session, False
+            return False
         if file:
             saver.restore(session, file)
-            return session, True
+            return True
         assert folder is not None
         end = time.monotonic() + most
         while True:
             state = read_state(folder)
             if state is not None and state.model_checkpoint_path:
                 break
-            if not wait or time.monotonic() >= end:
-                return session, False
+            if time.monotonic() >= end:
+                return False
             time.sleep(min(self._pause, max(0.0, end - time.monotonic())))
         saver.restore(session, state.model_checkpoint_path)
         saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
-        return session, True
+        return True
 
     def _initialise(self, session: Session, init_op: Any, feeds: Any, init_fn: Any) -> None:
         if init_op is None and init_fn is None and self._local_init_op is None:
@@ -211,6 +223,16 @@ class SessionManager:
         if not missing:
             session.run(self._local_init_op, self._local_feeds, self._local_options)
         return missing
+
+
+@contextlib.contextmanager
+def _closed_on_error(session: Session) -> Iterator[None]:
+    """A context that closes the session where an error leaves it."""
+    try:
+        yield
+    except BaseException:
+        session.close()
+        raise
 
 
 def _missing(session: Session, ready_op: Any) -> str:
