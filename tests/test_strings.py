@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -372,6 +374,17 @@ def test_repetitions_and_ranges_that_re2_does_not_have_are_refused(pattern: str)
 def test_a_class_of_re_does_not_run_on_in_a_range() -> None:
     assert text_patterns.full_match(rb"[\w-.]+@[\w-]+", b"a-b.c@d-e")
     assert not text_patterns.full_match(rb"[\s-_]", b"A")
+
+
+def test_all_categories_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    text_patterns._categories.cache_clear()
+    looked: list[str] = []
+    category = unicodedata.category
+    monkeypatch.setattr(unicodedata, "category", lambda c: looked.append(c) or category(c))
+    for name in ("L", "Lu", "Nd", "Z", "Any", "Greek", "Foo"):
+        with contextlib.suppress(tf.errors.InvalidArgumentError):
+            text_patterns.full_match(rf"\p{{{name}}}".encode(), b"a")
+    assert len(looked) == sys.maxunicode + 1
 
 
 def test_a_script_is_refused_by_its_name() -> None:

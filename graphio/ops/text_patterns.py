@@ -48,19 +48,21 @@ def _invalid(pattern: bytes, why: str) -> errors.InvalidArgumentError:
 
 
 @functools.cache
-def _category(name: str) -> str:
-    """The characters of a general category, as ranges of a class of re; "": there is none."""
-    if name == "Any":
-        return r"\U00000000-\U0010ffff"
-    ranges: list[list[int]] = []
+def _categories() -> dict[str, str]:
+    """The characters of each general category, as ranges of a class of re."""
+    found: dict[str, list[list[int]]] = {}
     for code in range(sys.maxunicode + 1):
-        if not unicodedata.category(chr(code)).startswith(name):
-            continue
-        if ranges and ranges[-1][1] == code - 1:
-            ranges[-1][1] = code
-        else:
-            ranges.append([code, code])
-    return "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in ranges)
+        name = unicodedata.category(chr(code))
+        for ranges in (found.setdefault(name, []), found.setdefault(name[0], [])):
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    written = {
+        name: "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in ranges)
+        for name, ranges in found.items()
+    }
+    return {**written, "Any": r"\U00000000-\U0010ffff"}
 
 
 def _complement(ranges: str) -> str:
@@ -146,8 +148,8 @@ class _Translation:
     def _unicode(self, token: re.Match[str], _: int) -> str:
         name = token["unicode"][1:].strip("{}")
         negated = (token["unicode"][0] == "P") != name.startswith("^")
-        ranges = _category(name.removeprefix("^"))
-        if not ranges:
+        ranges = _categories().get(name.removeprefix("^"))
+        if ranges is None:
             raise _invalid(
                 self.pattern, f"{token[0]!r} names no general category; scripts are not known here"
             )
