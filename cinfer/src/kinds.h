@@ -4,7 +4,6 @@
 #include "ci_kernel.h"
 
 /* Refuses inputs whose types the letters do not admit: one letter an input, an asterisk repeats the one before it,
- * inputs beyond the letters are the kernel's own matter. NULL: of an operator of the program's own, which sees to it.
- */
+ * inputs beyond the letters are the kernel's own matter. NULL: a custom operator, which checks its inputs itself. */
 ci_status ci_check_kinds(ci_kernel *k, const char *letters);
 #endif

@@ -38,7 +38,7 @@ class Memory:
 
     Attributes:
         rows: becomes, stacked, each iteration's first elements.
-        room: becomes how many these are.
+        capacity: becomes how many these are.
         joined: becomes the vector of the elements beyond them.
         begin: becomes, stacked, where each iteration begins in that vector.
         sizes: becomes, stacked, each iteration's shape; or a memory of the shapes.
@@ -47,7 +47,7 @@ class Memory:
     def __init__(self, op: Operation, dtype: DType, rank: int | None) -> None:
         self._op = op
         self.rows = self._later(dtype, [None, None])
-        self.room = self._later(dtypes.int64, [1])
+        self.capacity = self._later(dtypes.int64, [1])
         self.joined = self._later(dtype, [None])
         self.begin = self._later(dtypes.int64, [None, 1])
         self.sizes: Tensor | Memory = (
@@ -62,7 +62,7 @@ class Memory:
     def outputs(self) -> list[Tensor]:
         """All tensors that stand for new outputs of the Loop or Scan."""
         sizes = self.sizes.outputs if isinstance(self.sizes, Memory) else [self.sizes]
-        return [self.rows, self.room, self.joined, self.begin, *sizes]
+        return [self.rows, self.capacity, self.joined, self.begin, *sizes]
 
     def keep(self, tensor: Tensor, least: Sequence[Tensor] = ()) -> None:
         """Has the Loop or Scan give what the tensor of its body is in every iteration.
@@ -76,16 +76,16 @@ class Memory:
         no_elements = np.zeros(0, tensor.dtype.as_numpy_dtype)
         with body.as_body(), scopes.control_dependencies(None), scopes.name_scope("remembered"):
             before = _carry(op, tensor.dtype, no_elements, self.joined, "elements")
-            room = _carry(op, dtypes.int64, np.array([_UNSET]), self.room, "room")
+            capacity = _carry(op, dtypes.int64, np.array([_UNSET]), self.capacity, "capacity")
             elements = p.reshape(tensor, [-1], (None,))
-            row, beyond, width = _parted(elements, room, least)
+            row, beyond, width = _parted(elements, capacity, least)
             after = p.concat([before, beyond], 0)
             begin = p.shape_of(before)
             shape = _made_in(body, p.shape_of(tensor))
             shapes = [p.shape_of(other) for other in least]
         first = carried(op)[2]
         body.outputs[first + self.joined.value_index] = after
-        body.outputs[first + self.room.value_index] = width
+        body.outputs[first + self.capacity.value_index] = width
         given = [(self.rows, row), (self.begin, begin)]
         given += [] if isinstance(self.sizes, Memory) else [(self.sizes, shape)]
         for output, stacked in given:
@@ -132,15 +132,15 @@ def stack(op: Operation, tensor: Tensor) -> None:
 
 
 def _parted(
-    elements: Tensor, room: Tensor, least: Sequence[Tensor]
+    elements: Tensor, capacity: Tensor, least: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The first elements, filled up with zeros, the others, and how many the first are: as many
-    as there is room for, which the first iteration says."""
+    as the capacity says, which the first iteration sets."""
     here = size = p.shape_of(elements)
     for other in least:
         size = p.binary("Max", size, p.unsqueeze(p.count(other, dtypes.int64), [0]))
-    known = p.compare("Less", p.int_vector([_UNSET]), room)
-    width = p.select(known, room, size)
+    known = p.compare("Less", p.int_vector([_UNSET]), capacity)
+    width = p.select(known, capacity, size)
     fill = p.concat([p.int_vector([0]), p.binary("Sub", width, here)], 0)
     row = node("Pad", [elements, fill], elements.dtype, (None,))
     ends = [p.int_vector([p.last]), p.int_vector([0])]
