@@ -343,11 +343,9 @@ class Importer:
 
     def _part(self, proto: model_pb2.Variable) -> SaveSliceInfo | None:
         """Which part of a whole a variable is; the whole is renamed as the part."""
-        value = self.found.values[proto.node]
-        dims = [] if value.shape.ndims is None else [d or 0 for d in value.shape.as_list()]
         name = self.renamed.get(("variable", proto.name), proto.name)
         prefix = name.removesuffix(proto.name) if name.endswith(proto.name) else ""
-        return read_part(proto, dims, prefix)
+        return read_part(proto, self.found.values[proto.node].shape, prefix)
 
     def signatures(self, signatures: Sequence[model_pb2.Signature]) -> None:
         found = self.found

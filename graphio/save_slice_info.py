@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphio.tensor_shape import TensorShape
 
 __all__ = ["SaveSliceInfo", "read_part", "write_part"]
 
@@ -73,25 +76,26 @@ def write_part(info: SaveSliceInfo | None, message: Any, prefix: str = "") -> No
         message.part.begin.extend(info.var_offset or ())
 
 
-def read_part(message: Any, size: Sequence[int], prefix: str = "") -> SaveSliceInfo | None:
-    """What a message of a variable says of it, with a prefix of the name; None if it is whole.
+def read_part(message: Any, shape: TensorShape, prefix: str = "") -> SaveSliceInfo | None:
+    """What a message of a variable says of it, with a prefix of the name; None if it is whole, or
+    of a shape that is not known, so that no place in the whole is its.
 
     Args:
         message: a Variable of a model file.
-        size: the shape of the part.
+        shape: of the part.
         prefix: of the name.
 
     Raises:
         ValueError: the part does not lie inside the whole.
     """
-    if not message.HasField("part"):
+    if not message.HasField("part") or not shape.is_fully_defined():
         return None
-    part = message.part
+    part, size = message.part, shape.as_list()
     sizes = list(zip(part.begin, size, part.shape, strict=False))
-    fits = len(part.shape) == len(part.begin) == len(size)
+    fits = len(size) == len(part.shape) == len(part.begin)
     if not fits or any(b < 0 or n < 0 or b + n > whole for b, n, whole in sizes):
         raise ValueError(
-            f"variable '{message.name}': the part of shape {list(size)} that begins at "
+            f"variable '{message.name}': the part of shape {shape} that begins at "
             f"{list(part.begin)} does not lie inside '{part.whole}' of shape {list(part.shape)}"
         )
-    return SaveSliceInfo(prefix + part.whole, list(part.shape), list(part.begin), list(size))
+    return SaveSliceInfo(prefix + part.whole, list(part.shape), list(part.begin), size)

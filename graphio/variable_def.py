@@ -98,12 +98,6 @@ def parts(variable_def: Any, import_scope: str | None) -> dict[str, Any]:
         "trainable": message.trainable,
         "slot_of": prefix + message.slot_of if message.slot_of else "",
         "slot": message.slot,
-        "part": read_part(message, _sizes(value), prefix),
+        "part": None if value is None else read_part(message, value.shape, prefix),
         "modes": (message.synchronization, message.aggregation),
     }
-
-
-def _sizes(value: Any) -> list[int]:
-    if value is None or value.shape.ndims is None:
-        return []
-    return [size or 0 for size in value.shape.as_list()]

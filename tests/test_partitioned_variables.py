@@ -306,3 +306,26 @@ def test_parts_along_two_axes_are_saved_as_the_whole(tmp_path: Path) -> None:
         sess.run(tf.global_variables_initializer())
         path = tf.train.Saver().save(sess, str(tmp_path / "model"))
     np.testing.assert_array_equal(tf.train.load_variable(path, "w"), [[0, 1], [2, 3]])
+
+
+def test_a_part_of_unknown_shape_is_no_part_after_an_import(tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        part = next(iter(tf.get_variable("w", [4], partitioner=tf.fixed_size_partitioner(2))))
+        part.assign(tf.zeros([3]), validate_shape=False)
+        tf.train.export_meta_graph(str(tmp_path / "graph.meta"))
+    with tf.Graph().as_default():
+        tf.train.import_meta_graph(str(tmp_path / "graph.meta"))
+        found = {v.op.name: v._get_save_slice_info() for v in tf.global_variables()}
+    assert found["w/part_0"] is None
+    assert found["w/part_1"].spec == "4 2,2"
+
+
+def test_a_part_whose_value_has_another_shape_is_not_saved_as_one(tmp_path: Path) -> None:
+    part, _ = tf.get_variable("w", [4], partitioner=tf.fixed_size_partitioner(2))
+    saver = tf.train.Saver()
+    longer = part.assign([7.0], validate_shape=False)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(longer)
+        with pytest.raises(ValueError, match=r"'w/part_0' has a value of shape \[1\].* \[2\]"):
+            saver.save(sess, str(tmp_path / "model"))

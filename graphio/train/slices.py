@@ -93,7 +93,11 @@ def _fill(places: Sequence[tuple[slice, ...]], shape: tuple[int, ...]) -> bool:
 
 
 def joined(variables: Mapping[str, Variable], values: Mapping[str, Array]) -> dict[str, Array]:
-    """Values by their names in the file, parts put together; values: by the variables' names."""
+    """Values by their names in the file, parts put together; values: by the variables' names.
+
+    Raises:
+        ValueError: a value does not have the shape of its part.
+    """
     found: dict[str, Array] = {}
     for key, name in stored_names(variables).items():
         part = None if name == key else part_of(key, variables[key])
@@ -102,7 +106,13 @@ def joined(variables: Mapping[str, Variable], values: Mapping[str, Array]) -> di
             continue
         if name not in found:
             found[name] = np.empty(part.shape, values[key].dtype)
-        found[name][part.place] = values[key]
+        place = found[name][part.place]
+        if place.shape != np.shape(values[key]):
+            raise ValueError(
+                f"variable '{key}' has a value of shape {list(np.shape(values[key]))}, but is the "
+                f"part of shape {list(place.shape)} of '{name}'; assign one of that shape"
+            )
+        place[...] = values[key]
     return found
 
 
