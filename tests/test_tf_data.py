@@ -79,24 +79,39 @@ def test_a_line_that_is_no_row_is_refused(name: str, tmp_path: Path) -> None:
         elements(tf.data.experimental.CsvDataset(str(tmp_path / "rows"), [[""], [""]]))
 
 
-FIELDS = st.text('a,"\r\n', max_size=4)
+FIELDS = st.text('a,§"\r\n', max_size=4)
 
 
 @hypothesis.given(
     st.lists(st.lists(FIELDS, min_size=1, max_size=3), max_size=4),
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.integers(1, 5),
+    st.sampled_from([",", "§"]),
 )
 def test_rows_end_where_the_writer_of_csv_ended_them(
-    rows: list[list[str]], end: str, piece: int
+    rows: list[list[str]], end: str, piece: int, mark: str
 ) -> None:
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
+    writer = csv.writer(text, delimiter=mark, lineterminator=end, quoting=csv.QUOTE_ALL)
+    writer.writerows(rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_lines, "_PIECE", piece)
-        scan = csv_lines._Scan(io.BytesIO(text.getvalue().encode()), b",", True)
-        found = list(iter(scan.row, None))
-    assert [next(csv.reader(io.StringIO(row.decode(), newline=""))) for row in found] == rows
+        scan = csv_lines._Scan(io.BytesIO(text.getvalue().encode()), mark.encode(), True)
+        found = [io.StringIO(row.decode(), newline="") for row in iter(scan.row, None)]
+    assert [next(csv.reader(row, delimiter=mark)) for row in found] == rows
+
+
+@pytest.mark.parametrize("mark", ["", "::", None])
+def test_what_is_between_fields_is_one_character(mark: Any, tmp_path: Path) -> None:
+    (tmp_path / "rows").write_bytes(b"a,b\n")
+    rows = str(tmp_path / "rows")
+    for build in (
+        lambda: tf.decode_csv(["a"], [[""]], mark),
+        lambda: tf.data.experimental.CsvDataset(rows, [""], field_delim=mark),
+        lambda: tf.data.experimental.make_csv_dataset(rows, 1, field_delim=mark),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="one character"):
+            build()
 
 
 def test_an_error_of_csv_concerns_one_row(tmp_path: Path) -> None:

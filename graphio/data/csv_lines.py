@@ -99,9 +99,11 @@ class _Scan:
             if not self._close():
                 return None
         while not (found := self._ends.search(self._data, self._at)):
-            self._at = len(self._data)
-            if not self._has(1):
+            if self._done:
                 return None
+            # The data may end within a delimiter, whose character may have several bytes.
+            self._at = max(self._at, len(self._data) - len(self._delimiter) + 1)
+            self._more()
         self._at = found.start()
         if found[0] == self._delimiter:
             return 0

@@ -21,7 +21,7 @@ from graphio.data.special import without_errors
 from graphio.data.stages import Item, Stage
 from graphio.data.structure import Spec
 from graphio.graph import Tensor
-from graphio.ops.text_csv import fields_of, number_of
+from graphio.ops.text_csv import check_delimiter, fields_of, number_of
 from graphio.schema import errors
 from graphio.tensor_shape import TensorShape
 
@@ -96,7 +96,7 @@ class CsvDataset(Dataset):
         compression_type: "", "GZIP" or "ZLIB".
         buffer_size: accepted, if it is above 0.
         header: True leaves out the first line of each file.
-        field_delim: between fields.
+        field_delim: between fields, one character.
         use_quote_delim: False takes quotation marks as text.
         na_value: what stands for a missing field, beside the empty one.
         select_cols: numbers of the columns to take, ascending; None: all.
@@ -104,7 +104,7 @@ class CsvDataset(Dataset):
     Raises:
         ValueError: select_cols does not fit record_defaults, or does not ascend.
         TypeError: a column of another dtype than float32, float64, int32, int64 and string.
-        InvalidArgumentError: a buffer_size of 0 or less.
+        InvalidArgumentError: a buffer_size of 0 or less; field_delim is not one character.
     """
 
     def __init__(
@@ -123,6 +123,7 @@ class CsvDataset(Dataset):
             raise errors.InvalidArgumentError(
                 message=f"CsvDataset: buffer_size should be positive, got {buffer_size}"
             )
+        check_delimiter(field_delim)
         columns = [_column(default) for default in record_defaults]
         if select_cols is not None:
             if len(select_cols) != len(columns):
@@ -205,7 +206,9 @@ def make_csv_dataset(
     Raises:
         ValueError: names that are no columns; another number of column_defaults; rows of another
             number of fields, where types are inferred; ZLIB without names or defaults of columns.
+        InvalidArgumentError: field_delim is not one character.
     """
+    check_delimiter(field_delim)
     probed = column_names is None or column_defaults is None
     if probed and records.checked_compression(compression_type) == "ZLIB":
         raise ValueError(

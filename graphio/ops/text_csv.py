@@ -20,7 +20,15 @@ from graphio.ops.host import host_call
 from graphio.ops.text_calls import as_text
 from graphio.schema import errors
 
-__all__ = ["decode_csv", "fields_of", "number_of"]
+__all__ = ["check_delimiter", "decode_csv", "fields_of", "number_of"]
+
+
+def check_delimiter(delimiter: Any) -> None:
+    """Refuses what cannot be between fields. Raises InvalidArgumentError: it is no character."""
+    if not isinstance(delimiter, str) or len(delimiter) != 1:
+        raise errors.InvalidArgumentError(
+            message=f"field_delim is {delimiter!r}, expected a text of one character"
+        )
 
 
 def fields_of(line: str, delimiter: str, quotes: bool) -> list[str]:
@@ -81,7 +89,7 @@ def decode_csv(
         records: string tensor, a line an element.
         record_defaults: for each column a value of its dtype (float32, float64, int32, int64 or
             string) for where the field is empty; an empty list: the field must be there.
-        field_delim: between fields.
+        field_delim: between fields, one character.
         use_quote_delim: whether fields may be in quotation marks.
         name: of the operation.
         na_value: text that stands for an empty field, too.
@@ -94,7 +102,9 @@ def decode_csv(
         TypeError: records is no text, a dtype is another one, or record_defaults is no list.
         ValueError: select_cols has negative numbers, does not ascend, or has another length than
             record_defaults; a default is no constant of at most one element and rank 1.
+        InvalidArgumentError: field_delim is not one character.
     """
+    check_delimiter(field_delim)
     if not isinstance(record_defaults, (list, tuple)):
         kind = type(record_defaults).__name__
         raise TypeError(f"DecodeCSV: record_defaults is {kind}, expected a list, a value a column")
