@@ -202,6 +202,7 @@ class Variable(Handle, Operators):
         self, graph: Graph, scope: str, initial_value: Any, dtype: Any, known: TensorShape | None
     ) -> None:
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        before = len(graph.operations)
         if callable(initial_value):
             with scopes.name_scope("Initializer"):
                 value = convert_to_tensor(initial_value(), wanted, name="initial_value")
@@ -233,6 +234,8 @@ class Variable(Handle, Operators):
         )  # fmt: skip
         made.attrs["variable"] = made.name  # another than the scope's if that was re-entered
         self._variable = made.outputs[0]
+        if callable(initial_value):
+            _stand_beside(made, graph.operations[before:-1])
         with scopes.name_scope("Initializer"):
             first = initialized(value)
         line = made.source
@@ -243,6 +246,8 @@ class Variable(Handle, Operators):
                 "Identity", [self._variable], [(kind, self._shape)], name="read", at=line
             )
         self._snapshot = read.outputs[0]
+        if not self.use_resource:
+            _stand_beside(made, [read])
 
     @contextlib.contextmanager
     def _caching(self) -> Iterator[None]:
@@ -630,7 +635,8 @@ class Variable(Handle, Operators):
         return repr(self)
 
     def __repr__(self) -> str:
-        return f"<tf.Variable '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
+        ref = "" if self.use_resource else "_ref"  # as TensorFlow shows the two kinds
+        return f"<tf.Variable '{self.name}' shape={self._shape} dtype={self.dtype.name}{ref}>"
 
 
 def _difference(one: TensorShape, two: TensorShape) -> str:
@@ -810,6 +816,13 @@ def report_uninitialized_variables(
 
     chosen = global_variables() + local_variables() if var_list is None else list(var_list)
     return report.names_where_not([v.op.name for v in chosen], chosen, name)
+
+
+def _stand_beside(variable: Operation, operations: Sequence[Operation]) -> None:
+    """Tells colocation_groups that operations, if of no other group, are in the variable's."""
+    groups, beside = variable.graph.table("colocation_groups"), variable.colocation_groups()
+    for operation in operations:
+        groups.setdefault(operation, beside)
 
 
 def _use_resource(given: bool | None) -> bool:

@@ -37,7 +37,7 @@ def test_a_variable_is_four_operations(graph: tf.Graph) -> None:
     )
     assert v.value().op.name == "v/read" and v.initializer.name == "v/Assign"
     assert not isinstance(v, tf.Tensor) and bool(v) and len({v, v}) == 1
-    assert repr(v) == "<tf.Variable 'v:0' shape=(2,) dtype=float32>"
+    assert repr(v) == "<tf.Variable 'v:0' shape=(2,) dtype=float32_ref>"
 
 
 def test_a_variable_from_a_tensor_has_no_initial_value_operation(graph: tf.Graph) -> None:
@@ -320,3 +320,20 @@ def test_variables_are_plain_unless_a_scope_says_otherwise() -> None:
         assert not tf.Variable(1.0).use_resource and not tf.resource_variables_enabled()
         with tf.variable_scope("resources", use_resource=True):
             assert tf.Variable(1.0).use_resource and tf.get_variable("v", []).use_resource
+
+
+def test_initial_values_of_callables_and_reads_stand_beside_their_variable() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.Variable(lambda: tf.ones([2]) * 3.0, name="v")
+        tf.get_variable("w", [2])
+        tf.Variable(tf.ones([2], name="ones"), name="x")
+        groups = {op.name: op.colocation_groups() for op in graph.get_operations()}
+    assert groups["v/Initializer/mul"] == groups["v/Initializer/ones"] == [b"loc:@v"]
+    assert groups["w/Initializer/random_uniform"] == groups["w/read"] == [b"loc:@w"]
+    assert groups["ones"] == [b"loc:@ones"]
+
+
+def test_resource_variables_are_shown_with_their_base_dtype() -> None:
+    with tf.Graph().as_default():
+        shown = repr(tf.Variable([1, 2], name="v", use_resource=True))
+    assert shown == "<tf.Variable 'v:0' shape=(2,) dtype=int32>"
