@@ -235,7 +235,18 @@ class GraphDef(ModelView):
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return str(self._part() if self._foreign is None else self._foreign)
+        """Text of TensorFlow's message; google.protobuf.text_format gives that of ours."""
+        return str(self.tensorflow_message())
+
+    __repr__ = __str__
+
+    def tensorflow_message(self) -> tensorflow_pb2.GraphDef:
+        """TensorFlow's message of the nodes; import_graph_def takes this GraphDef, not that."""
+        from graphio.tensorflow_messages import graph_message
+
+        if self._foreign is not None:
+            return self._foreign
+        return graph_message(self.node, PRODUCER if self._message.producer else 0)
 
     @property
     def node(self) -> Any:

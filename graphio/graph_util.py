@@ -30,7 +30,7 @@ __all__ = [
 
 _DEVICE = re.compile(r"/(?:device:)?(?:cpu|gpu|tpu|CPU|GPU|TPU):(?:\d+|\*)")
 #: types that remove_training_nodes takes away
-_PASSING = {"CheckNumerics", "Identity"}
+_PASSING = {"CheckNumerics", "Identity", "StopGradient"}
 
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
@@ -175,14 +175,15 @@ def list_captures(graph: model_pb2.Graph) -> None:
 def remove_training_nodes(
     input_graph: Any, protected_nodes: Iterable[str] | None = None
 ) -> GraphDef:
-    """A graph without nodes that only pass a value on: Identity and CheckNumerics.
+    """A graph without nodes that only pass a value on: Identity, StopGradient and CheckNumerics.
 
     Args:
         input_graph: the graph; it stays as it is.
         protected_nodes: names of nodes to keep.
 
     Returns:
-        The graph; a node that another waits for is kept, and so is one that waits for another.
+        The graph; an Identity that another node waits for is kept, and so is one that waits for
+        another. Checks go in any case.
 
     Raises:
         ValueError: such nodes read each other in a circle.
@@ -190,6 +191,7 @@ def remove_training_nodes(
     model = model_pb2.Model()
     model.CopyFrom(graph_def_of(input_graph))
     kept = set(protected_nodes or ())
+    _drop_checks(model.graph, kept)
     for graph in all_graphs(model.graph):
         kept.update(name for node in graph.node for name in node.control_input)
     passed = {
@@ -223,6 +225,19 @@ def remove_training_nodes(
     list_captures(model.graph)
     drop_dangling(model)
     return GraphDef.of(model, dict(functions_of(input_graph)))
+
+
+def _drop_checks(graph: model_pb2.Graph, kept: set[str]) -> None:
+    """Lets no node wait for a check, nor a check for a node."""
+    checks = {
+        node.name
+        for node in graph.node
+        if (node.tf_type or node.op) == "CheckNumerics" and node.name not in kept
+    }
+    for part in all_graphs(graph):
+        for node in part.node:
+            awaited = [] if node.name in checks else list(node.control_input)
+            node.control_input[:] = [name for name in awaited if name not in checks]
 
 
 def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> list[int | None]:

@@ -537,6 +537,14 @@ class NodeDef(View):
         else:
             super().__setattr__(name, value)
 
+    def __str__(self) -> str:
+        """Text of TensorFlow's message; google.protobuf.text_format gives that of ours."""
+        from graphio.tensorflow_messages import node_message
+
+        return str(node_message(self))
+
+    __repr__ = __str__
+
     @property
     def op(self) -> str:
         """TensorFlow's type."""

@@ -13,7 +13,7 @@ from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
 import graphio as tf
-from graphio.schema import model_pb2
+from graphio.schema import model_pb2, tensorflow_pb2
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
 
@@ -419,3 +419,41 @@ def test_damaged_messages_are_refused_whole_or_imported(graph: tf.Graph, damage:
                 tf.import_graph_def(broken)
             assert graph.as_graph_def() == before
     assert refused or damage in ("no version", "an output of unknown type")
+
+
+def test_the_text_of_a_node_is_that_of_tensorflows_message() -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        with tf.device("/cpu:0"):
+            y = tf.square(x, name="y")
+        text = str(y.op.node_def)
+        constant = tf.constant([1, 2], tf.int64, name="c").op.node_def
+    assert text.startswith('name: "y"\nop: "Square"\ninput: "x"\ndevice: "/device:CPU:0"\n')
+    parsed = text_format.Parse(str(constant), tensorflow_pb2.NodeDef())
+    assert parsed.attr["dtype"].type == tensorflow_pb2.DT_INT64
+    assert np.frombuffer(parsed.attr["value"].tensor.tensor_content, np.int64).tolist() == [1, 2]
+
+
+def test_the_text_of_a_graph_has_its_bodies_as_functions_and_its_version() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name="x")
+        tf.cond(x > 0, lambda: x + 1, lambda: -x, name="choice")
+        parsed = text_format.Parse(str(graph.as_graph_def()), tensorflow_pb2.GraphDef())
+    named = {f.signature.name: [n.op for n in f.node_def] for f in parsed.library.function}
+    assert parsed.versions.producer > 0 and len(named) == 2
+    called = {a.func.name for n in parsed.node for a in n.attr.values() if a.func.name}
+    assert called == set(named)
+    assert str(tf.GraphDef()) == ""
+
+
+ELEMENTS = [True, 3, 2.5, "text", np.float16(1.5), np.uint8(7), np.complex64(1 + 2j)]
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=[repr(e) for e in ELEMENTS])
+def test_constants_of_every_kind_have_a_text(element: Any) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.constant(element, name="c")
+        parsed = text_format.Parse(str(graph.as_graph_def()), tensorflow_pb2.GraphDef())
+        found = tf.import_graph_def(parsed, return_elements=["c:0"], name="")[0]
+    with tf.Session(graph=graph) as session:
+        assert session.run(found) == session.run("c:0")

@@ -187,3 +187,15 @@ def test_small_helpers() -> None:
     assert not util.must_run_on_cpu(v.op) and util.must_run_on_cpu(v.op, True)
     with pytest.raises(TypeError, match="Operation or a NodeDef"):
         util.must_run_on_cpu("Const")
+
+
+def test_checks_go_and_so_does_waiting_for_them() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], "x")
+        with tf.control_dependencies([tf.check_numerics(x, "bad", name="checked")]):
+            passed = tf.stop_gradient(tf.identity(x), name="stopped")
+        tf.negative(passed, name="end")
+        made = tf.graph_util.remove_training_nodes(graph.as_graph_def())
+        kept = tf.graph_util.remove_training_nodes(graph.as_graph_def(), ["checked"])
+    assert [node.name for node in made.node] == ["x", "end"]
+    assert "checked" in [node.name for node in kept.node]

@@ -6,21 +6,28 @@ from collections.abc import Iterator
 from typing import Any
 
 from graphio.graph import Graph, Operation, Tensor
+from graphio.graph_def import export_graph_def
+from graphio.schema import tensorflow_pb2
 
 __all__ = ["graph_def_of"]
 
 
-def graph_def_of(graph: Graph) -> Any:
-    """A GraphDef message of tensorboard's; what bodies hold stands beside the rest."""
-    from tensorboard.compat.proto import graph_pb2
-
-    made = graph_pb2.GraphDef()
-    made.versions.producer = 27
+def graph_def_of(graph: Graph) -> tensorflow_pb2.GraphDef:
+    """The graph as TensorFlow's message; what bodies hold stands beside the rest, and a node that
+    has bodies reads what they capture and give back."""
+    made = export_graph_def(graph.root, add_shapes=True).tensorflow_message()
+    made.ClearField("library")
+    there = {node.name: node for node in made.node}
     for operation, inputs in _nodes(graph.root):
-        node = made.node.add(name=operation.name, op=operation.type, device=operation.device)
+        node = there.get(operation.name)
+        if node is None:
+            node = made.node.add(name=operation.name, op=operation.type, device=operation.device)
+            _describe(node, operation)
+        elif not operation.bodies():
+            continue
+        node.ClearField("input")
         node.input.extend(_reference(t) for t in inputs)
         node.input.extend("^" + before.name for before in operation.awaited)
-        _describe(node, operation)
     return made
 
 
