@@ -143,7 +143,8 @@ class OptimizerOptions(_Options):
 
 
 class GraphOptions(_Options):
-    """Accepted; see OptimizerOptions."""
+    """Accepted; see OptimizerOptions. place_pruned_graph=True lets operations that do not run ask
+    for devices that are not there."""
 
     _fields: ClassVar[dict[str, Any]] = {
         "enable_recv_scheduling": False,

@@ -115,7 +115,7 @@ def place(model: Model, devices: Devices) -> None:
     """
     for graph in all_graphs(model.graph):
         for node in graph.node:
-            node.device = _device_of(node, devices)
+            node.device = check(node.name, node.device, devices)
     if len(devices.names) > 1:
         _Sender(model.graph).run()
     if devices.log:
@@ -123,23 +123,24 @@ def place(model: Model, devices: Devices) -> None:
             print(f"{node.name}: ({node.tf_type or node.op}): {node.device}", file=sys.stderr)
 
 
-def _device_of(node: Node, devices: Devices) -> str:
-    found = devices.find(node.device)
-    if found is None:
-        raise _missing(node, devices)
-    return found
+def check(name: str, wish: str, devices: Devices) -> str:
+    """The device that a node gets.
 
-
-def _missing(node: Node, devices: Devices) -> errors.OpError:
+    Raises:
+        InvalidArgumentError: it asks for one that is not there.
+    """
+    found = devices.find(wish)
+    if found is not None:
+        return found
     listed = ", ".join(devices.names)
     error = errors.InvalidArgumentError(
-        message=f"Cannot assign a device for operation {node.name}: {{{{node {node.name}}}}} was "
-        f"explicitly assigned to {node.device} but available devices are [ {listed} ]. Make sure "
+        message=f"Cannot assign a device for operation {name}: {{{{node {name}}}}} was "
+        f"explicitly assigned to {wish} but available devices are [ {listed} ]. Make sure "
         "the device specification refers to a valid device, or let the session place it on the "
         "CPU: tf.ConfigProto(allow_soft_placement=True)"
     )
-    error.node_name = node.name
-    return error
+    error.node_name = name
+    raise error
 
 
 class _Sender:

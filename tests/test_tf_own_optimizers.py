@@ -112,3 +112,17 @@ def test_clipped_slices_stay_slices(target: str) -> None:
     with tf.Session(target) as session:
         found = [v.values.ravel() for v in session.run(clipped)]
     np.testing.assert_allclose(found, [[3, 4], [6, 7], [3, 4]], rtol=1e-6)
+
+
+def test_slots_by_their_names_and_the_variables_they_belong_to() -> None:
+    v, w = tf.Variable([1.0], name="v"), tf.Variable([2.0], name="w")
+    optimizer = tf.train.FtrlOptimizer(0.1, initial_accumulator_value=0.5)
+    optimizer.minimize(tf.reduce_sum(v * w))
+    assert {name: len(slots) for name, slots in optimizer._slots.items()} == {
+        "accum": 2,
+        "linear": 2,
+    }
+    assert optimizer._slots["accum"][v.graph, "v"] is optimizer.get_slot(v, "accum")
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert [x.tolist() for x in session.run(optimizer._slots)["accum"].values()] == [[0.5]] * 2

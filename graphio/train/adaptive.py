@@ -57,10 +57,10 @@ class RMSPropOptimizer(Optimizer):
         name: str = "RMSProp",
     ) -> None:
         super().__init__(use_locking, name)
-        self._slots = {"rms": (name, 1.0)}
+        self._slot_values = {"rms": (name, 1.0)}
         if centered:
-            self._slots["mg"] = (name, 0.0)
-        self._slots["momentum"] = (name, 0.0)
+            self._slot_values["mg"] = (name, 0.0)
+        self._slot_values["momentum"] = (name, 0.0)
         self._given = {
             "learning_rate": learning_rate,
             "decay": decay,
@@ -108,7 +108,7 @@ class AdagradOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         start = positive(initial_accumulator_value, "initial_accumulator_value")
-        self._slots = {"accumulator": (name, start)}
+        self._slot_values = {"accumulator": (name, start)}
         self._given = {"learning_rate": learning_rate}
 
     def _update(
@@ -145,7 +145,7 @@ class AdadeltaOptimizer(Optimizer):
         name: str = "Adadelta",
     ) -> None:
         super().__init__(use_locking, name)
-        self._slots = {"accum": (name, 0.0), "accum_update": (name, 0.0)}
+        self._slot_values = {"accum": (name, 0.0), "accum_update": (name, 0.0)}
         self._given = {"learning_rate": learning_rate, "rho": rho, "epsilon": epsilon}
 
     def _update(

@@ -31,14 +31,14 @@ GradientsAndVariables = list[tuple[Any, Variable]]
 class Optimizer(Subclassing):
     """Base class; see GradientDescentOptimizer and its siblings.
 
-    Subclasses give `_slots` (slot name to initial value, which is a float) and `_update`, or
+    Subclasses give `_slot_values` (slot name to initial value, which is a float) and `_update`, or
     what graphio.train.subclassing says.
     """
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
 
     #: slot name -> (suffix of the variable's name, initial value)
-    _slots: dict[str, tuple[str, float]] = {}
+    _slot_values: dict[str, tuple[str, float]] = {}
 
     def __init__(self, use_locking: bool = False, name: str = "Optimizer") -> None:
         if not name:
@@ -207,7 +207,7 @@ class Optimizer(Subclassing):
 
     def get_slot_names(self) -> list[str]:
         """Names of the slots that this optimizer keeps for each variable, sorted."""
-        return sorted({*self._slots, *(name for name, _ in self._slot_variables)})
+        return sorted({*self._slot_values, *(name for name, _ in self._slot_variables)})
 
     def variables(self) -> list[Variable]:
         """The optimizer's own variables of the default graph, slots and whatever else it counts,
@@ -245,7 +245,7 @@ class Optimizer(Subclassing):
 
     def _create_slots(self, variables: Sequence[Variable]) -> None:
         for variable in variables:
-            for name, (suffix, value) in self._slots.items():
+            for name, (suffix, value) in self._slot_values.items():
                 if (name, variable) not in self._slot_variables:
                     self._slot_variables[name, variable] = self._new_slot(
                         variable, name, suffix, value
@@ -307,7 +307,7 @@ class Optimizer(Subclassing):
         sparse = gradient if isinstance(gradient, IndexedSlices) else None
         dense = convert_to_tensor(gradient, dtype=variable.dtype.base_dtype)
         owners = {"": variable}
-        owners.update({name: self._slot_variables[name, variable] for name in self._slots})
+        owners.update({name: self._slot_variables[name, variable] for name in self._slot_values})
         before = {name: owner.read_value() for name, owner in owners.items()}
         slots = {name: value for name, value in before.items() if name}
         after = self._update(before[""], dense, slots)

@@ -69,7 +69,7 @@ class MomentumOptimizer(Optimizer):
         use_nesterov: whether to look ahead.
     """
 
-    _slots = {"momentum": ("Momentum", 0.0)}
+    _slot_values = {"momentum": ("Momentum", 0.0)}
     _sparse_touches_only_rows = True
 
     def __init__(
@@ -81,7 +81,7 @@ class MomentumOptimizer(Optimizer):
         use_nesterov: bool = False,
     ) -> None:
         super().__init__(use_locking, name)
-        self._slots = {"momentum": (name, 0.0)}
+        self._slot_values = {"momentum": (name, 0.0)}
         self._learning_rate, self._momentum_value = learning_rate, momentum
         self._op = "NesterovMomentumStep" if use_nesterov else "MomentumStep"
 
@@ -125,7 +125,7 @@ class AdamOptimizer(Optimizer):
         name: str = "Adam",
     ) -> None:
         super().__init__(use_locking, name)
-        self._slots = {"m": (name, 0.0), "v": (name, 0.0)}
+        self._slot_values = {"m": (name, 0.0), "v": (name, 0.0)}
         self._given = {
             "learning_rate": learning_rate,
             "beta1": beta1,

@@ -105,7 +105,7 @@ class ProximalAdagradOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         start = positive(initial_accumulator_value, "initial_accumulator_value")
-        self._slots = {"accumulator": (name, start)}
+        self._slot_values = {"accumulator": (name, start)}
         self._given = {
             "learning_rate": learning_rate,
             "l1_regularization_strength": l1_regularization_strength,
@@ -161,7 +161,7 @@ class AdagradDAOptimizer(Optimizer):
             initial_gradient_squared_accumulator_value,
             "initial_gradient_squared_accumulator_value",
         )
-        self._slots = {
+        self._slot_values = {
             "gradient_accumulator": (name, 0.0),
             "gradient_squared_accumulator": (name, start),
         }
@@ -247,7 +247,7 @@ class FtrlOptimizer(Optimizer):
             raise ValueError(
                 f"learning_rate_power {learning_rate_power} needs to be negative or zero"
             )
-        self._slots = {
+        self._slot_values = {
             "accum": (accum_name or name, initial_accumulator_value),
             "linear": (linear_name or name, 0.0),
         }

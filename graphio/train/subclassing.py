@@ -84,6 +84,14 @@ class Subclassing:
             var: slot for (name, var), slot in self._slot_variables.items() if name == slot_name
         }
 
+    @property
+    def _slots(self) -> dict[str, dict[tuple[Graph, str], Variable]]:
+        """All slots by their name, and by the graph and name of their variable."""
+        found: dict[str, dict[tuple[Graph, str], Variable]] = {}
+        for (name, var), slot in self._slot_variables.items():
+            found.setdefault(name, {})[var.graph, var.op.name] = slot
+        return found
+
     def _create_non_slot_variable(
         self, initial_value: Any, name: str, colocate_with: Any = None
     ) -> Variable:
