@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import time_ns
+
+import numpy as np
 
 from graphio.schema import dtypes
 from graphio.schema.engine import NodeTime
@@ -37,6 +40,46 @@ def fill_times(
         for time in sorted(by_device[device], key=lambda t: t.start):
             thread = threads.setdefault(time.thread, len(threads))
             _fill(stats.node_stats.add(), time, nodes.get(time.name), thread)
+
+
+def fill_costs(metadata: RunMetadata, times: Sequence[NodeTime], nodes: Sequence[Node]) -> None:
+    """Puts the nodes of a run, with what they took, into cost_graph.
+
+    Args:
+        metadata: to be filled.
+        times: of the nodes, in any order.
+        nodes: the model's, in order.
+    """
+    metadata.cost_graph.SetInParent()
+    told = {time.name: time for time in times}
+    ids = {node.name: i for i, node in enumerate(nodes)}
+    for node in nodes:
+        made = metadata.cost_graph.node.add(name=node.name, device=node.device, id=ids[node.name])
+        for value in node.input:
+            name, _, port = value.partition(":")
+            if name in ids:
+                made.input_info.add(preceding_node=ids[name], preceding_port=int(port or 0))
+        made.control_input.extend(ids[name] for name in node.control_input if name in ids)
+        time = told.get(node.name)
+        if time is None:
+            continue
+        made.compute_cost = -(-max(time.end - time.start, 0) // 1000)
+        for size in _sizes(node, time):
+            made.output_info.add(size=size)
+
+
+def _sizes(node: Node, time: NodeTime) -> list[int]:
+    """Bytes of a node's outputs, as its time tells them or else as they are known statically."""
+    if time.outputs:
+        return [math.prod(shape) * np.dtype(dtype).itemsize for dtype, shape in time.outputs]
+    sizes = []
+    for kind in node.output_type:
+        dims = kind.tensor.shape.dim
+        if not kind.tensor.HasField("shape") or any(d.WhichOneof("value") != "size" for d in dims):
+            return []
+        bits = dtypes.of_number(kind.tensor.dtype).bits
+        sizes.append(math.prod(d.size for d in dims) * bits // 8)
+    return sizes
 
 
 def with_untold(times: Sequence[NodeTime], nodes: Iterable[str]) -> list[NodeTime]:

@@ -24,7 +24,7 @@ from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.graph import Graph, Operation, Tensor
 from graphio.rewrite import rewrite
-from graphio.run_metadata import RunMetadata, divided, fill_times, with_untold
+from graphio.run_metadata import RunMetadata, divided, fill_costs, fill_times, with_untold
 from graphio.run_reads import fed_reads
 from graphio.schema import container, custom, errors, fused, pickling
 from graphio.schema.engine import HostFunction, NodeTime
@@ -150,6 +150,11 @@ class Session(pickling.Unpicklable):
         self._places_all = not given_config.graph_options.place_pruned_graph
         self._placed = 0  # so many operations of the graph ask for a device that is there
         self._timeout = given_config.operation_timeout_in_ms
+        options = given_config.graph_options
+        self._costs_every, self._costs_after = (
+            options.build_cost_model, options.build_cost_model_after,
+        )  # fmt: skip
+        self._always_observed = bool(self._timeout or self._costs_every)
         self._shows_shapes = given_config.graph_options.infer_shapes
         self.state = self._engine.new_state()
         #: cinfer runs what it is given; the Python runtime joins steps of its own
@@ -207,7 +212,12 @@ class Session(pickling.Unpicklable):
         try:
             if self._closed:
                 raise RuntimeError("Attempted to use a closed Session.")
-            if options is not None or run_metadata is not None or self._timeout or self._visitors:
+            if (
+                options is not None
+                or run_metadata is not None
+                or self._always_observed
+                or self._visitors
+            ):
                 return self._observed(fetches, feeds, options, run_metadata)
             key = (fetches if type(fetches) is Tensor else fetching.key_of(fetches), tuple(feeds))
             plan = self._plans.get(key) or self._plan(fetches, feeds, key)
@@ -250,16 +260,18 @@ class Session(pickling.Unpicklable):
             )
         given = RunOptions() if options is None else options
         limit = given.timeout_in_ms or self._timeout
-        times: list[NodeTime] | None = None
-        if run_metadata is not None:
-            run_metadata.Clear()
-            times = [] if given.trace_level != RunOptions.NO_TRACE else None
-        deadline = time.monotonic() + limit / 1000 if limit > 0 else None
         key = (fetching.key_of(fetches), tuple(feeds))
         plan = self._plan(fetches, feeds, key, bool(self._visitors))
+        times: list[NodeTime] | None = None
+        wanted = plan.costs_are_due() and run_metadata is not None
+        if run_metadata is not None:
+            run_metadata.Clear()
+            traced = given.trace_level != RunOptions.NO_TRACE
+            times = [] if traced or wanted else None
+        deadline = time.monotonic() + limit / 1000 if limit > 0 else None
         values = plan.run_watched(feeds, times, deadline, _visiting(self._visitors))
         if run_metadata is not None:
-            plan.tell(run_metadata, times, given.output_partition_graphs)
+            plan.tell(run_metadata, times or [], traced, wanted, given.output_partition_graphs)
         return values
 
     def make_callable(
@@ -435,6 +447,10 @@ def _visiting(visitors: Sequence[Visit]) -> Visit | None:
 class InteractiveSession(Session):
     """A session that makes itself the default one until it is closed; see Session."""
 
+    #: how many of the process are not closed; a program that sets it to 0 gets no error of them
+    _active_session_count = 0
+    _counting = threading.Lock()
+
     def __init__(
         self,
         target: str = "",
@@ -444,7 +460,10 @@ class InteractiveSession(Session):
     ) -> None:
         super().__init__(target, graph, config, **unknown)
         self._places_all = False
-        if any(isinstance(s, InteractiveSession) and not s.closed for s in _stack.sessions):
+        with self._counting:
+            another = InteractiveSession._active_session_count > 0
+            InteractiveSession._active_session_count += 1
+        if another:
             logging.error(
                 "An interactive session is already active. It is the default session again when "
                 "this one is closed. Call InteractiveSession.close() to give back what it holds, "
@@ -457,6 +476,9 @@ class InteractiveSession(Session):
 
     def close(self) -> None:
         """Ends the session and gives the default back."""
+        if not self.closed:
+            with self._counting:
+                InteractiveSession._active_session_count -= 1
         self._context.close()
         super().close()
 
@@ -470,6 +492,7 @@ class _Plan:
         self._graph = session.graph
         #: of the load: each node is a step of its own, for those who look at them
         self._separate = {"separate": True, "parallel": 1} if separate else {}
+        self._runs = 0  # counted where build_cost_model asks for it
         fed = fed_tensors(session.graph, feed_dict)
         self._feeders = [Feeder(tensor) for tensor in fed]
         self._simple_feeds = is_simple(feed_dict)
@@ -627,16 +650,34 @@ class _Plan:
             return np.array(values[index], object)
         return copy.deepcopy(fed[index])
 
-    def tell(self, metadata: RunMetadata, times: list[NodeTime] | None, partitions: bool) -> None:
-        """Fills a run's metadata: with times, and with what each device ran."""
-        if self._signature is None or (times is None and not partitions):
+    def costs_are_due(self) -> bool:
+        """Whether this run is one that build_cost_model says; counts it."""
+        every: int = self._session._costs_every
+        if every <= 0:
+            return False
+        self._runs += 1
+        count: int = self._runs - self._session._costs_after
+        return count > 0 and count % every == 0
+
+    def tell(
+        self,
+        metadata: RunMetadata,
+        times: list[NodeTime],
+        traced: bool,
+        costs: bool,
+        partitions: bool,
+    ) -> None:
+        """Fills a run's metadata: with times, with costs, and with what each device ran."""
+        if self._signature is None or not (traced or costs or partitions):
             return
         model, _ = self._model(placed=True)
-        if times is not None:
+        told = [part for time in times for part in divided(time, self._parts)]
+        if traced:
             nodes = {node.name: node for node in model.graph.node}
-            told = [part for time in times for part in divided(time, self._parts)]
-            told = with_untold(told, [n.name for n in model.graph.node if n.op != "Placeholder"])
-            fill_times(metadata, told, nodes, self._session._devices.names[0])
+            known = with_untold(told, [n.name for n in model.graph.node if n.op != "Placeholder"])
+            fill_times(metadata, known, nodes, self._session._devices.names[0])
+        if costs:
+            fill_costs(metadata, told, model.graph.node)
         if partitions:
             metadata.partition_graphs.extend(placement.partitions(model))
 

@@ -205,3 +205,26 @@ def test_a_device_is_told_of_though_its_nodes_need_no_step(target: str) -> None:
             session.run(value, options=options, run_metadata=metadata)
     devices = [stats.device.rpartition("/")[2] for stats in metadata.step_stats.dev_stats]
     assert "device:CPU:1" in devices
+
+
+@pytest.mark.parametrize("target", ["", "cinfer"])
+def test_each_nth_run_of_the_same_fetches_tells_its_costs(target: str) -> None:
+    options = tf.GraphOptions(build_cost_model=2, build_cost_model_after=1)
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3], name="x")
+        y = tf.identity(tf.exp(x, name="exp"), name="y")
+        with tf.Session(target, config=tf.ConfigProto(graph_options=options)) as session:
+            told = []
+            for _ in range(5):
+                metadata = tf.RunMetadata()
+                session.run(y, {x: [1.0, 2.0, 3.0]}, run_metadata=metadata)
+                told.append(metadata.HasField("cost_graph"))
+                assert not metadata.HasField("step_stats")
+                if told[-1]:
+                    costs = {node.name: node for node in metadata.cost_graph.node}
+            session.run(x + 1, {x: [0.0] * 3}, run_metadata=metadata)
+            assert not metadata.HasField("cost_graph")
+    assert told == [False, False, True, False, True]
+    assert [i.preceding_node for i in costs["exp"].input_info] == [costs["x"].id]
+    assert [o.size for o in costs["exp"].output_info] == [12] and costs["exp"].compute_cost >= 0
+    assert costs["exp"].device.endswith("/device:CPU:0")

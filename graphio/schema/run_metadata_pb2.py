@@ -25,27 +25,35 @@ _sym_db = _symbol_database.Default()
 from graphio.schema import model_pb2 as graphio_dot_schema_dot_model__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!graphio/schema/run_metadata.proto\x12\x07graphio\x1a\x1agraphio/schema/model.proto\"_\n\x0bRunMetadata\x12&\n\nstep_stats\x18\x01 \x01(\x0b\x32\x12.graphio.StepStats\x12(\n\x10partition_graphs\x18\x0f \x03(\x0b\x32\x0e.graphio.Graph\"8\n\tStepStats\x12+\n\tdev_stats\x18\x01 \x03(\x0b\x32\x18.graphio.DeviceStepStats\"M\n\x0f\x44\x65viceStepStats\x12\x0e\n\x06\x64\x65vice\x18\x01 \x01(\t\x12*\n\nnode_stats\x18\x02 \x03(\x0b\x32\x16.graphio.NodeExecStats\"\xe4\x02\n\rNodeExecStats\x12\x11\n\tnode_name\x18\x01 \x01(\t\x12\x18\n\x10\x61ll_start_micros\x18\x02 \x01(\x03\x12\x1b\n\x13op_start_rel_micros\x18\x03 \x01(\x03\x12\x19\n\x11op_end_rel_micros\x18\x04 \x01(\x03\x12\x1a\n\x12\x61ll_end_rel_micros\x18\x05 \x01(\x03\x12#\n\x06output\x18\x07 \x03(\x0b\x32\x13.graphio.NodeOutput\x12\x16\n\x0etimeline_label\x18\x08 \x01(\t\x12\x18\n\x10scheduled_micros\x18\t \x01(\x03\x12\x11\n\tthread_id\x18\n \x01(\r\x12\x17\n\x0f\x61ll_start_nanos\x18\r \x01(\x03\x12\x1a\n\x12op_start_rel_nanos\x18\x0e \x01(\x03\x12\x18\n\x10op_end_rel_nanos\x18\x0f \x01(\x03\x12\x19\n\x11\x61ll_end_rel_nanos\x18\x10 \x01(\x03\"R\n\nNodeOutput\x12\x0c\n\x04slot\x18\x01 \x01(\x05\x12\x36\n\x12tensor_description\x18\x03 \x01(\x0b\x32\x1a.graphio.TensorDescription\"\xbd\x01\n\x11TensorDescription\x12 \n\x05\x64type\x18\x01 \x01(\x0e\x32\x11.graphio.DataType\x12\x35\n\x05shape\x18\x02 \x01(\x0b\x32&.graphio.TensorDescription.TensorShape\x1a:\n\x0bTensorShape\x12+\n\x03\x64im\x18\x02 \x03(\x0b\x32\x1e.graphio.TensorDescription.Dim\x1a\x13\n\x03\x44im\x12\x0c\n\x04size\x18\x01 \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!graphio/schema/run_metadata.proto\x12\x07graphio\x1a\x1agraphio/schema/model.proto\"\x8a\x01\n\x0bRunMetadata\x12&\n\nstep_stats\x18\x01 \x01(\x0b\x32\x12.graphio.StepStats\x12)\n\ncost_graph\x18\x02 \x01(\x0b\x32\x15.graphio.CostGraphDef\x12(\n\x10partition_graphs\x18\x0f \x03(\x0b\x32\x0e.graphio.Graph\"\xe7\x02\n\x0c\x43ostGraphDef\x12(\n\x04node\x18\x01 \x03(\x0b\x32\x1a.graphio.CostGraphDef.Node\x1a\xac\x02\n\x04Node\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x64\x65vice\x18\x02 \x01(\t\x12\n\n\x02id\x18\x03 \x01(\x05\x12\x38\n\ninput_info\x18\x04 \x03(\x0b\x32$.graphio.CostGraphDef.Node.InputInfo\x12:\n\x0boutput_info\x18\x05 \x03(\x0b\x32%.graphio.CostGraphDef.Node.OutputInfo\x12\x15\n\rcontrol_input\x18\x08 \x03(\x05\x12\x14\n\x0c\x63ompute_cost\x18\t \x01(\x03\x1a;\n\tInputInfo\x12\x16\n\x0epreceding_node\x18\x01 \x01(\x05\x12\x16\n\x0epreceding_port\x18\x02 \x01(\x05\x1a\x1a\n\nOutputInfo\x12\x0c\n\x04size\x18\x01 \x01(\x03\"8\n\tStepStats\x12+\n\tdev_stats\x18\x01 \x03(\x0b\x32\x18.graphio.DeviceStepStats\"M\n\x0f\x44\x65viceStepStats\x12\x0e\n\x06\x64\x65vice\x18\x01 \x01(\t\x12*\n\nnode_stats\x18\x02 \x03(\x0b\x32\x16.graphio.NodeExecStats\"\xe4\x02\n\rNodeExecStats\x12\x11\n\tnode_name\x18\x01 \x01(\t\x12\x18\n\x10\x61ll_start_micros\x18\x02 \x01(\x03\x12\x1b\n\x13op_start_rel_micros\x18\x03 \x01(\x03\x12\x19\n\x11op_end_rel_micros\x18\x04 \x01(\x03\x12\x1a\n\x12\x61ll_end_rel_micros\x18\x05 \x01(\x03\x12#\n\x06output\x18\x07 \x03(\x0b\x32\x13.graphio.NodeOutput\x12\x16\n\x0etimeline_label\x18\x08 \x01(\t\x12\x18\n\x10scheduled_micros\x18\t \x01(\x03\x12\x11\n\tthread_id\x18\n \x01(\r\x12\x17\n\x0f\x61ll_start_nanos\x18\r \x01(\x03\x12\x1a\n\x12op_start_rel_nanos\x18\x0e \x01(\x03\x12\x18\n\x10op_end_rel_nanos\x18\x0f \x01(\x03\x12\x19\n\x11\x61ll_end_rel_nanos\x18\x10 \x01(\x03\"R\n\nNodeOutput\x12\x0c\n\x04slot\x18\x01 \x01(\x05\x12\x36\n\x12tensor_description\x18\x03 \x01(\x0b\x32\x1a.graphio.TensorDescription\"\xbd\x01\n\x11TensorDescription\x12 \n\x05\x64type\x18\x01 \x01(\x0e\x32\x11.graphio.DataType\x12\x35\n\x05shape\x18\x02 \x01(\x0b\x32&.graphio.TensorDescription.TensorShape\x1a:\n\x0bTensorShape\x12+\n\x03\x64im\x18\x02 \x03(\x0b\x32\x1e.graphio.TensorDescription.Dim\x1a\x13\n\x03\x44im\x12\x0c\n\x04size\x18\x01 \x01(\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'graphio.schema.run_metadata_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_RUNMETADATA']._serialized_start=74
-  _globals['_RUNMETADATA']._serialized_end=169
-  _globals['_STEPSTATS']._serialized_start=171
-  _globals['_STEPSTATS']._serialized_end=227
-  _globals['_DEVICESTEPSTATS']._serialized_start=229
-  _globals['_DEVICESTEPSTATS']._serialized_end=306
-  _globals['_NODEEXECSTATS']._serialized_start=309
-  _globals['_NODEEXECSTATS']._serialized_end=665
-  _globals['_NODEOUTPUT']._serialized_start=667
-  _globals['_NODEOUTPUT']._serialized_end=749
-  _globals['_TENSORDESCRIPTION']._serialized_start=752
-  _globals['_TENSORDESCRIPTION']._serialized_end=941
-  _globals['_TENSORDESCRIPTION_TENSORSHAPE']._serialized_start=862
-  _globals['_TENSORDESCRIPTION_TENSORSHAPE']._serialized_end=920
-  _globals['_TENSORDESCRIPTION_DIM']._serialized_start=922
-  _globals['_TENSORDESCRIPTION_DIM']._serialized_end=941
+  _globals['_RUNMETADATA']._serialized_start=75
+  _globals['_RUNMETADATA']._serialized_end=213
+  _globals['_COSTGRAPHDEF']._serialized_start=216
+  _globals['_COSTGRAPHDEF']._serialized_end=575
+  _globals['_COSTGRAPHDEF_NODE']._serialized_start=275
+  _globals['_COSTGRAPHDEF_NODE']._serialized_end=575
+  _globals['_COSTGRAPHDEF_NODE_INPUTINFO']._serialized_start=488
+  _globals['_COSTGRAPHDEF_NODE_INPUTINFO']._serialized_end=547
+  _globals['_COSTGRAPHDEF_NODE_OUTPUTINFO']._serialized_start=549
+  _globals['_COSTGRAPHDEF_NODE_OUTPUTINFO']._serialized_end=575
+  _globals['_STEPSTATS']._serialized_start=577
+  _globals['_STEPSTATS']._serialized_end=633
+  _globals['_DEVICESTEPSTATS']._serialized_start=635
+  _globals['_DEVICESTEPSTATS']._serialized_end=712
+  _globals['_NODEEXECSTATS']._serialized_start=715
+  _globals['_NODEEXECSTATS']._serialized_end=1071
+  _globals['_NODEOUTPUT']._serialized_start=1073
+  _globals['_NODEOUTPUT']._serialized_end=1155
+  _globals['_TENSORDESCRIPTION']._serialized_start=1158
+  _globals['_TENSORDESCRIPTION']._serialized_end=1347
+  _globals['_TENSORDESCRIPTION_TENSORSHAPE']._serialized_start=1268
+  _globals['_TENSORDESCRIPTION_TENSORSHAPE']._serialized_end=1326
+  _globals['_TENSORDESCRIPTION_DIM']._serialized_start=1328
+  _globals['_TENSORDESCRIPTION_DIM']._serialized_end=1347
 # @@protoc_insertion_point(module_scope)

@@ -8,12 +8,49 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class RunMetadata(_message.Message):
-    __slots__ = ("step_stats", "partition_graphs")
+    __slots__ = ("step_stats", "cost_graph", "partition_graphs")
     STEP_STATS_FIELD_NUMBER: _ClassVar[int]
+    COST_GRAPH_FIELD_NUMBER: _ClassVar[int]
     PARTITION_GRAPHS_FIELD_NUMBER: _ClassVar[int]
     step_stats: StepStats
+    cost_graph: CostGraphDef
     partition_graphs: _containers.RepeatedCompositeFieldContainer[_model_pb2.Graph]
-    def __init__(self, step_stats: _Optional[_Union[StepStats, _Mapping]] = ..., partition_graphs: _Optional[_Iterable[_Union[_model_pb2.Graph, _Mapping]]] = ...) -> None: ...
+    def __init__(self, step_stats: _Optional[_Union[StepStats, _Mapping]] = ..., cost_graph: _Optional[_Union[CostGraphDef, _Mapping]] = ..., partition_graphs: _Optional[_Iterable[_Union[_model_pb2.Graph, _Mapping]]] = ...) -> None: ...
+
+class CostGraphDef(_message.Message):
+    __slots__ = ("node",)
+    class Node(_message.Message):
+        __slots__ = ("name", "device", "id", "input_info", "output_info", "control_input", "compute_cost")
+        class InputInfo(_message.Message):
+            __slots__ = ("preceding_node", "preceding_port")
+            PRECEDING_NODE_FIELD_NUMBER: _ClassVar[int]
+            PRECEDING_PORT_FIELD_NUMBER: _ClassVar[int]
+            preceding_node: int
+            preceding_port: int
+            def __init__(self, preceding_node: _Optional[int] = ..., preceding_port: _Optional[int] = ...) -> None: ...
+        class OutputInfo(_message.Message):
+            __slots__ = ("size",)
+            SIZE_FIELD_NUMBER: _ClassVar[int]
+            size: int
+            def __init__(self, size: _Optional[int] = ...) -> None: ...
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        DEVICE_FIELD_NUMBER: _ClassVar[int]
+        ID_FIELD_NUMBER: _ClassVar[int]
+        INPUT_INFO_FIELD_NUMBER: _ClassVar[int]
+        OUTPUT_INFO_FIELD_NUMBER: _ClassVar[int]
+        CONTROL_INPUT_FIELD_NUMBER: _ClassVar[int]
+        COMPUTE_COST_FIELD_NUMBER: _ClassVar[int]
+        name: str
+        device: str
+        id: int
+        input_info: _containers.RepeatedCompositeFieldContainer[CostGraphDef.Node.InputInfo]
+        output_info: _containers.RepeatedCompositeFieldContainer[CostGraphDef.Node.OutputInfo]
+        control_input: _containers.RepeatedScalarFieldContainer[int]
+        compute_cost: int
+        def __init__(self, name: _Optional[str] = ..., device: _Optional[str] = ..., id: _Optional[int] = ..., input_info: _Optional[_Iterable[_Union[CostGraphDef.Node.InputInfo, _Mapping]]] = ..., output_info: _Optional[_Iterable[_Union[CostGraphDef.Node.OutputInfo, _Mapping]]] = ..., control_input: _Optional[_Iterable[int]] = ..., compute_cost: _Optional[int] = ...) -> None: ...
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    node: _containers.RepeatedCompositeFieldContainer[CostGraphDef.Node]
+    def __init__(self, node: _Optional[_Iterable[_Union[CostGraphDef.Node, _Mapping]]] = ...) -> None: ...
 
 class StepStats(_message.Message):
     __slots__ = ("dev_stats",)
