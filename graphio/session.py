@@ -465,9 +465,12 @@ class InteractiveSession(Session):
             InteractiveSession._active_session_count += 1
         if another:
             logging.error(
-                "An interactive session is already active. It is the default session again when "
-                "this one is closed. Call InteractiveSession.close() to give back what it holds, "
-                "or use tf.Session()"
+                "An interactive session is already active. This can cause out-of-memory errors or "
+                "some other unexpected errors (due to the unpredictable timing of garbage "
+                "collection) in some cases. You must explicitly call `InteractiveSession.close()` "
+                "to release resources held by the other session(s). Please use `tf.Session()` if "
+                "you intend to productionize. It is the default session again when this one is "
+                "closed"
             )
         self._context = contextlib.ExitStack()
         if graph is not None:
