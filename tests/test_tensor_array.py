@@ -338,6 +338,34 @@ def test_a_loop_takes_over_elements_that_were_written_one_by_one(target: str) ->
     assert run(target, build).tolist() == [1, 2, 4, 8]
 
 
+@TARGETS
+def test_gradients_of_an_array_add_up_what_is_written(target: str) -> None:
+    """Those of one source are one object, which several writes change; shapes may differ."""
+
+    def build() -> Any:
+        ta = tf.TensorArray(tf.float32, 3, infer_shape=False)
+        sums = ta.grad("loss")
+        assert ta.write(0, 1.0).grad("loss") is sums and ta.grad("other") is not sums
+        sums.write(0, [[1.0, 2.0]]).write(1, 3.0).write(0, [[10.0, 20.0]])
+        place = tf.placeholder_with_default(1, [])
+        rows = ta.grad("rows")
+        rows.write(place, [1.0, 2.0]).scatter([1, 2], [[3.0, 4.0], [5.0, 6.0]])
+        rows.unstack(tf.ones([3, 2]))
+        grown = tf.TensorArray(tf.float32, 0, dynamic_size=True).write(1, 4.0).grad("grown")
+        return {
+            "first": sums.read(0), "second": sums.read(1), "size": sums.size(),
+            "rows": rows.stack(), "taken": rows.gather([2, 0]), "joined": rows.concat(),
+            "grown": grown.size(),
+        }  # fmt: skip
+
+    found = {key: np.asarray(value).tolist() for key, value in run(target, build).items()}
+    rows = [[1, 1], [5, 7], [6, 7]]
+    assert found == {
+        "first": [[11, 22]], "second": 3, "size": 3, "rows": rows, "taken": [rows[2], rows[0]],
+        "joined": sum(rows, []), "grown": 2,
+    }  # fmt: skip
+
+
 #: what a run, or building it, refuses
 DIFFERENT: dict[str, Callable[[], Any]] = {
     "stack": lambda: varied().stack(),
@@ -352,6 +380,15 @@ DIFFERENT: dict[str, Callable[[], Any]] = {
         tf.TensorArray(tf.float32, 2, infer_shape=False).write(0, 1.0).write(0, 2.0).flow
     ),
     "beyond the end": lambda: tf.TensorArray(tf.float32, 1, infer_shape=False).write(1, 1.0).flow,
+    "a gradient of another shape": lambda: (
+        tf.TensorArray(tf.float32, 1, infer_shape=False)
+        .grad("y").write(0, 1.0).write(0, [1.0]).flow
+    ),
+    "a gradient of another shape in rows": lambda: (
+        tf.TensorArray(tf.float32, tf.placeholder_with_default(2, []))
+        .grad("y").write(0, [1.0, 2.0]).write(1, [1.0]).flow
+    ),
+    "a gradient beyond the end": lambda: tf.TensorArray(tf.float32, 1).grad("y").write(1, 1.0).flow,
     "lengths that do not sum up": lambda: tf.TensorArray(tf.float32, 2).split([1.0], [1, 1]).flow,
     "too few lengths": lambda: tf.TensorArray(tf.float32, 2).split([1.0], [1]).flow,
 }  # fmt: skip

@@ -53,6 +53,12 @@ class Cells(NamedTuple):
             return None
         return Cells({**self.elements, at: array.identity(element)}, size, self.dtype)
 
+    def replaced(self, index: Any, element: Tensor) -> Cells:
+        """The cells with another element at a place that is known and was written."""
+        place = constant_value(convert_to_tensor(index, name="index"))
+        assert place is not None
+        return self._replace(elements={**self.elements, int(place): element})
+
     def identity(self) -> Cells:
         """The same, after the control dependencies around."""
         return self._replace(elements={i: array.identity(t) for i, t in self.elements.items()})

@@ -11,7 +11,7 @@ branches as loop variables, and gradients go through the rows like any tensor's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,10 +25,14 @@ from graphio.ops import array
 from graphio.ops import primitive as p
 from graphio.ops.array_cells import Cells
 from graphio.ops.emit import INTEGER, node, require, scalar
+from graphio.ops.index import add_at
 from graphio.ops.run_checks import never
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
 from graphio.tensor_shape import TensorShape, as_shape
+
+if TYPE_CHECKING:
+    from graphio.ops.tensor_array_grad import TensorArrayGradient
 
 __all__ = ["TensorArray"]
 
@@ -86,6 +90,8 @@ class TensorArray:
         self._shape = as_shape(element_shape)
         self._rows: Tensor | None = None
         self._cells: Cells | None = None
+        #: by source; shared with all that writes make of this array
+        self._gradients: dict[str, TensorArrayGradient] = {}
         with scopes.operation_scope(name or tensor_array_name, "TensorArray"):
             count = convert_to_tensor(size, preferred_dtype=dtypes.int32, name="size")
             require(count, INTEGER, "TensorArray", "size")
@@ -118,6 +124,11 @@ class TensorArray:
         return self._free if self._rows is None else self._rows
 
     @property
+    def handle(self) -> Tensor:
+        """The same as flow: there are no handles."""
+        return self.flow
+
+    @property
     def op(self) -> Operation:
         """The operation of the last write."""
         operation: Operation = self.flow.op
@@ -146,9 +157,23 @@ class TensorArray:
 
         return no_op(name or "TensorArrayClose")
 
-    def grad(self, source: Any, flow: Any = None, name: str | None = None) -> TensorArray:
-        """Not supported: tf.gradients goes through reads and writes."""
-        raise NotImplementedError("TensorArray.grad: take tf.gradients by the tensors written")
+    def grad(self, source: Any, flow: Any = None, name: str | None = None) -> TensorArrayGradient:
+        """An array of gradients, in which what is written at an index adds up.
+
+        tf.gradients needs none: it goes through reads and writes.
+
+        Args:
+            source: text that tells the gradients of several ys apart; the same gives the same one.
+            flow: accepted.
+            name: name scope of the operations.
+        """
+        from graphio.ops.tensor_array_grad import TensorArrayGradient
+
+        key = source.decode() if isinstance(source, bytes) else str(source)
+        if key not in self._gradients:
+            with scopes.operation_scope(name, "TensorArrayGrad"):
+                self._gradients[key] = TensorArrayGradient(self)
+        return self._gradients[key]
 
     # ---- reading ----
 
@@ -206,7 +231,7 @@ class TensorArray:
             InvalidArgumentError: another dtype; by the run: a second write, or beyond the end.
         """
         with scopes.operation_scope(name, "TensorArrayWrite"):
-            tensor = self._element(value)
+            tensor = self.as_element(value)
             shape = self._merged(tensor.shape)
             cells = self._with_cell(index, tensor)
             if cells is not None:
@@ -230,7 +255,7 @@ class TensorArray:
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """The array with the rows of value (k, element...) at indices (k), int."""
         with scopes.operation_scope(name, "TensorArrayScatter"):
-            tensor = self._element(value)
+            tensor = self.as_element(value)
             return self._written(_positions(indices), tensor, self._merged(_rest(tensor)))
 
     @door.guarded
@@ -239,7 +264,7 @@ class TensorArray:
         if self._cells is not None:
             return self._dense().unstack(value, name)
         with scopes.operation_scope(name, "TensorArrayUnstack"):
-            tensor = self._element(value)
+            tensor = self.as_element(value)
             shape = self._merged(_rest(tensor))
             count = p.squeeze(p.slice_axes(p.shape_of(tensor), [0], [1], [0]), [0])
             if self._rows is None and _length(tensor) not in (None, _length(self._free)):
@@ -264,7 +289,7 @@ class TensorArray:
                 there is another number of them than the array has elements.
         """
         with scopes.operation_scope(name, "TensorArraySplit"):
-            tensor, sizes = self._element(value), _positions(lengths)
+            tensor, sizes = self.as_element(value), _positions(lengths)
             known = constant_value(sizes)
             if known is not None:
                 tensor = self._checked_split(tensor, known.tolist())
@@ -279,6 +304,31 @@ class TensorArray:
             static = None if dims is None else (_length(sizes), k, *dims[1:])
             rows = p.reshape(tensor, shape, static)
         return self.unstack(rows, name=name)
+
+    # ---- what its gradients need ----
+
+    def cell(self, index: Any) -> Tensor | None:
+        """The element at an index that is known while the graph is built, if it is no row."""
+        return None if self._cells is None else self._cells.at(index)
+
+    def takes_cell(self, index: Any) -> bool:
+        """Whether an element at an index would be one that `cell` gives."""
+        place = constant_value(convert_to_tensor(index, name="index"))
+        return self._rows is None and _length(self._free) is not None and place is not None
+
+    def with_cell(self, index: Any, value: Tensor) -> TensorArray:
+        """The array with another element in the place of one that `cell` has given."""
+        assert self._cells is not None
+        return self._next(self._free, None, cells=self._cells.replaced(index, value))
+
+    def with_added(self, indices: Any, values: Tensor) -> TensorArray:
+        """The array with the rows of values added to the elements at indices (k), int."""
+        if self._cells is not None:
+            return self._dense().with_added(indices, values)
+        positions = _positions(indices)
+        rows, free = self._ready_for(values, positions)
+        rows = add_at(rows, p.unsqueeze(positions, [1]), values, name="add")
+        return self._next(free, rows)
 
     # ---- the rows ----
 
@@ -330,9 +380,11 @@ class TensorArray:
         made._dtype, made._dynamic, made._infer = self._dtype, self._dynamic, self._infer
         made._shape = self._shape if shape is None else shape
         made._free, made._rows = free, rows
+        made._gradients = self._gradients
         return made
 
-    def _element(self, value: Any) -> Tensor:
+    def as_element(self, value: Any) -> Tensor:
+        """A value to write as a tensor."""
         tensor = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
         if tensor.dtype.base_dtype != self._dtype.base_dtype:
             raise errors.InvalidArgumentError(
