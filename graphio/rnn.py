@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes, nest
+from graphio import carrying, dtypes, nest
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, math, reduction
@@ -43,7 +43,8 @@ def dynamic_rnn(
         cell: an RNNCell, see tf.nn.rnn_cell.
         inputs: tensor (batch, time, ...) or structure of such; (time, batch, ...) if time_major.
         sequence_length: ints (batch); None: all sequences have the length of the inputs.
-        initial_state: the cell's first state; None: zeros.
+        initial_state: the cell's first state; None: zeros. It may hold TensorArrays; those of a
+            step are kept whatever a sequence's length.
         dtype: of the first state; only where initial_state is None.
         parallel_iterations, swap_memory: accepted.
         time_major: whether time is the first dimension of inputs and outputs.
@@ -129,6 +130,12 @@ def _over_time(
     first = nest.flatten(state)
     cut: Way = (axis, backward)
     live = _live(lengths, xs[0], axis, batch)
+    if any(carrying.kind_of(leaf) is not None for leaf in first):
+        run = _Steps(cell, inputs, xs, live, cut, dtype)
+        outputs, last = run.loop(state)
+        for y in nest.flatten(outputs):
+            _lay_out(y, axis, batch, steps)
+        return outputs, last
     pieces, cuts = [*xs, *live], [cut] * len(xs) + [(0, backward)] * len(live)
     structure: list[Any] = []
 
@@ -154,6 +161,59 @@ def _over_time(
     )
 
 
+class _Steps:
+    """The steps of a net whose state holds more than tensors, such as a TensorArray, as a loop.
+
+    Args:
+        cell, inputs: as dynamic_rnn's.
+        xs: the inputs' tensors.
+        live: what _live gives.
+        cut: the axis of time, and whether the steps go backward.
+        dtype: of the outputs; None: that of the inputs.
+    """
+
+    def __init__(
+        self, cell: Any, inputs: Any, xs: list[Tensor], live: list[Tensor], cut: Way, dtype: Any
+    ) -> None:
+        self._cell, self._inputs, self._xs, self._live = cell, inputs, xs, live
+        self._axis, self._backward = cut
+        self._dtype = xs[0].dtype if dtype is None else dtypes.as_dtype(dtype)
+        self._count = _size(xs[0], self._axis)
+
+    def loop(self, state: Any) -> tuple[Any, Any]:
+        """The outputs as the inputs are laid out, and the last state."""
+        structure = self._cell.output_size
+        several = nest.is_nested(structure) and not isinstance(structure, TensorShape)
+        number = len(nest.flatten(structure)) if several else 1
+        arrays = [TensorArray(self._dtype, self._count) for _ in range(number)]
+        start = (constant(0), arrays, state)
+        _, arrays, last = while_loop(lambda t, *_: t < self._count, self._step, start)
+        outputs = [self._laid_out(a.stack()) for a in arrays]
+        return nest.pack_sequence_as(structure, outputs) if several else outputs[0], last
+
+    def _step(self, t: Tensor, arrays: list[Any], state: Any) -> tuple[Any, Any, Any]:
+        at = self._count - 1 - t if self._backward else t
+        pieces = [p.gather(x, math.cast(at, dtypes.int64), self._axis) for x in self._xs]
+        output, after = self._cell(nest.pack_sequence_as(self._inputs, pieces), state)
+        nest.assert_same_structure(state, after)
+        outputs = [convert_to_tensor(y) for y in nest.flatten(output)]
+        following = nest.flatten(after)
+        for whole in self._live:
+            alive = p.gather(whole, math.cast(at, dtypes.int64), 0)
+            outputs = [_chosen(alive, y, array.zeros_like(y)) for y in outputs]
+            following = [
+                _chosen(alive, new, old) if carrying.kind_of(old) is None else new
+                for new, old in zip(following, nest.flatten(state), strict=True)
+            ]
+        arrays = [a.write(at, y) for a, y in zip(arrays, outputs, strict=True)]
+        return t + 1, arrays, nest.pack_sequence_as(state, following)
+
+    def _laid_out(self, y: Tensor) -> Tensor:
+        rank = y.shape.ndims
+        assert rank is not None
+        return y if self._axis == 0 else p.transpose(y, [1, 0, *range(2, rank)])
+
+
 def _batch_and_steps(xs: Sequence[Tensor], axis: int) -> tuple[int | None, int | None]:
     """What is known of the sizes that all inputs share."""
     shared = TensorShape([None, None])
@@ -177,7 +237,9 @@ def _batch_and_steps(xs: Sequence[Tensor], axis: int) -> tuple[int | None, int |
 def _first_state(cell: Any, given: Any, dtype: Any, x: Tensor, axis: int, batch: int | None) -> Any:
     """The initial state as tensors."""
     if given is not None:
-        return nest.map_structure(convert_to_tensor, given)
+        return nest.map_structure(
+            lambda v: convert_to_tensor(v) if carrying.kind_of(v) is None else v, given
+        )
     if not dtype:
         raise ValueError("If there is no initial_state, you must give a dtype.")
     size = _size(x, axis) if batch is None else batch

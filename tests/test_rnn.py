@@ -453,3 +453,62 @@ def test_cells_take_floating_inputs(kind: Any) -> None:
     with tf.Graph().as_default(), pytest.raises(ValueError, match="only supports floating"):
         x = tf.placeholder(tf.int32, [2, 3, 4])
         tf.nn.dynamic_rnn(kind(2, dtype=tf.int32), x, dtype=tf.int32)
+
+
+class Remembering(cells.RNNCell):
+    """Sums its inputs, and keeps each in a TensorArray of its state."""
+
+    @property
+    def output_size(self) -> Any:
+        return D
+
+    @property
+    def state_size(self) -> Any:
+        return (tf.TensorShape([]), D, ())
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        seen = tf.TensorArray(dtype, 0, dynamic_size=True)
+        return tf.constant(0), tf.zeros([batch_size, D], dtype), seen
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        count, total, seen = state
+        total = total + inputs
+        return total, (count + 1, total, seen.write(count, inputs))
+
+
+@TARGETS
+@pytest.mark.parametrize("time_major", [False, True])
+def test_a_state_may_hold_a_tensor_array(target: str, time_major: bool) -> None:
+    lengths, values = np.array([4, 2, 0]), away(B, T, D)
+    given = values.transpose(1, 0, 2) if time_major else values
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.float64, given.shape)
+        outputs, (count, total, seen) = tf.nn.dynamic_rnn(
+            Remembering(), x, lengths, dtype=tf.float64, time_major=time_major
+        )
+        assert outputs.shape.as_list() == list(given.shape)
+        gradient = tf.gradients(tf.square(total) + tf.reduce_sum(outputs), x)[0]
+        found = session.run([outputs, count, total, seen.stack(), gradient], {x: given})
+    live = (np.arange(T) < lengths[:, None])[:, :, None]
+    sums = np.cumsum(values, 1) * live
+    last = (values * live).sum(1)
+    after = np.cumsum(live[:, ::-1], 1)[:, ::-1]  # outputs that an input is part of
+    dx = (2 * last[:, None] + B * D * after) * live
+    wanted = [sums, T, last, values.transpose(1, 0, 2), dx]
+    for i in (0, 4):
+        found[i] = found[i].transpose(1, 0, 2) if time_major else found[i]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@TARGETS
+def test_the_backward_net_has_a_tensor_array_as_well(target: str) -> None:
+    values = away(B, T, D)
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        (there, back), (_, last) = tf.nn.bidirectional_dynamic_rnn(
+            Remembering(), Remembering(), tf.constant(values), dtype=tf.float64
+        )
+        found = session.run([there, back, last[2].stack()])
+    np.testing.assert_allclose(found[0], np.cumsum(values, 1))
+    np.testing.assert_allclose(found[1], np.cumsum(values[:, ::-1], 1)[:, ::-1])
+    np.testing.assert_allclose(found[2], values.transpose(1, 0, 2)[::-1])
