@@ -161,3 +161,21 @@ def test_sequences_of_a_rank_that_is_fed_are_turned_round(target: str) -> None:
         same = tf.reverse_sequence(x, lengths, seq_axis=2, batch_axis=-1)
         with pytest.raises(INVALID):
             session.run(same, {x: X, lengths: [1] * 4})
+
+
+@BOTH
+def test_indices_of_any_rank_say_where_rows_are_stitched(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        where, rows = tf.placeholder(tf.int32), tf.placeholder(tf.float64)
+        mixed = tf.dynamic_stitch([where, [3]], [rows, [[7.0, 8.0]]])
+        assert mixed.shape.as_list() == [None, 2]
+        alone = tf.dynamic_stitch([where], [rows])
+        assert tf.dynamic_stitch([where, 1], [40, 60]).shape.as_list() == [None]
+        gradient = tf.gradients(mixed * mixed, rows)[0]
+        values = np.arange(8.0).reshape(2, 2, 2)
+        feeds = {where: [[0, 2], [1, 4]], rows: values}
+        found = session.run([mixed, alone, gradient], feeds)
+        wanted = np.array([[0.0, 1], [4, 5], [2, 3], [7, 8], [6, 7]])
+        _alike(found, [wanted, np.where([[1], [1], [1], [0], [1]], wanted, 0), 2 * values])
+        one = session.run(alone, {where: 1, rows: [5.0, 6.0]})
+        assert one.tolist() == [[0, 0], [5, 6]]

@@ -324,6 +324,22 @@ def _leading(data: Tensor, partitions: Tensor) -> Tensor:
     return primitive.reshape(partitions, fitting, dims_of(partitions))
 
 
+def _stitched_rows(indices: Tensor, data: Tensor, rest: Dims) -> Tensor:
+    """data with one row an index; rest: what is known of the shape of a row."""
+    dims, rank = dims_of(data), indices.shape.ndims
+    shape = primitive.shape_of(data)
+    if rank is None:
+        start = primitive.shape_of(primitive.shape_of(indices))
+        end, axis = primitive.int_vector([primitive.last]), primitive.int_vector([0])
+        inner = node("Slice", [shape, start, end, axis], dtypes.int64, (None,))
+    else:
+        inner = primitive.slice_axes(shape, [rank], [primitive.last], [0])
+    count = primitive.count(indices, dtypes.int64)
+    whole = primitive.concat([primitive.unsqueeze(count, [0]), inner], 0)
+    length = None if dims is None or rank is None else shapes.num_elements(dims[:rank])
+    return primitive.reshape(data, whole, None if rest is None else (length, *rest))
+
+
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
     """Rows of several tensors put at the places that indices name; the last one of equals stays.
 
@@ -336,7 +352,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
         A tensor (1 + the largest index, ...); rows that no index names are 0.
 
     Raises:
-        ValueError: the lists are empty or differ in length, or a rank is unknown.
+        ValueError: the lists are empty or differ in length.
         InvalidArgumentError: of the run, an index is negative.
     """
     from graphio.ops import run_checks
@@ -348,23 +364,19 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
         )
     with scope(name, "DynamicStitch") as at:
         first = convert_to_tensor(data[0], name="data_0")
-        places, rows = [], []
+        pieces: list[tuple[Tensor, Tensor]] = []
         rest: Dims = None
         for i, (where, what) in enumerate(zip(indices, data, strict=True)):
             x = first if i == 0 else like(what, first, "DynamicStitch", ("data[0]", f"data[{i}]"))
             at_rows = convert_to_tensor(where, name=f"indices_{i}")
             require(at_rows, INTEGER, "DynamicStitch", "indices")
+            pieces.append((at_rows, x))
             rank, dims = at_rows.shape.ndims, dims_of(x)
-            if rank is None or dims is None:
-                raise ValueError("dynamic_stitch: all ranks must be known; use set_shape")
-            shapes.merge(dims_of(at_rows), dims[:rank], describe(at, "DynamicStitch"))
-            rest = shapes.merge(rest, dims[rank:], describe(at, "DynamicStitch"))
-            assert rest is not None
-            inner = primitive.slice_axes(primitive.shape_of(x), [rank], [primitive.last], [0])
-            count = primitive.count(at_rows, dtypes.int64)
-            shape = primitive.concat([primitive.unsqueeze(count, [0]), inner], 0)
-            rows.append(primitive.reshape(x, shape, (shapes.num_elements(dims[:rank]), *rest)))
-            places.append(primitive.reshape(cast(at_rows, dtypes.int64), [-1]))
+            if rank is not None and dims is not None:
+                shapes.merge(dims_of(at_rows), dims[:rank], describe(at, "DynamicStitch"))
+                rest = shapes.merge(rest, dims[rank:], describe(at, "DynamicStitch"))
+        places = [primitive.reshape(cast(i, dtypes.int64), [-1]) for i, _ in pieces]
+        rows = [_stitched_rows(at_rows, x, rest) for at_rows, x in pieces]
         joined = places[0] if len(places) == 1 else primitive.concat(places, 0)
         joined = run_checks.not_negative(joined, "dynamic_stitch: an index is negative")
         values = rows[0] if len(rows) == 1 else primitive.concat(rows, 0)
