@@ -755,6 +755,8 @@ def test_an_operation_of_a_branch_runs_with_it(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         v, p = tf.Variable(1.0), tf.placeholder(tf.bool, [])
         choice = tf.cond(p, lambda: tf.group(v.assign_add(1.0)), tf.no_op)
+        assert choice.shape.as_list() == []
+        assert tf.cond(tf.placeholder(tf.bool), tf.no_op, tf.no_op).shape.ndims is None
         session.run(v.initializer)
         assert [bool(session.run(choice, {p: b})) for b in (True, False)] == [True, False]
         assert session.run(v) == 2

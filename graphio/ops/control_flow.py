@@ -152,7 +152,7 @@ def cond(
     with restoring(), scopes.name_scope(name, "cond"):
         yes = _build_branch(true_fn, True, strict)
         no = _build_branch(false_fn, False, strict)
-        specs = _agree(yes, no)
+        specs = _agree(yes, no, condition.shape)
         if not specs:
             return yes.result
         read_what_they_assign(yes.graph, no.graph)
@@ -182,6 +182,7 @@ class _Branch(NamedTuple):
     result: Any  # its structure
     leaves: list[Any]
     parts: list[list[Part]]  # of each leaf
+    operations: list[bool]  # whether each leaf stands for an operation
 
 
 def _build_branch(function: Callable[[], Any], truth: bool, strict: bool) -> _Branch:
@@ -195,11 +196,14 @@ def _build_branch(function: Callable[[], Any], truth: bool, strict: bool) -> _Br
                 f"cond: {name}_fn returned None; return a tensor, an operation or a structure"
             )
         result = result if strict else _alone(result)
+        given = nest.flatten(result)
+        operations = [isinstance(leaf, Operation) for leaf in given]
         leaves = [
-            _done(leaf, truth) if isinstance(leaf, Operation) else leaf
-            for leaf in nest.flatten(result)
+            _done(leaf, truth) if done else leaf
+            for leaf, done in zip(given, operations, strict=True)
         ]
-        return _Branch(graph, result, leaves, [carrying.parts(leaf) for leaf in leaves])
+        parts = [carrying.parts(leaf) for leaf in leaves]
+        return _Branch(graph, result, leaves, parts, operations)
 
 
 def _alone(result: Any) -> Any:
@@ -215,8 +219,11 @@ def _done(operation: Operation, truth: bool) -> Tensor:
         return constant(truth)
 
 
-def _agree(one: _Branch, two: _Branch) -> list[builtins.tuple[Any, TensorShape]]:
-    """Dtypes and shapes that both branches give; their graphs get the outputs."""
+def _agree(
+    one: _Branch, two: _Branch, of_pred: TensorShape
+) -> list[builtins.tuple[Any, TensorShape]]:
+    """Dtypes and shapes that both branches give; their graphs get the outputs. What stands for an
+    operation is known to be a scalar where pred is."""
     try:
         nest.assert_same_structure(one.result, two.result)
     except (TypeError, ValueError) as error:
@@ -246,7 +253,8 @@ def _agree(one: _Branch, two: _Branch) -> list[builtins.tuple[Any, TensorShape]]
             a[k] = yes
             one.graph.outputs.append(yes)
             two.graph.outputs.append(no)
-            specs.append((yes.dtype, common_shape(yes.shape, no.shape)))
+            shape = common_shape(yes.shape, no.shape)
+            specs.append((yes.dtype, of_pred if one.operations[i] else shape))
     return specs
 
 
