@@ -14,6 +14,7 @@ import numpy as np
 from graphio.graph import Graph, Operation, Tensor
 from graphio.loop_needs import LoopNeeds
 from graphio.node_writer import INLINE_BELOW, Liveness, NodeWriter, set_shape, set_type, value_name
+from graphio.read_once import refuse_second
 from graphio.run_reads import Reads, fed_reads
 from graphio.save_slice_info import write_part
 from graphio.schema import errors, model_pb2, operators, tensors, verify, wire
@@ -161,6 +162,7 @@ def _needed(
     placed = []
     for spec in signatures:
         run, needed = _needed_by(spec, reads, loops)
+        refuse_second(graph, needed)
         placed.append(run)
         found |= needed
         # A value that is fed still has its producer in the file, with all that this reads.

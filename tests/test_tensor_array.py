@@ -339,6 +339,24 @@ def test_a_loop_takes_over_elements_that_were_written_one_by_one(target: str) ->
 
 
 @TARGETS
+def test_a_run_reads_an_element_once_unless_it_is_kept(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        ta = tf.TensorArray(tf.float32, 3).unstack(tf.constant([[1.0, 2.0]] * 3))
+        first, second = ta.read(0), ta.read(1)
+        grown = tf.TensorArray(tf.float32, 0, dynamic_size=True, infer_shape=False).write(0, 5.0)
+        early, late = grown.read(0), grown.write(1, [6.0]).read(0)
+        again, place = ta.read(tf.constant(0)), tf.placeholder_with_default(0, [])
+        gradient = tf.gradients(first * first, first)[0]
+        assert session.run([first, second, first, gradient])[3].tolist() == [2, 4]
+        assert session.run([again, ta.read(place)])[1].tolist() == [1, 2]
+        for fetches in ([first, again], first + again, [early, late]):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="read index 0 twice"):
+                session.run(fetches)
+        kept = tf.TensorArray(tf.float32, 1, clear_after_read=False).write(0, 3.0)
+        assert session.run([kept.read(0), kept.read(0)]) == [3, 3]
+
+
+@TARGETS
 def test_gradients_of_an_array_add_up_what_is_written(target: str) -> None:
     """Those of one source are one object, which several writes change; shapes may differ."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio import carrying, door, dtypes, scopes
+from graphio import carrying, door, dtypes, read_once, scopes
 from graphio.carrying import Late, Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
@@ -50,7 +50,8 @@ class TensorArray:
         dtype: of the elements.
         size: how many there are; int or int scalar tensor.
         dynamic_size: True lets writes beyond the end add rows.
-        clear_after_read: accepted; a row can be read as often as one likes.
+        clear_after_read: unless it is False, a run refuses to read an element twice, where both
+            reads are outside of loops at an index that is known while the graph is built.
         tensor_array_name: name scope of the first operations.
         handle, flow: not supported.
         infer_shape: True: the first write fixes the shape of all elements; else element_shape
@@ -90,6 +91,8 @@ class TensorArray:
         self._shape = as_shape(element_shape)
         self._rows: Tensor | None = None
         self._cells: Cells | None = None
+        #: what all arrays share that writes make of this one; None: elements are read repeatedly
+        self._read_once = None if clear_after_read is False else object()
         #: by source; shared with all that writes make of this array
         self._gradients: dict[str, TensorArrayGradient] = {}
         with scopes.operation_scope(name or tensor_array_name, "TensorArray"):
@@ -181,11 +184,16 @@ class TensorArray:
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """The element at an index, an int scalar; the run refuses one beyond the end."""
         with scopes.operation_scope(name, "TensorArrayRead") as scope:
-            cell = None if self._cells is None else self._cells.at(index)
+            at = convert_to_tensor(index, name="index")
+            cell = None if self._cells is None else self._cells.at(at)
             if cell is not None:
                 made: Tensor = array.identity(cell, name=scope)
-                return made
-            return self._taken(_position(index), scope)
+            else:
+                made = self._taken(_position(at), scope)
+            place = None if self._read_once is None else constant_value(at)
+            if place is not None:
+                read_once.note(made.op, self._read_once, int(place))
+            return made
 
     @door.guarded
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
@@ -380,7 +388,7 @@ class TensorArray:
         made._dtype, made._dynamic, made._infer = self._dtype, self._dynamic, self._infer
         made._shape = self._shape if shape is None else shape
         made._free, made._rows = free, rows
-        made._gradients = self._gradients
+        made._gradients, made._read_once = self._gradients, self._read_once
         return made
 
     def as_element(self, value: Any) -> Tensor:

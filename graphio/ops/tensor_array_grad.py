@@ -28,8 +28,9 @@ class TensorArrayGradient:
 
     def __init__(self, of: TensorArray) -> None:
         self._sums = TensorArray(
-            of.dtype, of.size(), of.dynamic_size, infer_shape=False, element_shape=of.element_shape
-        )
+            of.dtype, of.size(), of.dynamic_size, clear_after_read=False, infer_shape=False,
+            element_shape=of.element_shape,
+        )  # fmt: skip
 
     @property
     def dtype(self) -> DType:

@@ -23,13 +23,17 @@ def _assert(c: Call) -> Any:
 
 
 def _reserve(c: Call) -> Any:
+    shape = c.element_shape(0)
     return tf.TensorArray(
-        c.dtype("element_dtype"), c[1], element_shape=c.element_shape(0), name=c.name
+        c.dtype("element_dtype"), c[1], clear_after_read=False, element_shape=shape, name=c.name
     )
 
 
 def _from_tensor(c: Call) -> Any:
-    made = tf.TensorArray(c.dtype("element_dtype"), tf.shape(c[0])[0], element_shape=c[0].shape[1:])
+    length, shape = tf.shape(c[0])[0], c[0].shape[1:]
+    made = tf.TensorArray(
+        c.dtype("element_dtype"), length, clear_after_read=False, element_shape=shape
+    )
     return made.unstack(c[0], name=c.name)
 
 
