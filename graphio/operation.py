@@ -87,8 +87,11 @@ class Operation(Handle):
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        """The tensors that it reads, None where an optional one is absent; of what assigns or reads
-        a variable by its name, that variable's tensor comes first, as in TensorFlow."""
+        """The tensors that it reads, None where an optional one is absent, but of a loop those that
+        there are; of what assigns or reads a variable by its name, that variable's tensor comes
+        first, as in TensorFlow."""
+        if self.op == "Loop":
+            return tuple(tensor for tensor in self.operands if tensor is not None)
         if self.domain == "graphio" and self.op in _OF_VARIABLES:
             variable = self.graph.find_operation(self.attrs["variable"])
             if variable is not None:

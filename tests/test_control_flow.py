@@ -297,7 +297,8 @@ def test_a_loop_of_an_open_batch_stacks_its_values() -> None:
 
         y = tf.while_loop(lambda i, _: i < 3, body, [0, x])[1]
         tf.gradients(y, x)
-        assert len(y.op.inputs) == 4  # nothing more is carried
+        assert len(y.op.operands) == 4  # nothing more is carried
+        assert [t.dtype for t in y.op.inputs] == [tf.bool, tf.int32, tf.float32]
 
 
 def test_a_loop_stacks_only_what_its_gradient_reads() -> None:
@@ -550,7 +551,7 @@ def test_the_gradient_of_values_that_keep_their_size_costs_the_same_in_each_iter
         start = tf.constant([2.0], tf.float64) if kind == "broadcasting" else x[:3]
         y = tf.while_loop(lambda i, a: i < times, step, [0, start], shapes)[1]
         dx = tf.gradients(tf.sin(y), x)[0]
-        carried = y.op.outputs[: len(y.op.inputs) - 2]
+        carried = y.op.outputs[: len(y.op.operands) - 2]
         assert len(carried) > 2
         with tf.Session(target) as session:
             few, many = (session.run([dx, *carried], {times: n, x: away(9)}) for n in (2, 6))

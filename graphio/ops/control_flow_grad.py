@@ -191,7 +191,7 @@ def _in_reach(function: ControlFlowGradient) -> ControlFlowGradient:
         here = op.graph.outer is None or op.graph is scopes.get_default_graph()
         if here or _keeps_shapes(op) or not _repeatable(op):
             return function(op, *dy, wanted=wanted)
-        sources = [*op.inputs, *op.captures]
+        sources = [*op.operands, *op.captures]
         known: dict[Tensor, Tensor] = {}
         for tensor in sources:
             if tensor is not None and tensor not in known:
@@ -200,7 +200,7 @@ def _in_reach(function: ControlFlowGradient) -> ControlFlowGradient:
         asked = {
             known[t] for t, want in zip(sources, wanted, strict=True) if want and t is not None
         }
-        own = [*again.inputs, *again.captures]
+        own = [*again.operands, *again.captures]
         found = function(again, *dy, wanted=[t in asked for t in own])
         by_copy: dict[Tensor, Any] = {}
         for copy, dx in zip(own, found, strict=True):
@@ -270,7 +270,7 @@ def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gr
         intermediates.settle()
     backward = outer.add_operation(
         "If",
-        [op.inputs[0]],
+        [op.operands[0]],
         [spec for i, rows in zip(used, in_rows, strict=True) for spec in _specs(targets[i], rows)],
         {"then_branch": built[0], "else_branch": built[1]},
         name="If",
@@ -337,13 +337,13 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     """The adjoint of v[i+1] = body(v[i], c): for i from last to first, dv and dc by the body's
     own gradient at the values of iteration i; dc sums over the iterations."""
     body: Graph = op.attrs["body"]
-    count = len(op.inputs) - 2
+    count = len(op.operands) - 2
     captures = op.captures
     carried = [i for i in range(count) if body.inputs[2 + i].dtype.is_floating]
     sums = [t for t, want in zip(captures, wanted[2 + count :], strict=True) if want and _flows(t)]
     scans = [k for k in range(count, len(dy)) if dy[k] is not None]
     if not carried and not scans:
-        return [None] * (len(op.inputs) + len(captures))
+        return [None] * (len(op.operands) + len(captures))
     trips = _trip_count(op, body)
     outer = scopes.get_default_graph()
     initial = [_or_zeros(dy[i], op.outputs[i]) for i in carried]
@@ -418,7 +418,7 @@ def _leave_loop(
 def _stack_there(op: Operation, tensor: Tensor) -> Tensor | None:
     """The output of a Loop that stacks the tensor already."""
     body: Graph = op.attrs["body"]
-    for k in range(len(op.inputs) - 2, len(op.outputs)):
+    for k in range(len(op.operands) - 2, len(op.outputs)):
         if body.outputs[1 + k] is tensor:
             return op.outputs[k]
     return None
@@ -456,7 +456,7 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     the forward body leaves are cut, and the gradients of what was cut are joined."""
     body: Graph = op.attrs["body"]
     cuts, joins = _ways(op, "scan_input"), _ways(op, "scan_output")
-    given_inputs = list(op.inputs)  # before the Scan carries more for this gradient
+    given_inputs = list(op.operands)  # before the Scan carries more for this gradient
     count = len(given_inputs) - len(cuts)
     captures = op.captures
     carried = [i for i in range(count) if _flows(body.inputs[i])]
@@ -560,7 +560,7 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
 def _ways(op: Operation, side: str) -> list[tuple[int, bool]]:
     """Axis and whether it runs backward, of each input that is cut or output that is joined."""
     sliced: int = op.attrs["num_scan_inputs"]
-    count = sliced if side == "scan_input" else len(op.outputs) - (len(op.inputs) - sliced)
+    count = sliced if side == "scan_input" else len(op.outputs) - (len(op.operands) - sliced)
     axes = op.attrs.get(f"{side}_axes") or [0] * count
     directions = op.attrs.get(f"{side}_directions") or [0] * count
     return [(axis, bool(direction)) for axis, direction in zip(axes, directions, strict=True)]

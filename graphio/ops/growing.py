@@ -118,8 +118,8 @@ def carried(op: Operation) -> tuple[int, int, int]:
     """How many values a Loop or Scan carries, and how many inputs and outputs of its body come
     before them."""
     if op.op == "Loop":
-        return len(op.inputs) - 2, 2, 1
-    return len(op.inputs) - int(op.attrs["num_scan_inputs"]), 0, 0
+        return len(op.operands) - 2, 2, 1
+    return len(op.operands) - int(op.attrs["num_scan_inputs"]), 0, 0
 
 
 def stack(op: Operation, tensor: Tensor) -> None:
