@@ -99,6 +99,8 @@ class Graph(Unpicklable):
         self.outer_control: Table[Operation, None] = Table(self.journal)
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
         self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
+        #: of a branch: from a tensor in here to what stands for it outside
+        self.leave: Callable[[Tensor], Tensor | None] | None = None
         self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
         self._at = _Place()  # each thread has name scopes and control dependencies of its own
         self.assigned: set[str] = set()  # in here: variables that a body and those in it assign
@@ -378,6 +380,11 @@ class Graph(Unpicklable):
             found = graph.resolver(tensor) if graph.resolver is not None else None
             tensor = tensor if found is None else found
             graph = graph.outer
+        while not self.encloses(tensor) and tensor.graph.leave is not None:
+            found = tensor.graph.leave(tensor)
+            if found is None:
+                break
+            tensor = found
         if not self.encloses(tensor):
             hint = (
                 "all tensors of an operation belong to one graph, and this one's graph is not the "

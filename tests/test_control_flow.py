@@ -244,6 +244,56 @@ def test_a_tensor_of_a_body_is_not_for_the_outside() -> None:
             tf.identity(inside[0])
 
 
+@TARGETS
+def test_a_value_of_a_branch_is_there_in_runs_that_take_it(target: str) -> None:
+    """Read outside of the branch, with gradients; of a branch in a branch and in a loop, too."""
+    inside: dict[str, Any] = {}
+
+    def keep(name: str, value: Any) -> Any:
+        inside[name] = value
+        return value
+
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x, yes, deep = (
+            tf.placeholder(tf.float32, [None]),
+            *(tf.placeholder(tf.bool, []) for _ in "12"),
+        )
+        inner = lambda: tf.cond(deep, lambda: keep("deep", x * 3), lambda: x)  # noqa: E731
+        y = tf.cond(yes, lambda: keep("first", x * 2) + inner(), lambda: x)
+        first, both = inside["first"] + 1, inside["deep"] * 1
+        gradient = tf.gradients(first * first, x)[0]
+
+        def body(i: Any, total: Any) -> Any:
+            chosen = tf.cond(i < 9, lambda: keep("looped", total * 2) + 1, lambda: total)
+            return i + 1, chosen + inside["looped"]
+
+        loop = tf.while_loop(lambda i, _: i < 3, body, [0, 1.0])[1]
+        feeds = {x: [1.0, 2.0], yes: True, deep: True}
+        found = session.run([y, first, both, gradient, loop], feeds)
+        wanted = [[5, 10], [3, 5], [3, 6], [12, 20], 85]
+        assert [np.asarray(v).tolist() for v in found] == wanted
+        assert session.run(y, {**feeds, yes: False}).tolist() == [1, 2]
+        for fetch, other in ((first, yes), (both, yes), (both, deep), (gradient, yes)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="took the other one"):
+                session.run(fetch, {**feeds, other: False})
+
+
+@TARGETS
+def test_branches_share_a_constant(target: str) -> None:
+    def build() -> Any:
+        made: list[Any] = []
+
+        def constant() -> Any:
+            if not made:
+                made.append(tf.constant(4.0))
+            return made[0]
+
+        return tf.cond(tf.placeholder(tf.bool, [], name="p"), constant, constant), made[0] + 1
+
+    for p in (True, False):
+        assert run(target, build, {"p": p}) == (4, 5)
+
+
 @pytest.mark.parametrize(
     "longer",
     [

@@ -21,6 +21,7 @@ from graphio.folding import constant_value
 from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, comparison, math, primitive
+from graphio.ops.branch_values import BranchValues
 from graphio.sparse_tensor import SparseTensor
 from graphio.tensor_shape import TensorShape
 from graphio.variable_reads import into_bodies
@@ -150,8 +151,9 @@ def cond(
     if condition.shape.ndims not in (None, 0):
         raise ValueError(f"cond: pred '{condition.name}' has shape {condition.shape}, expected ()")
     with restoring(), scopes.name_scope(name, "cond"):
-        yes = _build_branch(true_fn, True, strict)
-        no = _build_branch(false_fn, False, strict)
+        values = BranchValues()
+        yes = _build_branch(true_fn, True, strict, values)
+        no = _build_branch(false_fn, False, strict, values)
         specs = _agree(yes, no, condition.shape)
         if not specs:
             return yes.result
@@ -163,6 +165,7 @@ def cond(
             {"then_branch": yes.graph, "else_branch": no.graph},
             name="If",
         )
+        values.op = operation
         return _filled(yes, no, list(operation.outputs))
 
 
@@ -185,10 +188,13 @@ class _Branch(NamedTuple):
     operations: list[bool]  # whether each leaf stands for an operation
 
 
-def _build_branch(function: Callable[[], Any], truth: bool, strict: bool) -> _Branch:
+def _build_branch(
+    function: Callable[[], Any], truth: bool, strict: bool, values: BranchValues
+) -> _Branch:
     """Builds one branch. An operation among its results runs with it, and stands for its truth."""
     name = "true" if truth else "false"
     graph = Graph(outer=scopes.get_default_graph())
+    values.add(graph)
     with graph.as_body(), scopes.name_scope(name):
         result = function()
         if result is None:
@@ -202,8 +208,13 @@ def _build_branch(function: Callable[[], Any], truth: bool, strict: bool) -> _Br
             _done(leaf, truth) if done else leaf
             for leaf, done in zip(given, operations, strict=True)
         ]
-        parts = [carrying.parts(leaf) for leaf in leaves]
+        parts = [[_within(graph, part) for part in carrying.parts(leaf)] for leaf in leaves]
         return _Branch(graph, result, leaves, parts, operations)
+
+
+def _within(branch: Graph, part: Part) -> Part:
+    """A result as the branch may read it: it may be of the other one."""
+    return branch._resolve(part) if isinstance(part, Tensor) else part
 
 
 def _alone(result: Any) -> Any:
