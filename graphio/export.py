@@ -234,8 +234,13 @@ def reach(
     pending = list(roots)
     while pending:
         item = pending.pop()
-        operation = item if isinstance(item, Operation) else item.op
-        sources = _sources(item, operation, found, live, needs)
+        operation = item.op if isinstance(item, Tensor) else item
+        if operation.op == "Loop":
+            sources = needs.want(item) if isinstance(item, Tensor) else needs.want_whole(operation)
+        elif operation in found:
+            continue
+        else:
+            sources = live.sources(operation)
         if operation not in found:
             found.add(operation)
             for control in operation.awaited:
@@ -252,22 +257,6 @@ def reach(
     if loops is not None:
         loops.merge(needs)
     return found, read
-
-
-def _sources(
-    item: Operation | Tensor,
-    operation: Operation,
-    found: set[Operation],
-    live: Liveness,
-    needs: LoopNeeds,
-) -> list[Tensor]:
-    """What an operation reads, as far as it is not known yet: a Loop reads more where more of its
-    outputs are needed."""
-    if operation.op != "Loop":
-        return [] if operation in found else live.sources(operation)
-    if isinstance(item, Operation):
-        return needs.want_whole(operation)
-    return needs.want(item)
 
 
 def _fed_placeholder(operation: Operation, fed: set[Tensor]) -> Tensor | None:

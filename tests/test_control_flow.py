@@ -791,6 +791,40 @@ def test_a_run_computes_only_the_loop_variables_that_lead_to_its_fetches(target:
 
 
 @TARGETS
+@pytest.mark.parametrize("seed", range(6))
+def test_loop_variables_that_are_fetched_alone_are_those_of_the_whole_loop(
+    target: str, seed: int
+) -> None:
+    """Of random dependencies between them, with the gradients by where they begin."""
+    random = np.random.RandomState(seed)
+    count, reads = 5, [random.choice(5, random.randint(0, 3), replace=False) for _ in range(5)]
+
+    def following(k: int, old: Any) -> Any:
+        angle = tf.constant(0.3 * (k + 1), tf.float64) + (old[k] if k % 2 else 0.0)
+        return tf.sin(sum((old[j] * old[j] for j in reads[k]), angle))
+
+    def step(i: Any, *old: Any) -> Any:
+        new = [following(k, old) for k in range(count)]
+        return (i + 1, *new)
+
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        n, x = tf.placeholder(tf.int32, []), tf.constant(random.rand(count))
+        start = (0, *tf.unstack(x))
+        _, *last = tf.while_loop(lambda i, *_: i < n, step, start)
+        shared = [tf.zeros([], tf.float64) if y is None else y
+                  for y in (tf.gradients(last[k], x)[0] for k in range(count))]  # fmt: skip
+        for steps in (0, 1, 4):
+            values, gradients = session.run([last, shared], {n: steps})
+            for k in range(count):
+                assert session.run(last[k], {n: steps}) == values[k]
+                alone = session.run([last[k], shared[k]], {n: steps})
+                np.testing.assert_array_equal(alone[1], gradients[k])
+                np.testing.assert_array_equal(session.run(shared[k], {n: steps}), gradients[k])
+            pair = session.run([last[3], last[1]], {n: steps})
+            assert pair == [values[3], values[1]]
+
+
+@TARGETS
 def test_a_loop_with_an_effect_runs_whole(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         v = tf.Variable(0.0)
