@@ -32,15 +32,16 @@ __all__ = [
 
 #: types of TensorFlow's whose operators here have other names; their gradients are given
 _TENSORFLOW = frozenset(
-    "AddN AddV2 All Any ArgMax ArgMin AvgPool BatchMatMul BiasAdd BroadcastTo CheckNumerics "
-    "ConcatV2 Const Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D Cumprod Cumsum "
-    "DepthwiseConv2dNative DynamicPartition DynamicStitch ExpandDims Fill FloorDiv FloorMod "
-    "FusedBatchNorm GatherNd GatherV2 IdentityN L2Loss LRN LogicalAnd LogicalNot LogicalOr "
-    "MatrixInverse Maximum Mean Minimum Pack Placeholder PlaceholderWithDefault Print Prod "
-    "PyFunc RandomStandardNormal RandomUniform Range Rank RealDiv Reverse ReverseV2 Rint "
-    "Rsqrt SegmentMean SegmentSum Select Shape Size SoftmaxCrossEntropyWithLogits "
-    "SparseSoftmaxCrossEntropyWithLogits Square SquaredDifference StridedSlice Sum "
-    "TensorArrayV3 TruncatedNormal Unpack UnsortedSegmentSum VariableV2 ZerosLike".split()
+    "AddN AddV2 All Any ArgMax ArgMin AvgPool BatchMatMul BatchMatMulV2 BiasAdd BroadcastTo "
+    "CheckNumerics ConcatV2 Const Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D "
+    "Cumprod Cumsum DepthwiseConv2dNative DynamicPartition DynamicStitch ExpandDims Fill "
+    "FloorDiv FloorMod FusedBatchNorm GatherNd GatherV2 IdentityN L2Loss LRN LogicalAnd "
+    "LogicalNot LogicalOr MatrixInverse Maximum Mean Minimum Pack Placeholder "
+    "PlaceholderWithDefault Print Prod PyFunc RandomStandardNormal RandomUniform Range Rank "
+    "RealDiv Reverse ReverseV2 Rint Rsqrt SegmentMean SegmentSum Select Shape Size "
+    "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits Square "
+    "SquaredDifference StridedSlice Sum TensorArrayV3 TruncatedNormal Unpack "
+    "UnsortedSegmentSum VariableV2 ZerosLike".split()
 )
 
 

@@ -25,7 +25,8 @@ TENSORFLOW_ATTRIBUTES = "tensorflow_attributes"
 DTYPE_KEYS = frozenset({"dtype", "to", "T", "SrcT", "DstT", "Tidx", "out_type", "output_type"})
 #: TensorFlow's types whose attribute T is the element type of the first output
 _HAS_T = frozenset(
-    "Abs Add AddN AddV2 Assign AssignAdd AssignSub BiasAdd Ceil ConcatV2 Conv2D Div Elu Exp "
+    "Abs Add AddN AddV2 Assign AssignAdd AssignSub BatchMatMulV2 BiasAdd Ceil ConcatV2 Conv2D Div "
+    "Elu Exp "
     "ExpandDims Fill Floor FloorDiv Identity Log MatMul Max MaxPool Maximum Mean Min Minimum Mul "
     "Neg Pack Pad Pow Prod RealDiv Relu Reshape Rsqrt Selu Sigmoid Sign Slice Softmax Sqrt Square "
     "Squeeze StridedSlice Sub Sum Tanh Tile Transpose".split()

@@ -65,6 +65,19 @@ def a_transposed_matrix_is_conjugated() -> Any:
     return tf.matrix_transpose([[1, 2], [3, 4]], conjugate=True)
 
 
+@gives(CASES, [2.0])
+def sizes_that_numpy_has_computed_are_cut_to_integers() -> Any:
+    two = np.array([2.9])
+    x = tf.tile(tf.zeros(two) + tf.fill(two, 1.0) + tf.broadcast_to(1.0, two), two / 2)
+    return tf.reshape(tf.reduce_mean(tf.image.resize_images(tf.ones([1, 1, 1]), two[[0, 0]] * 2)
+                                     + tf.reduce_mean(x) - 1.0), np.array([1.0]))  # fmt: skip
+
+
+@gives(CASES, [[0.0, 1.0], [1.0, 0.0]])
+def classes_are_an_array_of_floats() -> Any:
+    return tf.one_hot(np.array([1.0, 0.5]), np.float64(2.0))
+
+
 @pytest.mark.parametrize("name", CASES)
 @BOTH
 def test_values_are_tensorflow_s(name: str, target: str) -> None:
@@ -91,6 +104,18 @@ def test_static_shapes_are_known_as_far_as_the_arguments_say() -> None:
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "bits that do not make one": (
         lambda: tf.bitcast(np.zeros([1, 2], np.int8), tf.int32), ValueError, "the size 4",
+    ),
+    "sizes in a list of floats": (lambda: tf.reshape([1], [1.0]), TypeError, "integers"),
+    "sizes in a tensor of floats": (lambda: tf.fill(tf.constant([1.0]), 1), TypeError, "int32"),
+    "a box's image in a list of floats": (
+        lambda: tf.image.crop_and_resize(np.ones([1, 1, 1, 1]), np.ones([1, 4]), [0.0], [1, 1]),
+        TypeError, "integer",
+    ),
+    "more elements than int64 counts": (
+        lambda: tf.image.crop_and_resize(
+            np.ones([1, 1, 1, 1]), np.ones([9, 4]), np.zeros(9), [2**31 - 1, 2**30]
+        ),
+        INVALID, "more than int64 counts",
     ),
     "bits of a bool": (lambda: tf.bitcast([True], tf.int8), TypeError, "no bits"),
     "bits of a pair": (

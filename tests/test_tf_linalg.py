@@ -232,6 +232,24 @@ def test_matrices_without_elements_have_inverses(engine: str) -> None:
         assert [f.shape for f in found] == [(3, 0, 0), (3, 0, 0), (0, 0)]
 
 
+def test_a_product_of_batches_has_tensorflow_s_type() -> None:
+    with tf.Graph().as_default() as graph:
+        batch, matrix = tf.placeholder(tf.float32, [2, 3, 3]), tf.ones([3, 3])
+        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 1, 2], logits=matrix)
+        slope = tf.gradients(tf.reduce_sum(loss), matrix)[0]
+        assert tf.matmul(matrix, matrix).op.type == "MatMul"
+        assert tf.matmul(batch, matrix, transpose_a=True).op.type == "BatchMatMulV2"
+        assert tf.matmul(tf.placeholder(tf.float32), matrix).op.type == "BatchMatMulV2"
+        before = len(graph.get_operations())
+        assert tf.gradients(slope, matrix)[0].shape == matrix.shape
+        added = {op.type for op in graph.get_operations()[before:]}
+        assert "BatchMatMulV2" in added
+        held = graph.as_graph_def()
+    with tf.Graph().as_default():
+        (product,) = tf.import_graph_def(held, return_elements=["MatMul_1:0"], name="")
+        assert product.op.type == "BatchMatMulV2"
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.integers(1, 9), st.integers(0, 2**31))
 def test_the_engines_agree_about_inverses(size: int, seed: int) -> None:

@@ -16,9 +16,9 @@ from graphio.indexed_slices import IndexedSlices
 from graphio.ops import filling, loops, math, primitive, reduction, run_axis, shapes
 from graphio.ops.emit import (
     FLOATING,
-    INTEGER,
     NUMERIC,
     describe,
+    integers,
     is_symbolic,
     like,
     node,
@@ -275,8 +275,7 @@ def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tenso
         for x, label in ((first, "start"), (end, "stop")):
             if x.shape.ndims not in (0, None):
                 raise ValueError(f"lin_space: {label} has shape {shapes.text_of(x)}, expected ()")
-        count = convert_to_tensor(num, name="num")
-        require(count, INTEGER, "LinSpace", "num")
+        count = integers(num, "LinSpace", "num")
         known = constant_value(count)
         if known is not None and known < 1:
             raise ValueError(f"Requires num > 0: {int(known)} for {describe(at, 'LinSpace')}")

@@ -16,6 +16,7 @@ from graphio.ops.emit import (
     as_invalid_argument,
     describe,
     int_value,
+    integers,
     ints,
     node,
     renamed,
@@ -77,8 +78,7 @@ def reverse_sequence(
         raise ValueError("reverse_sequence: give seq_axis")
     with scope(name, "ReverseSequence") as at:
         x = convert_to_tensor(input, name="input")
-        lengths = convert_to_tensor(seq_lengths, name="seq_lengths")
-        require(lengths, INTEGER, "ReverseSequence", "seq_lengths")
+        lengths = integers(seq_lengths, "ReverseSequence", "seq_lengths")
         what, dims = describe(at, "ReverseSequence"), dims_of(x)
         given = [
             int_value(time, "reverse_sequence", "seq_axis"),

@@ -13,9 +13,9 @@ from graphio.graph import Tensor
 from graphio.ops import filling, index, joining, math, primitive, shapes
 from graphio.ops.emit import (
     FLOATING,
-    INTEGER,
     NUMERIC,
     describe,
+    integers,
     is_symbolic,
     node,
     require,
@@ -54,7 +54,7 @@ def non_max_suppression(
 
     Raises:
         ValueError: the shapes do not fit, or a number is no scalar.
-        TypeError: max_output_size is beyond int32.
+        TypeError: max_output_size is no integer.
     """
     op = "NonMaxSuppressionV3"
     with scope(name, op) as at:
@@ -63,9 +63,7 @@ def non_max_suppression(
         what = describe(at, op)
         shapes.merge(dims_of(corners), (None, 4), what)
         shapes.merge(dims_of(values), (dims_of(corners) or (None,))[:1], what)
-        kind = None if is_symbolic(max_output_size) else dtypes.int32
-        number = convert_to_tensor(max_output_size, kind, name="max_output_size")
-        require(number, INTEGER, op, "max_output_size")
+        number = integers(max_output_size, op, "max_output_size")
         _require_scalar(number, "max_output_size", what)
         limit = primitive.reshape(cast(number, dtypes.int64), [1])
         inputs: list[Tensor | None] = [
@@ -144,7 +142,8 @@ def crop_and_resize(
 
     Raises:
         ValueError: the shapes do not fit, or method is neither.
-        InvalidArgumentError: boxes are known to have a number that is not finite.
+        InvalidArgumentError: boxes are known to have a number that is not finite, or the result to
+            have more elements than int64 counts.
     """
     if method not in ("bilinear", "nearest"):
         raise ValueError(f"method must be 'bilinear' or 'nearest', got {method!r}")
@@ -163,11 +162,14 @@ def crop_and_resize(
                 message=f"Boxes contains at least one element that is not finite for {what}"
             )
         shapes.merge(dims_of(region), (None, 4), what)
-        numbers = convert_to_tensor(box_ind if box_indices is None else box_indices, name="box_ind")
-        require(numbers, INTEGER, "CropAndResize", "box_ind")
+        given = box_ind if box_indices is None else box_indices
+        numbers = integers(given, "CropAndResize", "box_ind")
         shapes.merge(dims_of(numbers), (dims_of(region) or (None,))[:1], what)
         region = cast(region, x.dtype)
-        target, _ = height_and_width(crop_size, "CropAndResize")
+        target, sizes = height_and_width(crop_size, "CropAndResize")
+        _check_count(
+            (*(dims_of(region) or (None,))[:1], *sizes, *(dims_of(x) or (None,))[-1:]), what
+        )
         rows, columns = (_lines(x, region, target, axis) for axis in (0, 1))
         y, w = primitive.unsqueeze(rows, [2]), primitive.unsqueeze(columns, [1])
         place = primitive.unsqueeze(cast(numbers, dtypes.int64), [1, 2])
@@ -176,6 +178,15 @@ def crop_and_resize(
         found = build(x, place, y, w)
         return select(primitive.unsqueeze(inside, [3]), found,
                       scalar(extrapolation_value, x.dtype), at)  # fmt: skip
+
+
+def _check_count(dims: shapes.Dims, what: str) -> None:
+    count = shapes.num_elements(dims)
+    if count is not None and count >= 2**63:
+        raise errors.InvalidArgumentError(
+            message=f"the parts {shapes.text(dims)} have {count} elements, more than int64 counts, "
+            f"for {what}; crop to smaller sizes"
+        )
 
 
 def _lines(x: Tensor, boxes: Tensor, target: Tensor, axis: int) -> Tensor:

@@ -9,7 +9,7 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, math, primitive, reshaping, run_axis, shapes
+from graphio.ops import array, linear, math, primitive, reshaping, run_axis, shapes
 from graphio.ops.emit import (
     FLOATING,
     INTEGER,
@@ -23,7 +23,7 @@ from graphio.ops.emit import (
     scope,
 )
 from graphio.ops.nn import log_softmax, relu, softmax, softplus
-from graphio.ops.primitive import binary, cast, compare, reduce_sum, select
+from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
 
 __all__ = [
@@ -349,7 +349,8 @@ def _loss_gradients(
         through_loss = binary("Mul", primitive.unsqueeze(dloss, [1]), op.outputs[1])
     if dgradient is not None:
         p = softmax(op.inputs[0])
-        inner = reduce_sum(binary("Mul", dgradient, p), [1], keepdims=True)
+        row, column = primitive.unsqueeze(dgradient, [1]), primitive.unsqueeze(p, [2])
+        inner = primitive.squeeze(linear.matmul(row, column), [1])
         through_gradient = binary("Mul", binary("Sub", dgradient, inner), p)
     return through_loss, through_gradient
 

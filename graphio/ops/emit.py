@@ -210,6 +210,24 @@ def require(tensor: Tensor, kind: str, op: str, parameter: str = "x") -> None:
         )
 
 
+def cut(value: Any) -> Any:
+    """numpy's floats without their fractions, anything else as it is: for parameters that
+    TensorFlow makes integers of, where it casts arrays and refuses lists of floats."""
+    is_float = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
+    return value.astype(np.int64) if is_float else value
+
+
+def integers(value: Any, op: str, parameter: str) -> Tensor:
+    """A tensor of integers, also of an array of floats; see cut.
+
+    Raises:
+        TypeError: a list or a tensor of something else.
+    """
+    tensor = convert_to_tensor(cut(value), name=parameter)
+    require(tensor, INTEGER, op, parameter)
+    return tensor
+
+
 def whole(value: Any, op: str, parameter: str) -> Tensor:
     """An int64 tensor of integers: numbers of rows, of segments, of steps.
 

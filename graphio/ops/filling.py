@@ -14,7 +14,17 @@ from graphio.folding import constant_value
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
 from graphio.ops import primitive, shapes
-from graphio.ops.emit import NUMERIC, describe, ints, is_symbolic, node, require, scope, static_ints
+from graphio.ops.emit import (
+    NUMERIC,
+    cut,
+    describe,
+    ints,
+    is_symbolic,
+    node,
+    require,
+    scope,
+    static_ints,
+)
 from graphio.ops.primitive import cast, select
 from graphio.ops.shapes import Dims, dims_of, text_of
 from graphio.sparse_tensor import SparseTensor, SparseTensorValue
@@ -106,6 +116,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str) -> Tensor:
     wanted = dtypes.as_dtype(dtype).base_dtype
     with scope(name, default) as at:
+        shape = cut(shape)
         known = static_ints(shape)
         if known is not None and None not in known and not is_symbolic(shape):
             dims = [d for d in known if d is not None]
@@ -208,7 +219,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
                 f"Shape must be rank 0 but is rank {filling.shape.ndims} for {describe(at, 'Fill')}"
                 f" with input shapes: value {text_of(filling)}; value must be a scalar"
             )
-        target = ints(dims, "Fill", "dims")
+        target = ints(cut(dims), "Fill", "dims")
         sizes = constant_value(target)
         if sizes is not None and np.any(sizes < 0):
             raise ValueError(

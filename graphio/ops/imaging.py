@@ -18,6 +18,7 @@ from graphio.ops.any_rank import of_any_rank
 from graphio.ops.emit import (
     INTEGER,
     NUMERIC,
+    cut,
     describe,
     ints,
     is_symbolic,
@@ -100,7 +101,7 @@ def axis_size(x: Tensor, axis: int) -> Tensor:
 
 def height_and_width(size: Any, op: str) -> tuple[Tensor, tuple[int | None, int | None]]:
     """Height and width as a tensor and as far as they are known."""
-    target = ints(size, op, "size")
+    target = ints(cut(size), op, "size")
     dims = primitive.static_vector(target) or (None, None)
     if len(dims) != 2:
         raise ValueError(f"{op}: 'size' must be a 1-D Tensor of 2 elements: new_height, new_width")

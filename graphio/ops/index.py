@@ -13,8 +13,10 @@ from graphio.graph import Tensor
 from graphio.ops import array, primitive, run_axis, shapes
 from graphio.ops.emit import (
     INTEGER,
+    cut,
     describe,
     int_value,
+    integers,
     ints,
     is_symbolic,
     node,
@@ -621,7 +623,7 @@ def unsorted_segment_sum(
         ids = whole(segment_ids, "SegmentSum", "segment_ids")
         data = convert_to_tensor(data, name="data")
         check_segments(data, ids, False, describe(at, "UnsortedSegmentSum"))
-        count = whole(num_segments, "UnsortedSegmentSum", "num_segments")
+        count = whole(cut(num_segments), "UnsortedSegmentSum", "num_segments")
         known = constant_value(ids)
         if known is not None and not np.any(known < 0):
             return scatter_sum(ids, data, count, name=at)
@@ -661,10 +663,8 @@ def one_hot(
         TypeError: on_value, off_value and dtype do not agree.
     """
     with scope(name, "one_hot") as at:
-        places = convert_to_tensor(indices, name="indices")
-        require(places, INTEGER, "OneHot", "indices")
-        places = cast(places, dtypes.int64)
-        size = whole(depth, "OneHot", "depth")
+        places = cast(integers(indices, "OneHot", "indices"), dtypes.int64)
+        size = whole(cut(depth), "OneHot", "depth")
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         given = [v for v in (on_value, off_value) if v is not None]
         if wanted is None:

@@ -15,15 +15,15 @@ from graphio.graph import Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import filling, primitive, run_axis, shapes
 from graphio.ops.emit import (
-    INTEGER,
+    cut,
     describe,
     int_value,
+    integers,
     ints,
     is_symbolic,
     like,
     node,
     operation,
-    require,
     scalar,
     scope,
     static_ints,
@@ -293,7 +293,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """
     with scope(name, "Tile") as at:
         x = convert_to_tensor(input, name="input")
-        times = ints(multiples, "Tile", "multiples")
+        times = ints(cut(multiples), "Tile", "multiples")
         dims, counts = dims_of(x), primitive.static_vector(times)
         if dims is not None and counts is not None and len(dims) != len(counts):
             raise ValueError(
@@ -347,8 +347,7 @@ def pad(
         raise ValueError(f"pad: unknown mode {mode!r}; expected one of {modes}")
     with scope(name, "PadV2" if word == "constant" and _not_zero(constant_values) else "Pad") as at:
         x = convert_to_tensor(tensor, name="tensor")
-        amounts = convert_to_tensor(paddings, name="paddings")
-        require(amounts, INTEGER, "Pad", "paddings")
+        amounts = integers(paddings, "Pad", "paddings")
         given = dims_of(amounts)
         dims = dims_of(x)
         if given is not None and (len(given) != 2 or given[1] not in (2, None)):

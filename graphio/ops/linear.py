@@ -107,7 +107,8 @@ def _of_one_dtype(a: Any, b: Any) -> tuple[Any, Any]:
 
 def _product(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     dims = shapes.matmul(dims_of(x), dims_of(y), describe(name or "MatMul", "MatMul"))
-    return node("MatMul", [x, y], x.dtype, dims, name=name)
+    tf_type = None if x.shape.ndims == y.shape.ndims == 2 else "BatchMatMulV2"
+    return node("MatMul", [x, y], x.dtype, dims, name=name, tf_type=tf_type)
 
 
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:

@@ -19,6 +19,7 @@ from graphio.ops.emit import (
     NUMERIC,
     describe,
     int_value,
+    integers,
     is_symbolic,
     like,
     node,
@@ -126,8 +127,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
     with scope(name, "TopKV2") as at:
         x = convert_to_tensor(input, name="input")
         require(x, NUMERIC, "TopKV2", "input")
-        number = convert_to_tensor(k, name="k")
-        require(number, INTEGER, "TopKV2", "k")
+        number = integers(k, "TopKV2", "k")
         dims, known = dims_of(x), constant_value(number)
         if dims == ():
             raise ValueError(

@@ -15,6 +15,7 @@ from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
 from graphio.ops import primitive, run_axis, shapes
 from graphio.ops.emit import (
+    cut,
     describe,
     int_value,
     ints,
@@ -89,7 +90,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """
     with scope(name, "Reshape") as at:
         x = convert_to_tensor(tensor, name="tensor")
-        target = ints(shape, "Reshape", "shape")
+        target = ints(cut(shape), "Reshape", "shape")
         sizes = constant_value(target)
         if sizes is not None and np.any(sizes < -1):
             raise ValueError(
@@ -225,7 +226,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """
     with scope(name, "BroadcastTo") as at:
         x = convert_to_tensor(input, name="input")
-        target = ints(shape, "BroadcastTo", "shape")
+        target = ints(cut(shape), "BroadcastTo", "shape")
         wanted = primitive.static_vector(target)
         if wanted is not None:
             what = describe(at, "BroadcastTo")

@@ -16,8 +16,10 @@ from graphio.ops.emit import (
     FLOATING,
     INTEGER,
     NUMERIC,
+    cut,
     describe,
     int_value,
+    integers,
     like,
     node,
     require,
@@ -141,7 +143,7 @@ def _segments(
 
             wide = run_checks.ascending(wide)
         count = _count(wide) if num_segments is None else primitive.reshape(
-            whole(num_segments, "UnsortedSegmentSum", "num_segments"), []
+            whole(cut(num_segments), "UnsortedSegmentSum", "num_segments"), []
         )  # fmt: skip
         if reduction in ("mean", "sqrt_n"):
             if reduction == "mean" and num_segments is not None:
@@ -294,8 +296,7 @@ def dynamic_partition(
         raise ValueError(f"dynamic_partition: num_partitions is {parts}, expected 1 or more")
     with scope(name, "DynamicPartition"):
         x = convert_to_tensor(data, name="data")
-        numbers = convert_to_tensor(partitions, name="partitions")
-        require(numbers, INTEGER, "DynamicPartition", "partitions")
+        numbers = integers(partitions, "DynamicPartition", "partitions")
         from graphio.ops import run_checks
 
         if numbers.shape.ndims == 0:  # all of data is one row
@@ -368,8 +369,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
         rest: Dims = None
         for i, (where, what) in enumerate(zip(indices, data, strict=True)):
             x = first if i == 0 else like(what, first, "DynamicStitch", ("data[0]", f"data[{i}]"))
-            at_rows = convert_to_tensor(where, name=f"indices_{i}")
-            require(at_rows, INTEGER, "DynamicStitch", "indices")
+            at_rows = integers(where, "DynamicStitch", f"indices_{i}")
             pieces.append((at_rows, x))
             rank, dims = at_rows.shape.ndims, dims_of(x)
             if rank is not None and dims is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.graph import Tensor
 from graphio.ops import shapes
-from graphio.ops.emit import describe, scope, static_ints, whole
+from graphio.ops.emit import cut, describe, scope, static_ints, whole
 from graphio.ops.shapes import Dims, dims_of
 from graphio.ops.text_calls import as_bytes, as_text, call
 from graphio.schema import errors
@@ -44,7 +44,7 @@ def unsorted_segment_join(
     with scope(name, "UnsortedSegmentJoin") as at:
         x = as_text(inputs, "inputs")
         ids = whole(segment_ids, "UnsortedSegmentJoin", "segment_ids")
-        count = whole(num_segments, "UnsortedSegmentJoin", "num_segments")
+        count = whole(cut(num_segments), "UnsortedSegmentJoin", "num_segments")
         dims, lead = dims_of(x), dims_of(ids)
         result: Dims = None
         if dims is not None and lead is not None:
