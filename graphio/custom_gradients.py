@@ -205,8 +205,8 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
 
     Raises:
         ValueError: at a call, keyword arguments; at tf.gradients, another number of gradients.
-        TypeError: at a call, f returns no pair, or reads variables and its gradient function has
-            no parameter `variables`.
+        TypeError: at a call, f returns no pair, makes a variable without use_resource=True, or
+            reads variables and its gradient function has no parameter `variables`.
     """
     if f is None:
         return custom_gradient
@@ -242,13 +242,27 @@ def _is_method_of(value: Any, function: Callable[..., Any]) -> bool:
 def _applied(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     given = [_structured(x) for x in arguments]
     inputs = [array.identity(x) for x in nest.flatten(given)]
+    known = set(variables_of(scopes.get_default_graph().root))
     returned = function(*nest.pack_sequence_as(given, inputs))
+    _check_made(known, function)
     if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[1]):
         raise TypeError(
             f"custom_gradient: {_name(function)} returned {returned!r}, expected a pair: its "
             "result and a function from the result's gradients to those of the arguments"
         )
     return _joined(function, inputs, *returned)
+
+
+def _check_made(known: set[str], function: Callable[..., Any]) -> None:
+    """Refuses variables that a function has made, as TensorFlow does, unless they are resources."""
+    made = variables_of(scopes.get_default_graph().root)
+    plain = [name for name, v in made.items() if name not in known and not v.use_resource]
+    if plain:
+        raise TypeError(
+            "All variables used by a function wrapped with @custom_gradient must be "
+            f"`ResourceVariable`s: {_name(function)} makes {', '.join(plain)}; make them with "
+            "use_resource=True, or outside of the function"
+        )
 
 
 def _structured(argument: Any) -> Any:

@@ -114,6 +114,25 @@ def operations() -> int:
     return len(tf.get_default_graph().get_operations())
 
 
+def test_variables_that_a_function_makes_are_resources() -> None:
+    def scaled(x: Any, name: str, use_resource: bool) -> Any:
+        @tf.custom_gradient
+        def function(x: Any) -> Any:
+            w = tf.get_variable(name, [], use_resource=use_resource)
+            return x * w, lambda dy, variables=None: (dy * w, [tf.reduce_sum(dy * x)])
+
+        return function(x)
+
+    with tf.Graph().as_default() as graph:
+        x = tf.ones([2])
+        y = scaled(x, "held", True)
+        count = len(graph.get_operations())
+        with pytest.raises(TypeError, match="must be `ResourceVariable`s.*makes plain"):
+            scaled(x, "plain", False)
+        assert len(graph.get_operations()) == count
+        assert tf.gradients(y, tf.trainable_variables())[0].shape.as_list() == []
+
+
 def test_what_a_custom_gradient_cannot_be_is_refused() -> None:
     x, w = tf.constant(2.0), tf.Variable(3.0)
     before = operations()

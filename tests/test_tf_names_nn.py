@@ -248,6 +248,25 @@ CASES: dict[str, tuple[Any, ...]] = {
         [X2],
         [pooled(X2, [2, 2], [2, 2], "SAME", np.nanmax), argmax_of(X2, False)],
     ),
+    "max_pool of integers": (
+        lambda x: tf.nn.max_pool(tf.cast(x * 100, tf.int16), [2, 2], [2, 2], "SAME"),
+        [X2],
+        pooled((X2 * 100).astype(np.int16).astype(float), [2, 2], [2, 2], "SAME", np.nanmax),
+    ),
+    "max_pool_with_argmax of integers": (
+        lambda x: (
+            tf.nn.max_pool_with_argmax(
+                tf.cast(x * 100, tf.int32), [1, 2, 2, 1], [1, 2, 2, 1], "SAME"
+            ).output
+        ),
+        [X2],
+        pooled((X2 * 100).astype(np.int32).astype(float), [2, 2], [2, 2], "SAME", np.nanmax),
+    ),
+    "max_pool_with_argmax across channels": (
+        lambda x: tf.nn.max_pool_with_argmax(x, [1, 1, 1, 2], [1, 1, 1, 2], "SAME"),
+        [X2],
+        [X2, np.broadcast_to(np.arange(X2[0].size).reshape(X2[0].shape), X2.shape)],
+    ),
     "max_pool_with_argmax batch": (
         lambda x: tf.nn.max_pool_with_argmax(x, 2, 2, "SAME", include_batch_in_index=True),
         [X2],
@@ -418,6 +437,28 @@ def test_static_shapes(name: str) -> None:
 
 
 ERRORS: dict[str, tuple[Any, ...]] = {
+    "argmax across images": (
+        lambda: tf.nn.max_pool_with_argmax(X2, [2, 1, 1, 1], [1, 1, 1, 1], "SAME"),
+        tf.errors.UnimplementedError,
+        "across height and width",
+    ),
+    "argmax across channels and places": (
+        lambda: tf.nn.max_pool_with_argmax(X2, [1, 2, 2, 2], [1, 2, 2, 2], "SAME"),
+        tf.errors.UnimplementedError,
+        "across height and width",
+    ),
+    "max_pool of int64": (
+        lambda: tf.nn.max_pool(np.ones([1, 2, 2, 1], np.int64), 2, 2, "SAME"),
+        TypeError,
+        "int64",
+    ),
+    "atrous_conv2d of blocks that nothing holds": (
+        lambda: tf.nn.atrous_conv2d(
+            np.ones([1, 1, 1, 5]), np.ones([1, 1, 5, 1]), 2**31 - 1, "SAME"
+        ),
+        ValueError,
+        "more elements than int64 counts",
+    ),
     "conv1d rank": (lambda: tf.nn.conv1d(X1[0], W1, 1, "SAME"), ValueError, "rank 3"),
     "conv1d format": (
         lambda: tf.nn.conv1d(X1, W1, 1, "SAME", data_format="NDHWC"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
-from graphio.constants import constant, convert_to_tensor
+from graphio.constants import as_array, constant, convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import joining, primitive, shapes
@@ -52,7 +52,7 @@ def max_pool(
 
     Args:
         value: floating (n, h, w, c), or (n, c, h, w) with NCHW; of rank 3 and 5 as max_pool1d and
-            max_pool3d take it.
+            max_pool3d take it. Of rank 4 also integers of up to 32 bits.
         ksize: the window: 4 integers in data_format's order, 1 for the batch; or 1 or 2. A window
             of several channels, with NHWC, has height and width 1, and strides of its sizes.
         strides: as ksize.
@@ -77,7 +77,23 @@ def max_pool(
         return windows.max_pool1d(*arguments)
     if _rank(images) in (3, 5):
         return _along_other_axes("max_pool", *arguments)
+    if is_narrow(images):
+        with scope(name, "MaxPool") as at:
+            x = convert_to_tensor(images, name="value")
+            wide = primitive.cast(x, dtypes.float64)
+            pooled = _pool("MaxPool2D", "MaxPool", wide, ksize, strides, padding, data_format, None)
+            return primitive.cast(pooled, x.dtype, at)
     return _pool("MaxPool2D", "MaxPool", *arguments)
+
+
+def is_narrow(value: Any) -> bool:
+    """Whether the elements are integers that float64 holds exactly: kernels pool floats."""
+    if not hasattr(value, "dtype"):
+        if is_symbolic(value):
+            return False
+        value = as_array(value, None)
+    found = dtypes.as_dtype(value.dtype).base_dtype
+    return found.is_integer and found.size <= 4 and found != dtypes.uint32
 
 
 def avg_pool(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math as _math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -28,12 +29,14 @@ from graphio.ops.emit import (
 from graphio.ops.padding import (
     channels_first,
     explicit,
+    four,
     padding_of,
     spatial,
     spatial_attributes,
 )
 from graphio.ops.primitive import binary, cast
 from graphio.ops.shapes import Dims, dims_of
+from graphio.schema import errors
 
 __all__ = [
     "atrous_conv2d",
@@ -417,9 +420,29 @@ def depthwise_conv2d_native(
 def atrous_conv2d(
     value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
 ) -> Tensor:
-    """conv2d of images (n, h, w, c) with `rate` as the dilation of height and width."""
+    """conv2d of images (n, h, w, c) with `rate` as the dilation of height and width.
+
+    Raises:
+        ValueError: the shapes do not fit, or images that are padded to whole blocks of rate, as
+            TensorFlow pads them, would have more elements than int64 counts.
+    """
     with scope(name, "atrous_conv2d") as at:
-        return conv.conv2d(value, filters, 1, padding, dilations=[rate, rate], name=at)
+        made = conv.conv2d(value, filters, 1, padding, dilations=[rate, rate], name=at)
+        _check_blocks(made.op.operands, rate)
+        return made
+
+
+def _check_blocks(operands: Sequence[Tensor | None], rate: int) -> None:
+    """Refuses a rate at which blocks of images are beyond every memory."""
+    images, filters = ((dims_of(t) if t is not None else None) or () for t in operands[:2])
+    sizes = [(image or 1) + rate * ((window or 1) - 1)
+             for image, window in zip(images[1:3], filters[:2], strict=False)]  # fmt: skip
+    blocks = [-(-size // rate) * rate for size in sizes]
+    if _math.prod(blocks) * ((images[3:] or (1,))[0] or 1) >= 2**63:
+        raise ValueError(
+            f"atrous_conv2d: at a rate of {rate} images are padded to {blocks}, more elements than "
+            "int64 counts; take a smaller rate, or conv2d with dilations, which does not pad"
+        )
 
 
 def atrous_conv2d_transpose(
@@ -569,6 +592,19 @@ class MaxPoolWithArgmax(NamedTuple):
     argmax: Tensor
 
 
+def _places_alone(ksize: list[int], strides: list[int]) -> tuple[list[int], list[int]]:
+    """Height's and width's part of a window and of its strides."""
+    across = ksize[3] != 1 or strides[3] != 1
+    plain = ksize[:3] == [1, 1, 1] and ksize == strides
+    if ksize[0] != 1 or strides[0] != 1 or (across and not plain):
+        raise errors.UnimplementedError(
+            message=f"MaxPoolWithArgmax: ksize is {ksize}, strides is {strides}: pooling is across "
+            "height and width; a window across channels is as wide as its strides, and has one "
+            "place of one image"
+        )
+    return ksize[1:3], strides[1:3]
+
+
 def max_pool_with_argmax(
     input: Any,
     ksize: Any,
@@ -583,8 +619,9 @@ def max_pool_with_argmax(
     """max_pool, and where each largest element is, the first of equal ones.
 
     Args:
-        input: floating (n, h, w, c).
-        ksize: 4 integers, 1 for batch and channels; or 1 or 2.
+        input: floating (n, h, w, c), or integers of up to 32 bits.
+        ksize: 4 integers, 1 for batch; or 1 or 2. A window of several channels changes nothing, as
+            in TensorFlow, whose kernel pools height and width alone.
         strides: as ksize.
         padding: SAME or VALID.
         data_format: NHWC.
@@ -598,15 +635,20 @@ def max_pool_with_argmax(
 
     Raises:
         ValueError: the rank is not 4, the window does not fit, or data_format is another.
+        UnimplementedError: a window of several images, or of several channels beside several
+            places or other strides.
     """
     op = "MaxPoolWithArgmax"
     word = padding_of(padding, op)
     if channels_first(data_format, op):
         raise ValueError(f"{op}: data_format is 'NCHW', expected 'NHWC'")
-    window, steps = (spatial(v, False, op, k) for v, k in ((ksize, "ksize"), (strides, "strides")))
+    window, steps = _places_alone(
+        four(ksize, False, op, "ksize"), four(strides, False, op, "strides")
+    )
     kind = dtypes.as_dtype(Targmax or output_dtype or dtypes.int64).base_dtype
     with scope(name, op) as at:
-        tensor = convert_to_tensor(input, name="input")
+        given = convert_to_tensor(input, name="input")
+        tensor = cast(given, dtypes.float64) if pooling.is_narrow(given) else given
         require(tensor, FLOATING, op, "input")
         what = describe(at, op)
         _ranked(tensor, 4, what)
@@ -629,6 +671,6 @@ def max_pool_with_argmax(
             image = primitive.unsqueeze(filling.range(n), [1, 2, 3])
             place = binary("Add", place, binary("Mul", image, binary("Mul", area, c)))
         return MaxPoolWithArgmax(
-            primitive.transpose(y, [0, 2, 3, 1]),
+            cast(primitive.transpose(y, [0, 2, 3, 1]), given.dtype),
             cast(primitive.transpose(place, [0, 2, 3, 1]), kind, at),
         )
