@@ -485,14 +485,44 @@ def test_every_tensor_is_checked_in_order(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         x = tf.placeholder(tf.float32, [], name="x")
         y = tf.log(x, name="logarithm")
-        tf.cond(y > 0, lambda: y * 2.0, lambda: y / 0.0, name="branch")
+        z = tf.divide(y, x - 4.0, name="quotient")
+        drawn = tf.random_gamma([2], 1.0)  # a loop, in the place of a kernel
         check = tf.add_check_numerics_ops()
+        assert z.shape == () and drawn.shape == [2]
         assert session.run(check, {x: 2}) is None
         with pytest.raises(INVALID, match="x:0 : Tensor had NaN"):
             session.run(check, {x: np.nan})
         with pytest.raises(INVALID, match="logarithm:0 : Tensor had Inf"):
             session.run(check, {x: 0})
-        with pytest.raises(INVALID, match="branch/If:0 : Tensor had Inf"):
-            session.run(check, {x: 0.5})
-        with pytest.raises(ValueError, match="outside of loops and branches"):
-            tf.cond(y > 0, lambda: tf.add_check_numerics_ops(), lambda: tf.no_op())
+        with pytest.raises(INVALID, match="quotient:0 : Tensor had Inf"):
+            session.run(check, {x: 4})
+
+
+#: parts of a program that no check of every tensor looks into
+CONTROL_FLOW: dict[str, Callable[[Any], Any]] = {
+    "a branch": lambda x: tf.cond(x > 0, lambda: x * 2.0, lambda: x),
+    "a branch in a branch": lambda x: tf.cond(
+        x > 0, lambda: tf.cond(x > 1, lambda: tf.size(tf.ones([2])), lambda: 2), lambda: 3
+    ),
+    "a loop": lambda x: tf.while_loop(lambda i: i < 3, lambda i: i + tf.size(x * 1.0), [0]),
+    "a scan": lambda x: tf.map_fn(lambda e: e * 2.0, tf.stack([x, x])),
+    "the branch being built": lambda x: tf.cond(
+        x > 0, lambda: tf.add_check_numerics_ops(), lambda: tf.no_op()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTROL_FLOW)
+def test_no_check_of_every_tensor_is_beside_loops_and_branches(name: str) -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [])
+        with pytest.raises(ValueError, match="not compatible with TensorFlow control flow"):
+            CONTROL_FLOW[name](x)
+            tf.add_check_numerics_ops()
+
+
+def test_branches_without_floating_tensors_are_beside_checks() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        number = tf.cond(tf.constant(True), lambda: tf.constant(1) + 1, lambda: tf.constant(2))
+        check = tf.add_check_numerics_ops()
+        assert session.run([number, check]) == [2, None]

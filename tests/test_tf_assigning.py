@@ -31,6 +31,24 @@ def after(target: str, build: Any, start: Any = START) -> Any:
         return result
 
 
+@TARGETS
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_parts_of_a_variable_are_gathered_with_tensorflow_s_types(
+    target: str, use_resource: bool
+) -> None:
+    v = tf.Variable(START, use_resource=use_resource)
+    elements, rows = tf.gather_nd(v, [[0, 1], [2, 0]]), tf.gather_nd(v, [[2], [2]])
+    read = elements.op.inputs[0].op if use_resource else elements.op
+    assert read.type == ("ResourceGatherNd" if use_resource else "GatherNd")
+    slope = tf.gradients(rows, v)[0]
+    assert isinstance(slope, tf.IndexedSlices)
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        found, whole = session.run([elements, tf.convert_to_tensor(slope)])
+    np.testing.assert_array_equal(found, START[[0, 2], [1, 0]])
+    assert whole[2].tolist() == [2, 2, 2] and whole.sum() == 6
+
+
 #: what an index selects, and a value of its shape
 PARTS = {
     "a row": (2, np.array([7.0, 8.0, 9.0])),

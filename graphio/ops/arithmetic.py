@@ -359,7 +359,7 @@ def cumulative_logsumexp(
                 sums = _joined_to_next(sums, step, number, reverse)
             return unary("Identity", sums, at)
         size = primitive.squeeze(_size_along(tensor, number), [0])
-        _, sums = loops.while_loop(
+        _, sums = loops.kernel_loop(
             lambda step, sums: compare("Less", step, size),
             lambda step, sums: (
                 binary("Add", step, step),

@@ -113,6 +113,20 @@ def verify_tensor_all_finite(
         return array.identity(check_numerics(tensor, text), name=at)
 
 
+def _is_program_s(operation: Operation) -> bool:
+    """Whether it is a branch or loop of the program's, not one in the place of a kernel."""
+    return operation.op in ("If", "Scan") or operation.type == "While"
+
+
+def _computes(operation: Operation) -> bool:
+    """Whether a body of it, or one in that, has a floating tensor."""
+    return any(
+        any(t.dtype.is_floating for t in inner.outputs) or _computes(inner)
+        for body in operation.bodies()
+        for inner in body.operations
+    )
+
+
 def add_check_numerics_ops() -> Operation:
     """An operation that checks every floating tensor that the graph has by now, in their order.
 
@@ -121,13 +135,16 @@ def add_check_numerics_ops() -> Operation:
     fed that any part needs.
 
     Raises:
-        ValueError: a loop or branch is being built.
+        ValueError: a loop or branch is being built, or the graph has one with floating tensors.
     """
     graph: Graph = scopes.get_default_graph()
-    if graph.outer is not None:
+    around = next((op for op in graph.operations if _is_program_s(op) and _computes(op)), None)
+    if graph.outer is not None or around is not None:
+        where = "" if around is None else f": '{around.name}' is one{around.where}"
         raise ValueError(
-            "add_check_numerics_ops: call it outside of loops and branches; their results are "
-            "checked where they come out"
+            "`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow "
+            f"operations such as `tf.cond()` or `tf.while_loop()`{where}. Put tf.check_numerics "
+            "around what you suspect, or step through a run with tf.debug.DebugSession"
         )
     checks: list[Tensor] = []
     for made in list(graph.operations):

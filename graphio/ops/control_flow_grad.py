@@ -379,7 +379,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
         [*((t.dtype, t.shape) for t in initial), *rows.specs()],
         {"body": backward},
         name="Loop",
-        tf_type="While",
+        tf_type=op.tf_type,
     )
     by_input = dict(zip(carried, operation.outputs[: len(carried)], strict=True))
     by_capture = rows.gradients(operation.outputs[len(carried) :])

@@ -13,7 +13,7 @@ from graphio import dtypes
 from graphio.gradient_registry import Region
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, math, reduction
-from graphio.ops.loops import while_loop
+from graphio.ops.loops import kernel_loop
 from graphio.ops.primitive import unbroadcast
 from graphio.ops.special import digamma
 
@@ -69,7 +69,7 @@ def _series(form: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         term, reciprocals = term * z / divisor, reciprocals + 1.0 / divisor
         return [divisor, term, reciprocals, total + term, slope - term * reciprocals]
 
-    found = while_loop(
+    found = kernel_loop(
         lambda divisor, term, reciprocals, total, slope: reduction.reduce_any(
             comparison.greater(term, _LEAST * total)
         ),

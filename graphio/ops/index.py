@@ -403,10 +403,19 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
                 f"{shapes.text(dims)} and params shape: {shapes.text_of(x)} for "
                 f"{describe(at, 'GatherNd')}"
             )
-        return read_at(x, in_range(cast(places, dtypes.int64)), batches, at)
+        checked = in_range(cast(places, dtypes.int64))
+        if batches or not getattr(params, "use_resource", False):
+            return read_at(x, checked, batches, at)
+        return primitive.unary("Identity", read_at(x, checked, 0, at, "ResourceGatherNd"))
 
 
-def read_at(x: Tensor, indices: Tensor, batch_dims: int = 0, name: str | None = None) -> Tensor:
+def read_at(
+    x: Tensor,
+    indices: Tensor,
+    batch_dims: int = 0,
+    name: str | None = None,
+    tf_type: str = "GatherNd",
+) -> Tensor:
     """The elements or slices of x at coordinates, int64 (..., k), known to be 0 or more."""
     dims, at = dims_of(x), dims_of(indices)
     result: Dims = None
@@ -418,7 +427,7 @@ def read_at(x: Tensor, indices: Tensor, batch_dims: int = 0, name: str | None = 
         x.dtype,
         result,
         name=name,
-        tf_type="GatherNd",
+        tf_type=tf_type,
         batch_dims=batch_dims,
     )
 

@@ -124,7 +124,7 @@ def _gather_nd_gradient(op: Operation, dy: Tensor) -> Gradients:
         return [primitive.moved_back(op, dy), None]
     coordinates = dims_of(indices)
     rows = coordinates is not None and len(coordinates) == 2 and coordinates[1] == 1
-    if op.type == "GatherNd" and rows:
+    if op.type in ("GatherNd", "ResourceGatherNd") and rows:
         return [IndexedSlices(dy, primitive.squeeze(indices, [1]), array.shape(x)), None]
     places = _Places("ScatterND", {})
     return [places.scatter(primitive.fill_like(x, 0), indices, dy, "add"), None]

@@ -14,7 +14,7 @@ from graphio.graph import Tensor
 from graphio.ops import array, comparison, gamma_slopes, index, math, reduction
 from graphio.ops.draws import drawn_in
 from graphio.ops.emit import FLOATING, require, scope
-from graphio.ops.loops import while_loop
+from graphio.ops.loops import kernel_loop
 from graphio.ops.random import multinomial, random_normal, random_uniform
 from graphio.schema import errors
 
@@ -168,7 +168,7 @@ def _accepted(form: Tensor, full: Tensor, seed: int | None) -> Tensor:
 
     nothing = array.zeros_like(form)
     first = [comparison.less(nothing, 0.0), nothing]
-    result: Tensor = while_loop(
+    result: Tensor = kernel_loop(
         lambda done, found: comparison.logical_not(reduction.reduce_all(done)), step, first
     )[1]
     return result
@@ -212,7 +212,7 @@ def random_poisson(
             return [then, count + arrived]
 
         nothing = array.zeros_like(limit)
-        count = while_loop(
+        count = kernel_loop(
             lambda time, count: reduction.reduce_any(comparison.less(time, limit)),
             step,
             [nothing, nothing],
