@@ -90,7 +90,7 @@ def read_part(message: Any, shape: TensorShape, prefix: str = "") -> SaveSliceIn
     """
     if not message.HasField("part") or not shape.is_fully_defined():
         return None
-    part, size = message.part, shape.as_list()
+    part, size = message.part, [d or 0 for d in shape.as_list()]  # none is unknown
     sizes = list(zip(part.begin, size, part.shape, strict=False))
     fits = len(size) == len(part.shape) == len(part.begin)
     if not fits or any(b < 0 or n < 0 or b + n > whole for b, n, whole in sizes):
