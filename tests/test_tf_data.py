@@ -1165,3 +1165,34 @@ def test_a_packed_record_that_is_cut_short_is_lost(kind: str, tmp_path: Path) ->
         path.write_bytes(whole[:size])
         with pytest.raises(tf.errors.DataLossError, match="damaged compressed data"):
             list(tf.python_io.tf_record_iterator(str(path), kind))
+
+
+def test_elements_may_become_none() -> None:
+    D = tf.data.Dataset
+    with tf.Graph().as_default():
+        nothing = D.from_tensors(None)
+        for made in (
+            D.range(2).map(lambda x: None),
+            D.range(2).flat_map(lambda x: nothing),
+            D.range(2).interleave(lambda x: nothing),
+        ):
+            assert made.element_specs is None
+            assert elements(made.enumerate().map(lambda i, none: i)) == [0, 1]
+        iterator = tf.data.Iterator.from_structure(None, None)
+        assert iterator.make_initializer(nothing) is not None
+
+
+def test_numbers_that_a_type_does_not_hold_wrap_around() -> None:
+    D = tf.data.Dataset
+    with tf.Graph().as_default():
+        assert [int(n) for n in elements(D.range(-2, 2, output_type=tf.uint8))] == [254, 255, 0, 1]
+        assert [int(n) for n in elements(D.range(126, 129, output_type=tf.int8))] == [
+            126,
+            127,
+            -128,
+        ]
+
+
+def test_options_of_a_dataset_are_options() -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError, match=r"expected tf\.data\.Options"):
+        tf.data.Dataset.range(1).with_options({})  # type: ignore[arg-type]

@@ -40,6 +40,7 @@ Array = np.ndarray[Any, Any]
 Opener = Callable[[Opening], Stage]
 AUTOTUNE = -1
 _MOST_THREADS = 16
+_SAME: Any = object()  # specs of elements as they were; None is what elements can be
 
 
 class Dataset(Methods, Unpicklable):
@@ -361,9 +362,9 @@ class Dataset(Methods, Unpicklable):
     # ---- transformations ----
 
     def _derived(
-        self, opener: Opener, specs: Any = None, given: Iterable[Any] = (), functions: Any = ()
+        self, opener: Opener, specs: Any = _SAME, given: Iterable[Any] = (), functions: Any = ()
     ) -> Dataset:
-        found = self.element_specs if specs is None else specs
+        found = self.element_specs if specs is _SAME else specs
         return Dataset(found, opener, [self], given, functions)
 
     @door.guarded
@@ -788,7 +789,9 @@ class Dataset(Methods, Unpicklable):
         return found
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """This dataset with options, which are accepted."""
+        """This dataset with options, which are accepted. Raises TypeError: they are no Options."""
+        if not isinstance(options, Options):
+            raise TypeError(f"with_options: expected tf.data.Options, got {options!r}")
         made = self._derived(self.open)
         made._options = self._options.merge(options)
         return made._named(name)

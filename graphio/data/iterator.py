@@ -260,9 +260,9 @@ def _check_fits(wanted: Any, found: Any) -> None:
             "make_initializer: the two structures don't have the same nested structure: "
             f"{structure.types_of(wanted)} and {structure.types_of(found)}"
         )
-    common = structure.common(wanted, found, "make_initializer")
+    structure.common(wanted, found, "make_initializer")
     pairs = zip(structure.flatten(wanted), structure.flatten(found), strict=True)
-    if common is None or not all(a.shape.is_compatible_with(b.shape) for a, b in pairs):
+    if not all(a.shape.is_compatible_with(b.shape) for a, b in pairs):
         raise TypeError(
             f"Expected output shapes compatible with {structure.shapes_of(wanted)} but got dataset "
             f"with output shapes {structure.shapes_of(found)}."

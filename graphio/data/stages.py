@@ -199,7 +199,7 @@ class Tensors(Stage):
 
 
 class Range(Stage):
-    """Numbers of a type."""
+    """Numbers of a type; those that a type of integers does not hold wrap around."""
 
     kind = "range"
     first = 0
@@ -214,7 +214,9 @@ class Range(Stage):
     def pull(self, count: int) -> Sequence[Item]:
         found = self.numbers[self.position : self.position + count]
         self.position += len(found)
-        return [[np.array(number, self.dtype)] for number in found]
+        if self.dtype == np.int64:
+            return [[np.array(number, np.int64)] for number in found]
+        return [[np.array(number, np.int64).astype(self.dtype)] for number in found]
 
     def most(self) -> int | None:
         return len(self.numbers)
