@@ -431,6 +431,15 @@ def test_a_summary_may_have_no_tag_and_a_sound_needs_one_rate() -> None:
                 session.run(tf.summary.audio("", [[1.0]], rate))
 
 
+def test_a_sound_that_no_wav_file_holds_is_refused() -> None:
+    with tf.Session() as session:
+        for shape, rate in [((1, 0), 1.0), ((1, 2, 0), 1.0), ((1, 1, 1 << 16), 1.0), ((1, 1), 3e9)]:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="a WAV file cannot hold"):
+                session.run(tf.summary.audio("s", np.zeros(shape, np.float32), rate))
+        none = session.run(tf.summary.audio("s", np.zeros((0, 0), np.float32), 1.0))
+        assert not tf.Summary.FromString(none).value
+
+
 def test_events_that_come_after_the_end_are_read_when_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

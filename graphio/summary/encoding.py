@@ -22,6 +22,8 @@ __all__ = ["FUNCTIONS", "histogram_of", "tensor_of"]
 
 Array = np.ndarray[Any, Any]
 
+#: of a number in a WAV file, in bytes
+_SAMPLE_SIZE = 2
 #: right ends of the histogram's buckets: from 1e-12 each a tenth wider, on both sides of 0
 _POSITIVE = 1e-12 * np.cumprod(np.full(774, 1.1)) / 1.1
 _LIMITS = np.concatenate(
@@ -125,13 +127,19 @@ def _audio(tag: Array, sounds: Array, rate: Array, most: Array) -> Summary:
         raise _invalid(f"Tensor must be 3-D or 2-D, got: {list(np.shape(sounds))}")
     if np.ndim(rate) or not 0 < rate < np.inf:
         raise _invalid(f"sample_rate must be a finite scalar above 0, got {rate}")
+    length, channels = (*np.shape(sounds)[1:], 1)[:2]
+    second = float(rate) * channels * _SAMPLE_SIZE
+    if len(sounds) and not (length and 0 < channels < 1 << 16 and second < 1 << 32):
+        raise _invalid(
+            f"a WAV file cannot hold {length} frames of {channels} channels at sample_rate {rate}"
+        )
     made = Summary()
     for i in range(min(int(most), len(sounds))):
-        frames = np.asarray(sounds[i], np.float64).reshape(sounds.shape[1], -1)
+        frames = np.asarray(sounds[i], np.float64).reshape(length, channels)
         file = io.BytesIO()
         with wave.open(file, "wb") as out:
             out.setnchannels(frames.shape[1])
-            out.setsampwidth(2)
+            out.setsampwidth(_SAMPLE_SIZE)
             out.setframerate(max(1, round(float(rate))))
             out.writeframes((frames.clip(-1, 1) * 32767).round().astype("<i2").tobytes())
         value = made.value.add(tag=f"{_text(tag)}/audio" + ("" if int(most) == 1 else f"/{i}"))

@@ -112,7 +112,8 @@ def audio(
         max_outputs: the most sounds to keep.
 
     Raises:
-        InvalidArgumentError: in a run, sample_rate is no scalar above 0.
+        InvalidArgumentError: in a run, sample_rate is no scalar above 0, or no WAV file holds a
+            sound: it has no frame, no channel, too many of them, or too many bytes a second.
     """
     with _tagged(name, family) as (tag, at):
         sounds = convert_to_tensor(tensor, dtypes.float32, name="tensor")
