@@ -15,10 +15,12 @@ from unittest import mock
 import numpy as np
 
 from graphio import nest, scopes
+from graphio.assertions import Assertions
 from graphio.constants import constant
 from graphio.dtypes import as_dtype
 from graphio.gradients import gradients
 from graphio.graph import Graph, Tensor
+from graphio.graph_def import GraphDef
 from graphio.ops import array
 from graphio.schema import errors
 from graphio.session import Session, get_default_session
@@ -34,7 +36,7 @@ Array = np.ndarray[Any, Any]
 SEED = 87654321
 
 
-class TestCase(unittest.TestCase):
+class TestCase(Assertions):
     """A unittest.TestCase with a graph of its own for each test, and assertions on arrays.
 
     Each test begins with an empty default graph and fixed seeds.
@@ -54,6 +56,7 @@ class TestCase(unittest.TestCase):
         scopes.reset_default_graph()
         scopes.get_default_graph().seed = SEED
         self._cached: Session | None = None
+        self._cached_for: dict[str, Any] = {}
 
     def tearDown(self) -> None:
         if getattr(self, "_cached", None) is not None:
@@ -83,11 +86,20 @@ class TestCase(unittest.TestCase):
         self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:  # fmt: skip
-        """As session, but one and the same in all of the test; it stays open."""
+        """As session, but one and the same in all of the test; it stays open.
+
+        Raises:
+            ValueError: the test had it with another graph, config or force_gpu.
+        """
+        given = {"graph": graph, "config": config, "force_gpu": force_gpu}
         if self._cached is None:
-            self._cached = Session("", graph, config)
-        elif graph is not None and graph is not self._cached.graph:
-            raise ValueError("The graph used to get the cached session is different than before")
+            self._cached, self._cached_for = Session("", graph, config), given
+        for name, value in given.items():
+            if value is not self._cached_for[name]:
+                raise ValueError(
+                    f"The {name} used to get the cached session is different than the one that was "
+                    "used to create it: use self.session() for another session"
+                )
         with self._cached.graph.as_default(), self._cached.as_default():
             yield self._cached
 
@@ -137,8 +149,10 @@ class TestCase(unittest.TestCase):
     ) -> None:
         """Arrays of one shape with |a - b| <= atol + rtol |b|; also in structures of them."""
         one, two = nest.map_structure(self._value, a), nest.map_structure(self._value, b)
-        if isinstance(one, dict) or isinstance(two, dict):
-            self.assertEqual(sorted(one), sorted(two), msg)
+        if isinstance(one, dict) != isinstance(two, dict):
+            raise ValueError(f"Can't compare dict to non-dict, {a!r} vs {b!r}. {msg or ''}")
+        if isinstance(one, dict):
+            self.assertCountEqual(one, two, msg)
             for key in one:
                 self.assertAllClose(one[key], two[key], rtol, atol, f"{msg or ''}[{key!r}]")
             return
@@ -230,6 +244,11 @@ class TestCase(unittest.TestCase):
     ) -> None:  # fmt: skip
         """All elements are within bounds."""
         values = np.asarray(self._value(target))
+        if not (np.issubdtype(values.dtype, np.integer) or _is_real(values.dtype)):
+            self.fail(
+                f"The value of {values} does not have an ordered numeric type, instead it has "
+                f"type: {values.dtype}"
+            )
         low = values > lower_bound if open_lower_bound else values >= lower_bound
         high = values < upper_bound if open_upper_bound else values <= upper_bound
         bad = values[~(low & high)]
@@ -264,7 +283,9 @@ class TestCase(unittest.TestCase):
         """The block raises an error whose text matches, or of which a function is true."""
         try:
             yield
-        except exception_type as error:
+        except Exception as error:
+            if not isinstance(error, exception_type):
+                raise AssertionError(f"Exception of type {type(error)}: {error}") from error
             text = error.message if isinstance(error, errors.OpError) else str(error)
             matches: Any = expected_err_re_or_predicate
             if not callable(matches):
@@ -280,6 +301,10 @@ class TestCase(unittest.TestCase):
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """The block raises an OpError whose message matches."""
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
+
+
+def _is_real(dtype: Any) -> bool:
+    return np.issubdtype(dtype, np.floating) or as_dtype(dtype).is_floating
 
 
 def _regular(*values: Any) -> bool:
@@ -340,10 +365,30 @@ def gpu_device_name() -> str:
 
 
 def assert_equal_graph_def(actual: Any, expected: Any, checkpoint_v2: bool = False) -> None:
-    """Raises AssertionError unless two messages of graphs are equal."""
-    one, two = actual.SerializeToString(), expected.SerializeToString()
-    if one != two and str(actual) != str(expected):
-        raise AssertionError(f"the graphs differ:\n{actual}\n--\n{expected}")
+    """Raises AssertionError unless two messages of graphs have the same nodes, in any order.
+
+    Raises:
+        TypeError: one of them is no GraphDef.
+    """
+    for which, given in (("actual", actual), ("expected", expected)):
+        if not isinstance(given, GraphDef):
+            raise TypeError(f"Expected tf.GraphDef for {which}, got {type(given).__name__}")
+    found = {node.name: node for node in actual.node}
+    wanted = {node.name: node for node in expected.node}
+    problems = [
+        *(f"Found unexpected node '{{{{node {name}}}}}'" for name in found.keys() - wanted.keys()),
+        *(
+            f"Did not find expected node '{{{{node {name}}}}}'"
+            for name in wanted.keys() - found.keys()
+        ),
+        *(
+            f"Node named '{name}' differs:\n{found[name]}--\n{wanted[name]}"
+            for name in found.keys() & wanted.keys()
+            if str(found[name]) != str(wanted[name])
+        ),
+    ]
+    if problems:
+        raise AssertionError("\n".join(sorted(problems)))
 
 
 # ---- numeric gradients ----
