@@ -6,6 +6,7 @@ written to a view is written to the message.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -525,10 +526,14 @@ class NodeDef(View):
 
     @classmethod
     def of(cls, message: model_pb2.Node, add_shapes: bool = False) -> NodeDef:
-        """The view of a message."""
+        """The view of a message: the same one as long as a program holds it."""
+        known = _views.get(id(message))
+        if known is not None and known._message is message and known._add_shapes == add_shapes:
+            return known
         made = cls.__new__(cls)
         object.__setattr__(made, "_message", message)
         object.__setattr__(made, "_add_shapes", add_shapes)
+        _views[id(message)] = made
         return made
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -560,3 +565,7 @@ class NodeDef(View):
     def attr(self) -> AttrMap:
         """Its attributes by name."""
         return AttrMap(self._message, self._add_shapes)
+
+
+#: views that are in use, by the id of the message that each holds
+_views: weakref.WeakValueDictionary[int, NodeDef] = weakref.WeakValueDictionary()

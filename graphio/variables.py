@@ -246,7 +246,7 @@ class Variable(Handle, Operators):
                 "Identity", [self._variable], [(kind, self._shape)], name="read", at=line
             )
         self._snapshot = read.outputs[0]
-        if not self.use_resource:
+        if not (self.use_resource or cached):
             _stand_beside(made, [read])
 
     @contextlib.contextmanager

@@ -457,3 +457,11 @@ def test_constants_of_every_kind_have_a_text(element: Any) -> None:
         found = tf.import_graph_def(parsed, return_elements=["c:0"], name="")[0]
     with tf.Session(graph=graph) as session:
         assert session.run(found) == session.run("c:0")
+
+
+def test_a_node_that_a_program_holds_is_found_again_in_its_message() -> None:
+    message = tf.GraphDef()
+    held = message.node.add(name="a", op="NoOp")
+    message.node.add(name="b", op="NoOp")
+    assert message.node[0] is held and [n for n in message.node if n is held] == [held]
+    assert message.node[1] is not held

@@ -730,3 +730,25 @@ def test_absolute_paths_stay_in_a_generated_state(folder: str, path: str, told: 
     state = tf.train.generate_checkpoint_state_proto(folder, path, kept)
     assert state.model_checkpoint_path == told == state.all_model_checkpoint_paths[-1]
     assert kept == ["m-0", path]
+
+
+@BOTH
+def test_objects_that_own_variables_are_saved(target: str, tmp_path: Path) -> None:
+    class Owner:
+        def __init__(self) -> None:
+            self.v, self.w = tf.Variable(1.0, name="v"), tf.Variable(2.0, name="w")
+
+        def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
+            return {"VARIABLE_VALUE": self.v, "more": self.w}
+
+    with tf.Graph().as_default():
+        owner = Owner()
+        session = started(target)
+        path = tf.train.Saver({"owner": owner}).save(session, tmp_path / "m")
+        assert sorted(name for name, _ in tf.train.list_variables(path)) == ["owner", "owner_more"]
+        plain = tf.train.Saver([owner])
+        path = plain.save(session, tmp_path / "n")
+        assert sorted(name for name, _ in tf.train.list_variables(path)) == ["v", "w"]
+        session.run(owner.v.assign(5.0))
+        plain.restore(session, path)
+        assert session.run(owner.v) == 1.0

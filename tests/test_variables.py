@@ -337,3 +337,16 @@ def test_resource_variables_are_shown_with_their_base_dtype() -> None:
     with tf.Graph().as_default():
         shown = repr(tf.Variable([1, 2], name="v", use_resource=True))
     assert shown == "<tf.Variable 'v:0' shape=(2,) dtype=int32>"
+
+
+def test_a_cached_read_is_on_its_device_and_beside_nothing() -> None:
+    with tf.Graph().as_default():
+        with tf.device("/job:server/task:1"):
+            v = tf.Variable(2.0, caching_device="/job:localhost")
+        with tf.colocate_with(v.op):
+            w = tf.Variable(2.0, caching_device="/job:localhost")
+        for variable in (v, w):
+            read = variable.value()
+            assert read.device == "/job:localhost"
+            with pytest.raises(ValueError, match="_class"):
+                read.op.get_attr("_class")

@@ -14,6 +14,10 @@ from graphio.variables import Variable, variables_of
 __all__ = ["Saveables", "of_message", "of_session", "of_var_list"]
 
 
+#: what TensorFlow calls the one variable that an object stands for, among those that it owns
+_OWN_VALUE = "VARIABLE_VALUE"
+
+
 class Saveables(NamedTuple):
     """What a Saver saves.
 
@@ -83,6 +87,11 @@ def _add(named: dict[str, Variable], seen: set[int], key: str | None, value: Any
         for i, part in enumerate(value):
             own = whole and _key_of_part(whole, part, f"/part_{i}" if len(value) > 1 else "")
             _add(named, seen, own, part)
+        return
+    if hasattr(value, "_gather_saveables_for_checkpoint"):
+        for attribute, held in value._gather_saveables_for_checkpoint().items():
+            suffix = "" if attribute == _OWN_VALUE else f"_{attribute}"
+            _add(named, seen, key and key + suffix, held)
         return
     if not isinstance(value, Variable):
         raise TypeError(

@@ -41,8 +41,9 @@ class Saver(Described):
 
     Args:
         var_list: variables, or a dict from names in the checkpoint to variables, among them what
-            tf.data.experimental.make_saveable_from_iterator gave; None: all global variables and
-            saveable objects of the default graph as it is now.
+            tf.data.experimental.make_saveable_from_iterator gave, and objects that own variables,
+            with TensorFlow's method _gather_saveables_for_checkpoint; None: all global variables
+            and saveable objects of the default graph as it is now.
         reshape: True restores another shape of as many elements.
         sharded: True gives the variables of each device data files of their own; see shard_bytes,
             too. Any reader takes both.
