@@ -306,3 +306,36 @@ def test_a_saved_scan_runs_as_before(target: str, tmp_path: Any) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     other = onnxruntime.InferenceSession(model.SerializeToString())
     np.testing.assert_allclose(other.run(None, {"x": x})[0], expected, rtol=1e-5, atol=1e-6)
+
+
+@TARGETS
+def test_rows_of_sparse_tensors_are_mapped(target: str) -> None:
+    """To sparse rows or dense values, with gradients; whatever the order of the elements."""
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        v = tf.constant([3.0, 1.0, 2.0, 5.0])
+        x = tf.SparseTensor([[1, 0], [0, 0], [0, 1], [3, 1]], v, [4, 2])
+        same = tf.map_fn(lambda row: row, x)
+        squares = tf.map_fn(lambda row: row.with_values(row.values * row.values), x)
+        sums = tf.map_fn(tf.sparse_reduce_sum, x, dtype=tf.float32)
+        pairs = (x, tf.constant([1.0, 2.0, 3.0, 4.0]))
+        both = tf.map_fn(lambda p: (p[0], tf.sparse_reduce_sum(p[0]) * p[1]), pairs)
+        gradients = [tf.gradients(y, v)[0] for y in (squares.values, both[1])]
+        dense = [tf.sparse_tensor_to_dense(y) for y in (same, squares, both[0])]
+        gradients = [tf.convert_to_tensor(dv) for dv in gradients]
+        found = session.run([*dense, sums, both[1], *gradients])
+        none = tf.SparseTensor(np.zeros((0, 2), np.int64), tf.zeros([0]), [2, 3])
+        assert session.run(tf.map_fn(tf.sparse_reduce_sum, none, tf.float32)).tolist() == [0, 0]
+    whole = np.array([[1.0, 2], [3, 0], [0, 0], [0, 5]])
+    wanted = [whole, whole**2, whole, whole.sum(1), whole.sum(1) * [1, 2, 3, 4],
+              [6, 2, 4, 10], [2, 1, 1, 4]]  # fmt: skip
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_map_fn_of_sparse_rows_says_what_it_expects() -> None:
+    with tf.Graph().as_default():
+        x = tf.SparseTensor([[0, 1]], [3.0], [1, 2])
+        with pytest.raises(TypeError, match="expected a SparseTensor; give dtype="):
+            tf.map_fn(lambda row: row.values, x)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="give dtype="):
+            tf.map_fn(tf.sparse_reduce_sum, x, dtype=tf.int32)

@@ -14,7 +14,9 @@ from graphio.ops.control_flow import restoring
 from graphio.ops.emit import node
 from graphio.ops.loops import constant_to_gradients, holds, scan_node
 from graphio.ops.shapes import dims_of
+from graphio.ops.sparse_map import has_sparse, map_rows
 from graphio.schema import errors
+from graphio.sparse_tensor import SparseTensor
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["foldl", "foldr", "map_fn", "scan"]
@@ -89,8 +91,10 @@ def map_fn(
 
     Args:
         fn: from one element, in elems' structure, to a result in dtype's structure.
-        elems: tensor or structure of tensors (n, ...).
-        dtype: dtype or structure of dtypes of fn's results; None: those of elems.
+        elems: tensor or structure of tensors (n, ...), sparse ones, too, of which an element has
+            one axis less.
+        dtype: dtype or structure of dtypes of fn's results, which are dense; None: those of elems,
+            and sparse where elems are.
         parallel_iterations, swap_memory, infer_shape: accepted.
         back_prop: False: no gradient passes.
         name: name scope.
@@ -107,8 +111,10 @@ def map_fn(
     _check_callable(fn, "map_fn")
     dtype = fn_output_signature if dtype is None else dtype
     with restoring(), scopes.operation_scope(name, "map"):
-        pieces, length = _elements(elems, "map_fn")
         structure = elems if dtype is None else dtype
+        if has_sparse(elems):
+            return _mapped_rows(fn, elems, structure, dtype is None, back_prop)
+        pieces, length = _elements(elems, "map_fn")
         given = [x.dtype for x in pieces] if dtype is None else nest.flatten(dtype)
         kinds = [dtypes.as_dtype(kind) for kind in given]
 
@@ -117,6 +123,29 @@ def map_fn(
             return [], _of_dtypes(result, structure, kinds, "map_fn")
 
         return _packed(structure, scan_node(body, [], pieces, name="map"), length, back_prop)
+
+
+def _mapped_rows(
+    fn: Callable[..., Any], elems: Any, structure: Any, alike: bool, back_prop: bool
+) -> Any:
+    """map_fn over elements of which some are sparse; alike: whether the results are of their
+    kinds."""
+    given = nest.flatten(structure)
+    sparse = [alike and isinstance(x, SparseTensor) for x in given]
+    kinds = [
+        None if rows else convert_to_tensor(x).dtype if alike else dtypes.as_dtype(x)
+        for x, rows in zip(given, sparse, strict=True)
+    ]
+
+    def check(result: Any) -> list[Any]:
+        found = _flat_results(result, structure, "map_fn")
+        return [
+            y if kind is None else _of_dtypes(y, None, [kind], "map_fn")[0]
+            for y, kind in zip(found, kinds, strict=True)
+        ]
+
+    made = map_rows(fn, elems, kinds, check, back_prop)
+    return nest.pack_sequence_as(structure, made)
 
 
 def foldl(
