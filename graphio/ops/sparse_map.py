@@ -40,8 +40,9 @@ def map_rows(
         check: from what fn returned to its leaves.
         back_prop: False: no gradient passes.
     """
-    leaves: list[Any] = [x if isinstance(x, SparseTensor) else convert_to_tensor(x)
-              for x in nest.flatten(elems)]  # fmt: skip
+    leaves: list[Any] = [
+        x if isinstance(x, SparseTensor) else convert_to_tensor(x) for x in nest.flatten(elems)
+    ]
     count = _count(leaves[0])
     rows = [_Rows(x, count) if isinstance(x, SparseTensor) else x for x in leaves]
     start = [
