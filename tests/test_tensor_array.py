@@ -339,6 +339,52 @@ def test_a_loop_takes_over_elements_that_were_written_one_by_one(target: str) ->
 
 
 @TARGETS
+@pytest.mark.parametrize("lengths", [[1, 3, 0, 2], [2, 2, 2, 2], [0, 0, 0, 0], [0, 4, 1, 1]])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_loop_writes_elements_of_different_lengths(
+    target: str, lengths: list[int], dynamic: bool
+) -> None:
+    """They are read and joined as they were written, with gradients; stacked if they are alike."""
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x, ends = tf.placeholder(tf.float64, [None, 2]), tf.placeholder(tf.int32, [None])
+        count = 0 if dynamic else tf.size(ends)
+        ta = tf.TensorArray(
+            tf.float64, count, dynamic_size=dynamic, clear_after_read=False, infer_shape=False
+        )
+        step = lambda i, ta: (i + 1, ta.write(i, x[: ends[i]] * tf.cast(i + 1, tf.float64)))  # noqa: E731
+        _, ta = tf.while_loop(lambda i, _: i < tf.size(ends), step, [0, ta])
+        total = tf.reduce_sum(tf.square(ta.concat())) + tf.reduce_sum(ta.read(1))
+        gradient, reads = tf.gradients(total, x)[0], [ta.read(k) for k in range(4)]
+        feeds = {x: np.arange(1.0, 9).reshape(4, 2), ends: lengths}
+        rows = [feeds[x][:n] * (k + 1) for k, n in enumerate(lengths)]
+        joined, *found = session.run([ta.concat(), *reads], feeds)
+        assert [v.tolist() for v in found] == [row.tolist() for row in rows]
+        assert joined.tolist() == np.concatenate(rows).tolist()
+        wanted = np.zeros((4, 2))
+        for k, n in enumerate(lengths):
+            wanted[:n] += 2 * (k + 1) * rows[k] + (2 if k == 1 else 0)
+        assert session.run(gradient, feeds).tolist() == wanted.tolist()
+        if len(set(lengths)) == 1:
+            assert session.run(ta.stack(), feeds).tolist() == np.stack(rows).tolist()
+        else:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="inconsistent shapes"):
+                session.run(ta.stack(), feeds)
+
+
+@TARGETS
+def test_rows_of_one_length_are_followed_by_longer_ones(target: str) -> None:
+    def build() -> Any:
+        x = tf.placeholder(tf.int32, [None, None], name="x")
+        ta = tf.TensorArray(tf.int32, 4, clear_after_read=False, infer_shape=False)
+        ta = ta.scatter([0, 1], x).write(tf.placeholder_with_default(3, []), tf.range(tf.size(x)))
+        return ta.concat(), ta.read(1), ta.gather([1, 0]), ta.size()
+
+    joined, one, two, size = run(target, build, {"x": [[1], [2]]})
+    assert joined.tolist() == [1, 2, 0, 0, 0, 1] and size == 4
+    assert one.tolist() == [2] and two.tolist() == [[2], [1]]
+
+
+@TARGETS
 def test_a_run_reads_an_element_once_unless_it_is_kept(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         ta = tf.TensorArray(tf.float32, 3).unstack(tf.constant([[1.0, 2.0]] * 3))

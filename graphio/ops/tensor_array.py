@@ -1,7 +1,8 @@
 """TensorArray: rows that are written one by one, kept in one dense tensor.
 
 Elements that may differ in shape are kept each by itself, as long as the places where they are
-written are known while the graph is built: see Cells.
+written are known while the graph is built: see Cells. Elsewhere they may differ in their first
+size: see ragged_rows.
 
 The rows are a tensor (n, element...), and `free` says for each row where a write goes: to itself,
 or, once it was written, beyond the end, which the scatter refuses. Both go through loops and
@@ -21,11 +22,12 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.folding import constant_value
 from graphio.graph import Operation, Tensor
-from graphio.ops import array
+from graphio.ops import array, ragged_rows
 from graphio.ops import primitive as p
 from graphio.ops.array_cells import Cells
 from graphio.ops.emit import INTEGER, node, require, scalar
 from graphio.ops.index import add_at
+from graphio.ops.ragged_rows import TAKEN
 from graphio.ops.run_checks import never
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
@@ -35,9 +37,6 @@ if TYPE_CHECKING:
     from graphio.ops.tensor_array_grad import TensorArrayGradient
 
 __all__ = ["TensorArray"]
-
-#: where a write to a row that was written goes: beyond any end
-_TAKEN = 1 << 40
 
 
 class TensorArray:
@@ -55,9 +54,10 @@ class TensorArray:
         tensor_array_name: name scope of the first operations.
         handle, flow: not supported.
         infer_shape: True: the first write fixes the shape of all elements; else element_shape
-            alone does, where it is known: elements of different shapes can then be read and
-            joined by concat where all writes are outside of loops, at indices that are known
-            while the graph is built.
+            alone does, where it is known. Elements of different shapes can then be read and joined
+            by concat where all writes are outside of loops, at indices that are known while the
+            graph is built; elsewhere they can differ in their first size, where the graph does
+            not know it.
         element_shape: what is known of the elements' shape.
         colocate_with_first_write_call: accepted.
         name: name scope of the first operations.
@@ -205,7 +205,10 @@ class TensorArray:
     def stack(self, name: str | None = None) -> Tensor:
         """All elements, stacked to (n, element...)."""
         with scopes.operation_scope(name, "TensorArrayStack"):
-            made: Tensor = array.identity(self._known("stack"))
+            rows = self._known("stack")
+            if self._differ(rows):
+                rows = ragged_rows.cut(rows, rows, self._free)
+            made: Tensor = array.identity(rows)
             return made
 
     @door.guarded
@@ -220,6 +223,8 @@ class TensorArray:
                 raise ValueError(
                     "TensorArray: concat joins elements of rank 1 or more, not scalars"
                 )
+            if self._differ(rows):
+                return ragged_rows.joined(rows, self._free)
             shape = p.shape_of(rows)
             first = node("ReduceProd", [p.slice_axes(shape, [0], [2], [0])], shape.dtype, (1,))
             merged = p.concat([first, p.slice_axes(shape, [2], [p.last], [0])], 0)
@@ -278,7 +283,7 @@ class TensorArray:
             if self._rows is None and _length(tensor) not in (None, _length(self._free)):
                 return self._written(_numbers(scalar(0, dtypes.int64), count), tensor, shape)
             if self._rows is None and _length(tensor) is not None:
-                taken = constant(np.full(_length(tensor), _TAKEN, np.int64))
+                taken = constant(np.full(_length(tensor), TAKEN, np.int64))
                 return self._next(taken, tensor, shape)
             return self._written(_numbers(scalar(0, dtypes.int64), count), tensor, shape)
 
@@ -372,7 +377,7 @@ class TensorArray:
         """The array with its elements as rows."""
         if self._cells is None or not self._cells.elements:
             return self
-        taken = [_TAKEN if i in self._cells.elements else i for i in range(self._cells.size)]
+        taken = [TAKEN if i in self._cells.elements else i for i in range(self._cells.size)]
         rows = self._cells.stack()
         return self._next(constant(np.asarray(taken, np.int64)), rows, self._shape)
 
@@ -452,7 +457,12 @@ class TensorArray:
         if self._cells is not None:
             return self._dense()._taken(positions, scope)
         rows = self._known("read") if self._rows is None else self._rows
-        found = p.gather(rows, positions, 0, scope)
+        if self._differ(rows):
+            found = p.gather(rows, positions, 0)
+            marks = p.gather(self._free, positions, 0)
+            found = array.identity(ragged_rows.cut(rows, found, marks), name=scope)
+        else:
+            found = p.gather(rows, positions, 0, scope)
         if self._shape.ndims is not None:
             kept = found.shape.as_list()[: positions.shape.ndims] if positions.shape.ndims else []
             found.set_shape(TensorShape([*kept, *self._shape.as_list()]))
@@ -465,14 +475,25 @@ class TensorArray:
         element = _rest(values)
         rows, free = self._ready_for(values, positions)
         slots = p.unsqueeze(p.gather(free, positions, 0, "position"), [1])
+        mark: Tensor = constant(np.int64(TAKEN))
+        if self._differ(rows, values):
+            mark = ragged_rows.mark(values)
+            rows, free, values = ragged_rows.fitted(rows, free, values)
+            element = _rest(values)
         inputs = [rows, slots, values]
         element = element.merge_with(_rest(rows))
         dims = None if element.ndims is None else (_length(free), *element.as_list())
         made = node("ScatterND", inputs, self._dtype, dims, name="write_once")
-        taken = p.expand(constant(np.int64(_TAKEN)), p.shape_of(positions), dims_of(positions))
+        taken = p.expand(mark, p.shape_of(positions), dims_of(positions))
         marked = [free, p.unsqueeze(positions, [1]), taken]
         left = node("ScatterND", marked, dtypes.int64, dims_of(free), name="written")
         return self._next(left, made, shape)
+
+    def _differ(self, *stacked: Tensor) -> bool:
+        """Whether elements may differ in their first size, so that rows have ends."""
+        dims = [dims_of(rows) for rows in stacked]
+        known = [d for d in dims if d is not None and len(d) > 1]
+        return not self._infer and len(known) == len(dims) and any(d[1] is None for d in known)
 
     def _ready_for(self, values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
         """The rows, and where writes to them go, of a number and size that takes the values."""
@@ -592,7 +613,7 @@ def _not_negative(positions: Tensor) -> Tensor:
     if known is not None and (known >= 0).all():
         return positions
     below = p.compare("Less", positions, scalar(0, dtypes.int64))
-    return p.select(below, scalar(_TAKEN, dtypes.int64), positions)
+    return p.select(below, scalar(TAKEN, dtypes.int64), positions)
 
 
 def _rest(tensor: Tensor) -> TensorShape:
