@@ -6,6 +6,7 @@ import csv
 import errno
 import io
 import threading
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -918,6 +919,18 @@ def test_unique_is_of_int32_int64_and_texts() -> None:
             with pytest.raises(TypeError, match="`tf.int32`, `tf.int64`, and `tf.string`"):
                 D.from_tensor_slices(values).unique()
         assert elements(D.from_tensor_slices(["b", "a", "b"]).unique()) == [b"b", b"a"]
+
+
+def test_a_function_that_draws_by_the_seed_around_it_says_so() -> None:
+    D = tf.data.Dataset
+    with tf.Graph().as_default() as graph:
+        D.range(3).map(lambda x: tf.random_shuffle([x, x]))  # no seed, no warning
+        graph.seed = 10
+        with pytest.warns(UserWarning, match=r"Seed 10 from outer graph.*map \(test_tf_data"):
+            D.range(3).map(lambda x: tf.random_shuffle([x, x]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            D.range(3).map(lambda x: tf.random_shuffle([x, x], seed=3)).shuffle(2)
 
 
 def test_a_list_is_no_type() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,7 @@ class Function:
             unpack = not arguments and type(given[0]) is tuple
             result = function(*given[0]) if unpack else function(*given)
             self._keep(result, what)
+        self._warn_of_seed(outer)
         outer._seeds_given = self.graph._seeds_given
         self.touched: variables.Touched = variables.merged(
             [
@@ -74,6 +76,17 @@ class Function:
                 *(dataset.touched for dataset in self.datasets if dataset is not None),
             ]
         )
+
+    def _warn_of_seed(self, outer: Graph) -> None:
+        """Says that random numbers in here follow from the seed of the graph around."""
+        drawn = self.graph._seeds_given != outer._seeds_given
+        if drawn and outer.seed is not None and self.graph.seed == outer.seed:
+            warnings.warn(
+                f"Seed {outer.seed} from outer graph might be getting used by {self.what}, if the "
+                "random op has not been provided any seed. Explicitly set the seed in the function "
+                "if this is not the intended behavior.",
+                stacklevel=2,
+            )
 
     def _stand_ins(self, specs: Any) -> Any:
         from graphio.data.dataset import element_of
