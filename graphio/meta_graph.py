@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 
 from graphio import scopes
 from graphio.collection_def import Collections
+from graphio.collections import GraphKeys
 from graphio.export import build_model
 from graphio.graph import Graph, Operation, Tensor
 from graphio.graph_def import GraphDef, ModelView, graph_def_of
@@ -263,7 +264,8 @@ def export_meta_graph(
         graph: None: the default graph.
         export_scope: only nodes in this name scope, whose names lose it.
         clear_devices: True leaves out what devices the nodes wish for.
-        clear_extraneous_savers, strip_default_attrs, save_debug_info: accepted.
+        clear_extraneous_savers: True leaves of the Savers in collections that of saver_def alone.
+        strip_default_attrs, save_debug_info: accepted.
 
     Raises:
         ValueError: a node in export_scope reads one outside.
@@ -279,6 +281,8 @@ def export_meta_graph(
     if collection_list is not None:
         wanted = set(collection_list)
         _keep(model.collection, lambda c: c.name in wanted)
+    if clear_extraneous_savers and saver_def is not None:
+        _keep_saver(model)
     drop_dangling(model)
     if clear_devices:
         _clear_devices(model)
@@ -295,6 +299,14 @@ def _clear_devices(model: model_pb2.Model) -> None:
     for graph in all_graphs(model.graph):
         for node in graph.node:
             node.device = ""
+
+
+def _keep_saver(model: model_pb2.Model) -> None:
+    own = model.saver.SerializeToString()
+    for collection in model.collection:
+        if collection.name == GraphKeys.SAVERS:
+            del collection.item[:]
+            collection.item.add(s=own)
 
 
 def _keep(messages: Any, wanted: Any) -> None:

@@ -384,3 +384,19 @@ def test_savers_of_a_collection_survive_in_a_meta_graph(tmp_path: Path) -> None:
         )
         second.restore(session, str(tmp_path / "second"))
         assert session.run("in/w:0") == 2
+
+
+def test_the_savers_of_others_can_be_left_out() -> None:
+    with tf.Graph().as_default():
+        v, w = tf.Variable(1.0, name="v"), tf.Variable(2.0, name="w")
+        first, second = tf.train.Saver({"v": v}), tf.train.Saver({"w": w})
+        for saver in (first, second):
+            tf.add_to_collection("savers", saver)
+        whole = second.export_meta_graph()
+        own = second.export_meta_graph(clear_extraneous_savers=True)
+    assert len(whole.collection_def["savers"].bytes_list.value) == 2
+    kept = own.collection_def["savers"].bytes_list.value
+    assert list(kept) == [whole.collection_def["savers"].bytes_list.value[1]]
+    with tf.Graph().as_default():
+        tf.train.import_meta_graph(own)
+        assert len(tf.get_collection("savers")) == 1

@@ -126,4 +126,5 @@ class Described(Unpicklable):
             as_text=as_text,
             export_scope=export_scope,
             clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers,
         )
