@@ -27,6 +27,8 @@ from graphio.debug_values import (
 from graphio.export import reach
 from graphio.feeding import fed_tensors
 from graphio.graph import Graph, Operation, Tensor
+from graphio.loop_needs import LoopNeeds
+from graphio.node_writer import Liveness
 from graphio.printing import graph_text
 from graphio.schema import errors
 from graphio.session import Session
@@ -220,13 +222,13 @@ class DebugSession(Session):
     def _computed(self, fetches: Any, fed: list[Tensor]) -> list[Tensor]:
         """The tensors that a run of the fetches computes or reads, what is fed first."""
         elements = fetching.Structure(self.graph, fetches).elements
-        roots = [e if isinstance(e, Operation) else e.op for e in elements if e not in fed]
-        operations, read = reach(roots, set(fed))
+        loops = LoopNeeds(Liveness())
+        operations, read = reach([e for e in elements if e not in fed], set(fed), loops=loops)
         read |= {e for e in elements if isinstance(e, Tensor) and e in fed}
         made = [
             tensor
             for operation in sorted(operations, key=lambda o: o.order)
-            for tensor in operation.outputs
+            for tensor in loops.computed(operation)
             if tensor not in fed and tensor.dtype.kind == "tensor"
         ]
         return [t for t in fed if t in read and t.dtype.kind == "tensor"] + made

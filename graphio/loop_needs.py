@@ -58,6 +58,13 @@ class LoopNeeds:
         self._whole.add(operation)
         return self._live.sources(operation)
 
+    def computed(self, operation: Operation) -> list[Tensor]:
+        """The outputs of an operation that a run computes."""
+        part = self._parts.get(operation)
+        if part is None or operation in self._whole:
+            return list(operation.outputs)
+        return [operation.outputs[i] for i in sorted(part.wanted)]
+
     def merge(self, other: LoopNeeds) -> None:
         """Adds what another run of the same graph needs."""
         self._whole |= other._whole

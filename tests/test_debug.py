@@ -178,6 +178,19 @@ def test_loops_are_recorded_where_they_come_out(target: str) -> None:
         assert found is not None and found.op.type == "While" and found.datum.output_slot == 1
 
 
+@TARGETS
+def test_of_a_loop_what_a_run_computes_is_recorded(target: str) -> None:
+    with tf.Graph().as_default():
+        w = tf.Variable(2.0)  # never initialized
+        step = lambda i, x: (i + 1, x * w)  # noqa: E731
+        last, _ = tf.while_loop(lambda i, _: i < 3, step, [0, 1.0], name="turns")
+        with tf.debug.DebugSession(tf.Session(target)) as session:
+            assert session.run(last) == 3
+            assert session.last is not None
+            names = [datum.name for datum in session.last]
+    assert "turns/Loop:0" in names and "turns/Loop:1" not in names
+
+
 def test_mistakes_are_explained() -> None:
     with tf.Graph().as_default():
         with pytest.raises(TypeError, match="expected a tf.Session"):
