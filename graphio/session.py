@@ -23,6 +23,7 @@ from graphio.config import ConfigProto, RunOptions
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.graph import Graph, Operation, Tensor
+from graphio.handle_reads import told
 from graphio.rewrite import rewrite
 from graphio.run_metadata import RunMetadata, divided, fill_costs, fill_times, with_untold
 from graphio.run_reads import fed_reads
@@ -697,7 +698,7 @@ class _Plan:
         operation = self._graph.find_operation(error.node_name)
         if operation is None or error.op is not None:
             return error
-        return type(error)(operation.node_def, operation, error.message, error.error_code)
+        return told(error, operation)
 
     def _cause(self, error: errors.OpError) -> BaseException | None:
         """What a function of the user's raised; what kernels raise is no news to anybody."""

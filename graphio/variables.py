@@ -16,6 +16,7 @@ from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
+from graphio.handle_reads import by_handle
 from graphio.modes import VariableAggregation, VariableSynchronization
 from graphio.save_slice_info import SaveSliceInfo as Part
 from graphio.schema import operators
@@ -605,9 +606,8 @@ class Variable(Handle, Operators):
             tensor = convert_to_tensor(delta, dtype=self.dtype, name="value")
             self._check_shape(tensor, tf_type)
             graph = scopes.get_default_graph()
-            made = graph.add_operation(
-                op, [self._read("ReadVariable", graph), tensor], [(self.dtype, self._shape)]
-            )
+            read = by_handle(self._read("ReadVariable", graph), self.use_resource)
+            made = graph.add_operation(op, [read, tensor], [(self.dtype, self._shape)])
             return self._assign(made.outputs[0], scope, tf_type)
 
     def _check_shape(self, tensor: Tensor, tf_type: str) -> None:

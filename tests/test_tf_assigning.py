@@ -49,6 +49,41 @@ def test_parts_of_a_variable_are_gathered_with_tensorflow_s_types(
     assert whole[2].tolist() == [2, 2, 2] and whole.sum() == 6
 
 
+#: what is done at a variable's handle
+AT_THE_HANDLE: dict[str, Any] = {
+    "assign_add": lambda v: v.assign_add([1.0, 1.0]),
+    "assign_sub": lambda v: tf.assign_sub(v, [1.0, 1.0]),
+    "scatter_add": lambda v: tf.scatter_add(v, [0], [1.0]),
+    "scatter_update": lambda v: tf.scatter_update(v, [0], [1.0]),
+    "a part": lambda v: v[0].assign(1.0),
+    "a function of a dataset": lambda v: (
+        tf.data.Dataset.range(2)
+        .map(lambda i: v.assign_add([1.0, 1.0]))
+        .make_initializable_iterator()
+        .get_next()
+    ),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("use_resource", [False, True])
+@pytest.mark.parametrize("kind", AT_THE_HANDLE)
+def test_a_resource_without_a_value_is_not_found(
+    target: str, use_resource: bool, kind: str, graph: tf.Graph
+) -> None:
+    v = tf.get_variable("v", [2], use_resource=use_resource)
+    changed = AT_THE_HANDLE[kind](v)
+    error = tf.errors.NotFoundError if use_resource else tf.errors.FailedPreconditionError
+    with tf.Session(target) as session:
+        session.run([op for op in graph.get_operations() if op.type == "MakeIterator"])
+        with pytest.raises(error, match="uninitialized value v"):
+            session.run(changed)
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run(v * 1)
+        session.run(v.initializer)
+        assert np.shape(session.run(changed)) == (2,)
+
+
 #: what an index selects, and a value of its shape
 PARTS = {
     "a row": (2, np.array([7.0, 8.0, 9.0])),

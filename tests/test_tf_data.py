@@ -933,6 +933,36 @@ def test_a_function_that_draws_by_the_seed_around_it_says_so() -> None:
             D.range(3).map(lambda x: tf.random_shuffle([x, x], seed=3)).shuffle(2)
 
 
+def test_a_legacy_function_does_not_assign_the_variables_that_it_makes() -> None:
+    def count(_: Any) -> Any:
+        with tf.variable_scope("counted", reuse=tf.AUTO_REUSE):
+            v = tf.get_variable("n", [], tf.int32, tf.zeros_initializer(), use_resource=True)
+        return v.assign_add(1)
+
+    with tf.Graph().as_default() as graph:
+        data = tf.data.Dataset.range(2)
+        with pytest.raises(AttributeError, match="variable 'counted/n' is made in a function"):
+            data.map_with_legacy_function(count)
+        assert not tf.global_variables()
+        data.map(count)  # makes the variable
+        assert data.map_with_legacy_function(count, 1).graph is graph
+
+
+def test_a_tensor_array_from_outside_goes_through_no_branch_in_a_function() -> None:
+    def grow(array: Any, x: Any, reset: Any) -> Any:
+        grown = array.write(array.size(), x)
+        return tf.cond(x > 1, lambda: reset, lambda: grown), grown.stack()
+
+    with tf.Graph().as_default():
+        empty = tf.TensorArray(tf.int64, 0, dynamic_size=True, element_shape=[])
+        scan = tf.data.experimental.scan
+        with pytest.raises(NotImplementedError, match="construct a new TensorArray inside"):
+            tf.data.Dataset.range(4).apply(scan(empty, lambda a, x: grow(a, x, empty)))
+        inside = lambda: tf.TensorArray(tf.int64, 0, dynamic_size=True, element_shape=[])  # noqa: E731
+        rows = tf.data.Dataset.range(4).apply(scan(empty, lambda a, x: grow(a, x, inside())))
+        assert [row.tolist() for row in elements(rows)] == [[0], [0, 1], [0, 1, 2], [3]]
+
+
 def test_a_list_is_no_type() -> None:
     with tf.Graph().as_default():
         for types in ([tf.int32], (tf.int32, [tf.int32])):

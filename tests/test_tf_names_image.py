@@ -353,6 +353,11 @@ ERRORS: dict[str, tuple[Any, ...]] = {
     "pad": (lambda: I.pad_to_bounding_box(X, 3, 0, 6, 9), ValueError, "height must be <="),
     "fraction": (lambda: I.central_crop(X, 0.0), ValueError, "central_fraction"),
     "grey": (lambda: I.rgb_to_grayscale(X[..., :2]), ValueError, "expected"),
+    "as many boxes as int32 does not hold": (
+        lambda: I.non_max_suppression(BOXES, SCORES, 2**31),
+        TypeError,
+        "int64",
+    ),
     "boxes": (lambda: I.non_max_suppression(BOXES[:, :3], SCORES, 1), ValueError, "equal"),
     "crop method": (
         lambda: I.crop_and_resize(X, REGIONS, OF, [2, 2], "cubic"),

@@ -33,6 +33,7 @@ from graphio.schema import errors
 from graphio.schema.pickling import Unpicklable
 from graphio.sparse_tensor import SparseTensor
 from graphio.tensor_shape import TensorShape, as_shape
+from graphio.variables import variables_of
 
 __all__ = ["AUTOTUNE", "Dataset", "Options"]
 
@@ -458,7 +459,26 @@ class Dataset(Methods, Unpicklable):
             lambda o: elements.Filter(self.open(o), o.load(function)), functions=[function]
         )._named(name)
 
-    map_with_legacy_function = map
+    @door.keeping
+    def map_with_legacy_function(
+        self, map_func: Callable[..., Any], num_parallel_calls: Any = None
+    ) -> Dataset:
+        """See map.
+
+        Raises:
+            AttributeError: map_func assigns a variable that it makes.
+        """
+        known = set(variables_of(scopes.get_default_graph().root))
+        made = self.map(map_func, num_parallel_calls)
+        for name, touch in made.touched.items():
+            if touch.assigned and name not in known:
+                raise AttributeError(
+                    f"'Tensor' object has no attribute 'assign_add': variable '{name}' is made in "
+                    "a function of map_with_legacy_function, which has its value alone; use map, "
+                    "or make the variable outside"
+                )
+        return made
+
     filter_with_legacy_function = filter
 
     def _predicate(self, predicate: Callable[..., Any], what: str) -> Function:

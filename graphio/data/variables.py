@@ -16,6 +16,7 @@ import numpy as np
 
 from graphio import dtypes, scopes
 from graphio.graph import Graph, Operation, Tensor
+from graphio.handle_reads import by_handle
 from graphio.ops.host import host_call
 from graphio.tensor_shape import TensorShape
 from graphio.variable_reads import outermost
@@ -116,7 +117,10 @@ def called(
         The operation that gives the outputs, or fails as the pipeline did.
     """
     assigned = [touch.variable for touch in touched.values() if touch.assigned]
-    reads = [touch.variable.read_value() for touch in touched.values()]
+    reads = [
+        by_handle(touch.variable.read_value(), touch.assigned and touch.variable.use_resource)
+        for touch in touched.values()
+    ]
     if not assigned:
         return make(reads, outputs, name)
     news = [(v.dtype, v.shape) for v in assigned]

@@ -14,6 +14,7 @@ from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
+from graphio.handle_reads import by_handle
 from graphio.ops import array, index, primitive, shapes, slicing
 from graphio.ops.arithmetic import truncatediv
 from graphio.ops.emit import INTEGER, describe, node, require, scope
@@ -66,7 +67,7 @@ def _scatter(
             rows = ref.shape[0].value if ref.shape.ndims else None
             coordinates = array.expand_dims(index.in_range(coordinates, rows), -1)
         values = _shaped(ref, coordinates, values, describe(at, tf_type), spread=not nd)
-        old = ref.read_value()
+        old = by_handle(ref.read_value(), ref.use_resource)
         if action == "div":
             # Divisors that meet are multiplied: rows that none meets stay as they are, by 1.
             divisor = _written(array.ones_like(old), coordinates, values, action)
@@ -270,7 +271,7 @@ def _assign_part(variable: Variable, item: Any, value: Any, name: str | None = N
     """
     with scope(name, "strided_slice/_assign") as at:
         new = convert_to_tensor(value, dtype=variable.dtype, name="value")
-        old = variable.read_value()
+        old = by_handle(variable.read_value(), variable.use_resource)
         shape = primitive.shape_of(old)
         size = primitive.count(old, dtypes.int64)
         zero, one = (constant(np.asarray(v, np.int64)) for v in (0, 1))
@@ -320,9 +321,8 @@ def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Tensor:
                 f"Shape must be rank 0 but is rank {ref.shape.ndims} for "
                 f"{describe(at, 'CountUpTo')} with input shapes: {shapes.text_of(ref.value())}."
             )
-        before = node(
-            "BelowLimit", [ref.read_value()], ref.dtype, (), domain="graphio", limit=int(limit)
-        )
+        now = by_handle(ref.read_value(), ref.use_resource)
+        before = node("BelowLimit", [now], ref.dtype, (), domain="graphio", limit=int(limit))
         step = ref._assign(before + 1, "Assign")
         with scopes.control_dependencies([step]):
             return node("Identity", [before], ref.dtype, (), name=at, tf_type="CountUpTo")

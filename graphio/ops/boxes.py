@@ -54,7 +54,7 @@ def non_max_suppression(
 
     Raises:
         ValueError: the shapes do not fit, or a number is no scalar.
-        TypeError: max_output_size is no integer.
+        TypeError: max_output_size is no integer, or a Python integer beyond int32.
     """
     op = "NonMaxSuppressionV3"
     with scope(name, op) as at:
@@ -64,6 +64,11 @@ def non_max_suppression(
         shapes.merge(dims_of(corners), (None, 4), what)
         shapes.merge(dims_of(values), (dims_of(corners) or (None,))[:1], what)
         number = integers(max_output_size, op, "max_output_size")
+        if isinstance(max_output_size, int) and number.dtype == dtypes.int64:
+            raise TypeError(
+                f"{what}: max_output_size {max_output_size} is of type int64 that does not match "
+                "type int32"
+            )
         _require_scalar(number, "max_output_size", what)
         limit = primitive.reshape(cast(number, dtypes.int64), [1])
         inputs: list[Tensor | None] = [

@@ -638,6 +638,12 @@ def _length(tensor: Tensor) -> int | None:
 
 
 def _apart(value: TensorArray) -> list[Part]:
+    here = scopes.get_default_graph().root
+    if here.around is not None and value._free.graph.root is not here:
+        raise NotImplementedError(
+            "a TensorArray made outside of a dataset's function goes through no branch or loop in "
+            "it, as in TensorFlow. Instead, construct a new TensorArray inside the function"
+        )
     value = value._dense()
     if value._rows is None and value._shape.is_fully_defined():
         return [value._free, value._settle(value._shape)]
