@@ -90,8 +90,19 @@ def test_files_are_listed_by_pattern(tmp_path: Path) -> None:
     expected = [str(tmp_path / n).encode() for n in ("a.txt", "b.txt")]
     assert drain(lambda: D.list_files(str(tmp_path / "*.txt"), shuffle=False)) == expected
     assert sorted(drain(lambda: D.list_files([str(tmp_path / "*.txt")], seed=1))) == expected
-    with pytest.raises(tf.errors.InvalidArgumentError, match="No files matched pattern"):
-        drain(lambda: D.list_files(str(tmp_path / "*.none")))
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [(tf.data.make_one_shot_iterator, tf.errors.OutOfRangeError),
+     (tf.data.make_initializable_iterator, tf.errors.InvalidArgumentError)],
+)  # fmt: skip
+def test_no_file_matches(make: Any, error: type[Exception], tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        following = make(D.list_files(str(tmp_path / "*.none"))).get_next()
+        with pytest.raises(error, match="No files matched pattern"):
+            session.run([op for op in graph.get_operations() if op.type == "MakeIterator"])
+            session.run(following)
 
 
 # ---- records ----

@@ -350,12 +350,12 @@ class Dataset(Methods, Unpicklable):
             seed: of the order.
 
         Raises, when run:
-            InvalidArgumentError: no file matches.
+            InvalidArgumentError: no file matches; of a one-shot iterator it is OutOfRangeError.
         """
         patterns = structure.of_values(records.paths_as_texts(file_pattern), "list_files")[1][0]
         files: Dataset = Dataset(
             Spec(dtypes.string, TensorShape([])),
-            lambda o: stages.Slices([records.matching(o.value(patterns))]),
+            lambda o: stages.Slices([records.matching(o.value(patterns), o.one_shot)]),
             given=[patterns],
         )
         return (files if shuffle is False else files.shuffle(1 << 20, seed))._named(name)

@@ -187,6 +187,7 @@ class Opening:
         places: where functions that are not loaded yet will stand, by their numbers.
         new_key: a key for what has no seed.
         shared: values of the variables that functions read and assign, while they run.
+        one_shot: whether a one-shot iterator opens it.
     """
 
     def __init__(
@@ -201,6 +202,7 @@ class Opening:
         self.loaded: dict[Function, Loaded] = {}
         self.places: dict[str, Any] = {}
         self.shared: dict[str, Array] = {}
+        self.one_shot = False
 
     def value(self, given: Any) -> Any:
         """The array of a tensor, what a component has of a dataset, anything else as it is."""

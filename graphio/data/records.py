@@ -92,12 +92,18 @@ def paths_as_texts(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def matching(patterns: Array) -> Array:
-    """Names of the files that match, sorted."""
+def matching(patterns: Array, one_shot: bool = False) -> Array:
+    """Names of the files that match, sorted; one_shot: whether it is for a one-shot iterator.
+
+    Raises:
+        InvalidArgumentError: there is none. A one-shot iterator ends there (OutOfRangeError), for
+            TensorFlow's leaves the check out of the function that makes its dataset.
+    """
     texts = [bytes(p).decode() for p in patterns.ravel().tolist()]
     found = sorted({name for text in texts for name in glob.glob(text)})
     if not found:
-        raise errors.InvalidArgumentError(message=f"No files matched pattern: {', '.join(texts)}")
+        kind = errors.OutOfRangeError if one_shot else errors.InvalidArgumentError
+        raise kind(message=f"No files matched pattern: {', '.join(texts)}")
     array = np.empty(len(found), object)
     array[:] = [name.encode() for name in found]
     return array

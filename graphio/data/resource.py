@@ -102,7 +102,7 @@ class Resource:
     def _opened(self, maker: int, values: Sequence[Array]) -> Stage:
         dataset = self.handle.makers[maker]
         opening = Opening(self._runner, dict(zip(dataset.captures, values, strict=True)))
-        opening.shared = self._shared
+        opening.shared, opening.one_shot = self._shared, self.handle.one_shot
         return dataset.open(opening)
 
     def _become(self, stage: Stage, maker: int, values: Sequence[Array]) -> None:
