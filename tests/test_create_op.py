@@ -49,6 +49,21 @@ def test_a_known_type_computes(target: str, graph: tf.Graph) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_a_constant_of_another_dtype_than_its_value_fails_in_the_run(
+    target: str, graph: tf.Graph
+) -> None:
+    value = tf.AttrValue(tensor=tf.make_tensor_proto([0.5]))
+    attrs = {"value": value, "dtype": as_type(tf.int32)}
+    wrong = graph.create_op("Const", [], [tf.int32], attrs=attrs).outputs[0]
+    right = graph.create_op("Const", [], attrs={**attrs, "dtype": as_type(tf.float32)}).outputs[0]
+    assert (wrong.dtype, right.dtype) == (tf.int32, tf.float32)
+    with tf.Session(target) as session:
+        assert session.run(right) == [0.5]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Type mismatch between value"):
+            session.run(wrong)
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_an_assignment_takes_the_variables_tensor(target: str, graph: tf.Graph) -> None:
     v = tf.Variable([1.0, 2.0], name="v")
     added = graph.create_op("AssignAdd", [v.op.outputs[0], tf.constant([1.0, 1.0])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import graphio as tf
+from graphio.ops import run_checks
 from graphio.tensorflow_files.calls import Call, Row
 from graphio.tensorflow_files.values import array_of
 
@@ -13,6 +14,21 @@ __all__ = ["ROWS"]
 
 def _placeholder(c: Call) -> Any:
     return tf.placeholder(c.dtype("dtype"), c.shape("shape"), name=c.name)
+
+
+def _const(c: Call) -> Any:
+    held = c.attr("value").tensor
+    if "dtype" in c.node.attr and c.attr("dtype").type not in (0, held.dtype):
+        return _no_constant(c, array_of(held))
+    return tf.constant(array_of(held), name=c.name)
+
+
+def _no_constant(c: Call, held: Any) -> Any:
+    """What a node of another dtype than its value's gives: nothing that a run can have, as in
+    TensorFlow."""
+    found, wanted = tf.as_dtype(held.dtype), c.dtype("dtype")
+    words = f"Type mismatch between value ({found.name}) and dtype ({wanted.name})"
+    return run_checks.never(tf.zeros(held.shape, wanted), words)
 
 
 def _assert(c: Call) -> Any:
@@ -43,7 +59,7 @@ def _set_item(c: Call) -> Any:
 
 ROWS: dict[str, Row] = {
     "Assert": _assert,
-    "Const": lambda c: tf.constant(array_of(c.attr("value").tensor), name=c.name),
+    "Const": _const,
     "Placeholder": _placeholder,
     "PlaceholderV2": _placeholder,
     "TensorListFromTensor": _from_tensor,
