@@ -36,7 +36,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "register_tensor_conversion_function",
     ),
     "graphio.custom_gradients": (
-        "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient",
+        "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient", "no_gradient",
         "grad_pass_through",
     ),
     "graphio.custom_operators": ("CustomOperator", "register_operator"),
@@ -87,7 +87,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.assert_types": (
         "assert_integer", "assert_proper_iterable", "assert_same_float_dtype", "assert_type",
-        "assert_variables_initialized", "is_numeric_tensor",
+        "assert_variables_initialized", "is_numeric_tensor", "is_tensor",
     ),
     "graphio.ops.asserts": (
         "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
@@ -189,6 +189,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
     ),
     "graphio.ops.regions": (),
+    "graphio.ops.repeating": ("repeat",),
     "graphio.ops.scattering": (
         "dynamic_partition", "dynamic_stitch", "segment_max", "segment_mean", "segment_min",
         "segment_prod", "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_sub",

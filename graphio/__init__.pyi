@@ -71,6 +71,7 @@ from graphio.custom_gradients import NotDifferentiable as NotDifferentiable
 from graphio.custom_gradients import RegisterGradient as RegisterGradient
 from graphio.custom_gradients import custom_gradient as custom_gradient
 from graphio.custom_gradients import grad_pass_through as grad_pass_through
+from graphio.custom_gradients import no_gradient as no_gradient
 from graphio.custom_operators import CustomOperator as CustomOperator
 from graphio.custom_operators import register_operator as register_operator
 from graphio.devices import DeviceSpec as DeviceSpec
@@ -195,6 +196,7 @@ from graphio.ops.assert_types import assert_same_float_dtype as assert_same_floa
 from graphio.ops.assert_types import assert_type as assert_type
 from graphio.ops.assert_types import assert_variables_initialized as assert_variables_initialized
 from graphio.ops.assert_types import is_numeric_tensor as is_numeric_tensor
+from graphio.ops.assert_types import is_tensor as is_tensor
 from graphio.ops.asserts import assert_equal as assert_equal
 from graphio.ops.asserts import assert_greater as assert_greater
 from graphio.ops.asserts import assert_greater_equal as assert_greater_equal
@@ -392,6 +394,7 @@ from graphio.ops.reduction import reduce_mean as reduce_mean
 from graphio.ops.reduction import reduce_min as reduce_min
 from graphio.ops.reduction import reduce_prod as reduce_prod
 from graphio.ops.reduction import reduce_sum as reduce_sum
+from graphio.ops.repeating import repeat as repeat
 from graphio.ops.scattering import dynamic_partition as dynamic_partition
 from graphio.ops.scattering import dynamic_stitch as dynamic_stitch
 from graphio.ops.scattering import segment_max as segment_max

@@ -25,6 +25,7 @@ __all__ = [
     "RegisterGradient",
     "custom_gradient",
     "grad_pass_through",
+    "no_gradient",
 ]
 
 
@@ -76,6 +77,7 @@ def NotDifferentiable(op_type: str) -> None:
 
 
 NoGradient = NotDifferentiable
+no_gradient = NotDifferentiable
 
 
 def _register(name: str, function: GradientFunction | None) -> None:

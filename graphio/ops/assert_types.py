@@ -11,6 +11,7 @@ from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
+from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, control_flow
 from graphio.ops.emit import scope
 from graphio.sparse_tensor import SparseTensor
@@ -22,6 +23,7 @@ __all__ = [
     "assert_type",
     "assert_variables_initialized",
     "is_numeric_tensor",
+    "is_tensor",
 ]
 
 
@@ -83,6 +85,11 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     if not wanted.is_floating:
         raise ValueError(f"Expected floating point type, got {wanted.name}.")
     return wanted
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether x is a tensor, a variable, or a sparse tensor or slices of tensors."""
+    return Tensor.is_like(x) or isinstance(x, (SparseTensor, IndexedSlices))
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
