@@ -172,7 +172,7 @@ def _leaves(value: Any) -> Any:
         yield value
 
 
-#: what each kind of dtype takes from Python
+#: what each kind of dtype takes from Python; a bool is an int there, so 1 or 0 among numbers
 _ACCEPTS: dict[str, tuple[type, ...]] = {
     "b": (bool, np.bool_),
     "i": (int, np.integer),
@@ -193,7 +193,7 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
         kind = "i" if wanted.is_integer else "f"
     accepts = _ACCEPTS[kind]
     for v in flat:
-        if isinstance(v, (bool, np.bool_)) != (kind == "b") or not isinstance(v, accepts):
+        if not isinstance(v, accepts):
             raise TypeError(
                 f"Expected {wanted.name}, got {v!r} of type '{type(v).__name__}' instead."
             )
@@ -246,7 +246,9 @@ def _inferred(flat: list[Any], value: Any) -> DType:
         return dtypes.float32
     numpy_scalars = [v for v in flat if isinstance(v, np.generic)]
     if len(numpy_scalars) == len(flat):
-        return dtypes.as_dtype(np.result_type(*{v.dtype for v in numpy_scalars}))
+        common = np.result_type(*{v.dtype for v in numpy_scalars})
+        if common not in (np.float64, np.int64):  # of lists, these are as Python's numbers
+            return dtypes.as_dtype(common)
     if any(isinstance(v, (str, bytes)) for v in flat):
         return dtypes.string
     if all(isinstance(v, (bool, np.bool_)) for v in flat):

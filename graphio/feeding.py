@@ -200,7 +200,8 @@ class Feeder:
     def _check_kind(self, raw: Array, value: Any) -> None:
         wanted = self._dtype
         if raw.dtype.kind not in "biufc":
-            raise self._refused(ValueError, value, _no_numbers(raw))
+            kind = ValueError if raw.dtype.kind in "SU" else TypeError  # as numpy's casts
+            raise self._refused(kind, value, _no_numbers(raw))
         if raw.dtype.kind == "c" and not wanted.is_complex:
             raise self._refused(TypeError, value, "it is complex")
         if wanted.is_integer and raw.dtype.kind == "f" and not np.isfinite(raw).all():

@@ -233,3 +233,70 @@ def test_a_reference_type_is_another_than_its_base_and_tensors_have_the_base() -
     assert not reference.is_compatible_with(tf.float32)
     assert tf.get_variable("v", [1], reference).dtype is tf.float32
     assert tf.zeros([1], reference).dtype is tf.float32
+
+
+AMONG_NUMBERS = [
+    (lambda: tf.constant(True, tf.int32), tf.int32, 1),
+    (lambda: tf.constant([2, True]), tf.int32, [2, 1]),
+    (lambda: tf.constant([1.5, False]), tf.float32, [1.5, 0]),
+    (lambda: tf.constant([2, 3]) * True, tf.int32, [2, 3]),
+    (lambda: tf.constant([2.5]) + True, tf.float32, [3.5]),
+    (lambda: tf.convert_to_tensor(True, tf.uint8), tf.uint8, 1),
+]
+
+
+@TARGETS
+@pytest.mark.parametrize("case", range(len(AMONG_NUMBERS)))
+def test_bools_among_numbers_are_1_and_0(target: str, case: int) -> None:
+    build, dtype, expected = AMONG_NUMBERS[case]
+    made = build()
+    assert made.dtype == dtype
+    np.testing.assert_array_equal(tf.Session(target).run(made), expected)
+
+
+def test_numbers_are_no_bools() -> None:
+    for value in (1, 1.0, [True, 0], "a"):
+        with pytest.raises(TypeError, match="Expected bool"):
+            tf.constant(value, tf.bool)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([np.float64(1.5)], tf.float32), ([np.int64(3)], tf.int32), ([np.int64(2**40)], tf.int64),
+        ((np.float64(1), np.int64(2)), tf.float32), ([np.float16(1)], tf.float16),
+        ([np.uint8(1), np.uint8(2)], tf.uint8), ([[np.float64(1)]], tf.float32),
+    ],
+)  # fmt: skip
+def test_numpy_s_numbers_in_a_list_are_as_python_s(values: Any, dtype: Any) -> None:
+    assert tf.constant(values).dtype == dtype
+    assert tf.stack(values).dtype == dtype
+
+
+def test_stacked_arrays_keep_their_dtype() -> None:
+    for dtype in (np.float64, np.int64, np.float16, np.int8):
+        assert tf.stack([np.ones(2, dtype), np.zeros(2, dtype)]).dtype == dtype
+        assert tf.stack([np.ones(2, dtype)], axis=1).dtype == dtype
+
+
+@TARGETS
+def test_arrays_of_numbers_become_bools_for_logic(target: str) -> None:
+    x, y = np.array([1.5, 0.0]), np.array([2, 3])
+    made = [tf.logical_and(x, y), tf.logical_xor([True, True], y), tf.logical_not(x)]
+    expected = [[True, False], [False, False], [False, True]]
+    np.testing.assert_array_equal(tf.Session(target).run(made), expected)
+    for logic in (tf.logical_and, tf.logical_or):
+        with pytest.raises(TypeError, match="expected bool"):
+            logic(tf.constant([1]), True)
+    with pytest.raises(TypeError, match="Expected bool"):
+        tf.logical_or([1], [True])
+
+
+def test_what_a_feed_cannot_be_is_refused_as_numpy_refuses_it() -> None:
+    fed = tf.placeholder(tf.int32)
+    with tf.Session() as session:
+        for value in ([1, None], {1: 2}, {1}, ..., tf.float32, object()):
+            with pytest.raises(TypeError, match="is not compatible with Tensor"):
+                session.run(tf.identity(fed), {fed: value})
+        with pytest.raises(ValueError, match="is not compatible with Tensor"):
+            session.run(tf.identity(fed), {fed: "a"})

@@ -9,7 +9,17 @@ from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
 from graphio.ops import bits, shapes
-from graphio.ops.emit import NUMERIC, describe, like, node, operands, or_reflected, require, scope
+from graphio.ops.emit import (
+    NUMERIC,
+    describe,
+    is_symbolic,
+    like,
+    node,
+    operands,
+    or_reflected,
+    require,
+    scope,
+)
 from graphio.ops.primitive import compare
 from graphio.ops.shapes import dims_of
 from graphio.ops.signatures import Binary
@@ -86,8 +96,8 @@ def _logical(function: str, op: str, tf_type: str, summary: str) -> Binary:
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a = convert_to_tensor(x, dtype=_bool_unless_tensor(x), name="x")
-            b = like(y, a, tf_type, ("x", "y"))
             _require_bool(a, tf_type)
+            b = like(y, a, tf_type, ("x", "y"))
             dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, tf_type))
             return node(op, [a, b], dtypes.bool, dims, name=at, tf_type=tf_type)
 
@@ -100,7 +110,8 @@ def _logical(function: str, op: str, tf_type: str, summary: str) -> Binary:
 
 
 def _bool_unless_tensor(value: Any) -> Any:
-    return None if hasattr(value, "dtype") else dtypes.bool
+    """Arrays of numbers become bools, as TensorFlow casts arrays to the dtype it needs."""
+    return None if is_symbolic(value) else dtypes.bool
 
 
 def _require_bool(tensor: Tensor, op: str) -> None:
@@ -123,7 +134,7 @@ def logical_not(x: Any, name: str | None = None) -> Tensor:
         TypeError: x is not bool.
     """
     with scope(name, "LogicalNot") as at:
-        tensor = convert_to_tensor(x, name="x")
+        tensor = convert_to_tensor(x, dtype=_bool_unless_tensor(x), name="x")
         _require_bool(tensor, "LogicalNot")
         dims = dims_of(tensor)
         return node("Not", [tensor], dtypes.bool, dims, name=at, tf_type="LogicalNot")

@@ -133,7 +133,9 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     if not parts:
         raise ValueError("stack: expected a list of at least one tensor, got none")
     with scope(name, "stack") as at:
-        if axis == 0 and not any(is_symbolic(p) for p in parts):
+        if axis == 0 and not any(
+            is_symbolic(p) or np.ndim(p) and isinstance(p, np.ndarray) for p in parts
+        ):
             return convert_to_tensor(parts, name=at)
         tensors = _alike(parts, "Pack")
         common: Dims = None
