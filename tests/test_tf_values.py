@@ -201,6 +201,64 @@ def a_size_of_the_noise_that_is_none_is_that_of_the_data() -> Any:
     return [rows, tf.reduce_all(tf.equal(known, known[:, :1]), 1)], {fed: np.ones((2, 3))}
 
 
+# ---- narrow integers ----
+
+
+@gives(CASES, [86, 86])
+def the_mean_of_bytes_is_that_of_a_sum_that_bytes_cannot_hold() -> Any:
+    fed = tf.placeholder(tf.uint8)
+    return tf.stack([tf.reduce_mean(np.array([0, 3, 255], np.uint8)), tf.reduce_mean(fed)]), {
+        fed: [0, 3, 255]
+    }
+
+
+@gives(CASES, 2**31 - 1)
+def the_mean_of_large_integers_is_one_of_them() -> Any:
+    return tf.reduce_mean(np.full(3, 2**31 - 1, np.int32))
+
+
+@gives(CASES, [[28, -28, 5, -(2**31)], [1, -2, 5, 0]])
+def integers_are_shifted_by_0_to_their_width_less_1() -> Any:
+    x, places = tf.constant([7, -7, 5, 1]), tf.constant([2, 2, -3, 99])
+    return tf.stack([tf.bitwise.left_shift(x, places), tf.bitwise.right_shift(x, places)])
+
+
+@gives(CASES, [[0, 2, 9], [0, 2, 6]])
+def rectifiers_take_integers() -> Any:
+    x = tf.constant([-1, 2, 9])
+    return tf.stack([tf.nn.relu(x), tf.nn.relu6(x)])
+
+
+@gives(CASES, 3)
+def shuffling_a_scalar_keeps_it() -> Any:
+    return tf.random_shuffle(3)
+
+
+# ---- slopes and limits beyond the usual domain ----
+
+
+@gives(CASES, [np.nan, np.nan, np.inf, 1 / np.sqrt(3)])
+def the_slope_of_acosh_is_nan_where_acosh_is() -> Any:
+    x = tf.constant([-2.0, 0.5, 1.0, 2.0])
+    return tf.gradients(tf.acosh(x), x)[0]
+
+
+@gives(CASES, [np.nan, np.nan, np.inf, np.nan])
+def digamma_has_poles_and_grows_without_end() -> Any:
+    return tf.digamma([0.0, -1.0, np.inf, -np.inf])
+
+
+@gives(CASES, [[0, 3, 0], [5, -2, 0]])
+def the_slopes_of_a_product_without_nan_are_the_other_factors() -> Any:
+    x, y = tf.constant([5.0, -2.0, np.inf]), tf.constant([0.0, 3.0, 0.0])
+    return tf.stack(tf.gradients(tf.math.multiply_no_nan(x, y), [x, y]))
+
+
+def test_division_cut_towards_0_has_no_gradient() -> None:
+    x, y = tf.constant([7.0]), tf.constant([-2.0])
+    assert tf.gradients(tf.truncatediv(x, y), [x, y]) == [None, None]
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("exponent", [[2, -1], [-2, 0]])
 def test_an_integer_has_no_negative_powers(target: str, exponent: list[int]) -> None:

@@ -13,7 +13,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import filling, loops, math, primitive, reduction, run_axis, shapes
+from graphio.ops import filling, loops, math, primitive, reduction, reshaping, run_axis, shapes
 from graphio.ops.emit import (
     FLOATING,
     NUMERIC,
@@ -142,7 +142,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
         b = math.checked_divisor(b)
         if a.dtype.is_integer:
             return binary("Div", a, b, at)
-        quotient = binary("Div", a, b)
+        quotient = reshaping.stop_gradient(binary("Div", a, b))
         return binary("Mul", math.sign(quotient), math.floor(math.abs(quotient)), at)
 
 
@@ -205,7 +205,9 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         a, b = operands(x, y, "MulNoNan")
         require(a, FLOATING, "MulNoNan")
         zero = scalar(0, a.dtype)
-        off = compare("Equal", b, zero)
+        # Only what makes a nan of 0 is left out, for the gradient by y is x.
+        endless = compare("Or", math.is_nan(a), math.is_inf(a))
+        off = compare("And", compare("Equal", b, zero), endless)
         return binary("Mul", select(off, zero, a), b, at)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import shapes
-from graphio.ops.emit import INTEGER, describe, node, operands, require, scope
+from graphio.ops.emit import INTEGER, describe, node, operands, require, scalar, scope
+from graphio.ops.primitive import binary
 from graphio.ops.shapes import dims_of
 from graphio.ops.signatures import Binary
 
@@ -26,6 +27,7 @@ def _builder(function: str, op: str, tf_type: str, summary: str, **attrs: Any) -
         with scope(name, tf_type) as at:
             a, b = operands(x, y, tf_type)
             require(a, INTEGER, tf_type)
+            b = _places(b) if op == "BitShift" else b
             dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, tf_type))
             return node(op, [a, b], a.dtype, dims, name=at, tf_type=tf_type, **attrs)
 
@@ -39,15 +41,23 @@ def _builder(function: str, op: str, tf_type: str, summary: str, **attrs: Any) -
     return build
 
 
+def _places(y: Tensor) -> Tensor:
+    """By how many places TensorFlow shifts: none below 0, all but one from the width on."""
+    low, high = (scalar(v, y.dtype) for v in (0, 8 * y.dtype.size - 1))
+    return binary("Min", binary("Max", y, low), high)
+
+
 bitwise_and = _builder("bitwise_and", "BitwiseAnd", "BitwiseAnd", "The bits set in both")
 bitwise_or = _builder("bitwise_or", "BitwiseOr", "BitwiseOr", "The bits set in either")
 bitwise_xor = _builder("bitwise_xor", "BitwiseXor", "BitwiseXor", "The bits set in only one")
 left_shift = _builder(
-    "left_shift", "BitShift", "LeftShift", "x * 2^y, without the bits that fall off",
+    "left_shift", "BitShift", "LeftShift",
+    "x * 2^y (y within 0 and the width), without the bits that fall off",
     direction="LEFT",
 )  # fmt: skip
 right_shift = _builder(
-    "right_shift", "BitShift", "RightShift", "x / 2^y rounded down; the sign stays",
+    "right_shift", "BitShift", "RightShift",
+    "x / 2^y rounded down (y within 0 and the width); the sign stays",
     direction="RIGHT",
 )  # fmt: skip
 

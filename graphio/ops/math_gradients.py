@@ -73,8 +73,8 @@ def _asinh_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 @gradient("Acosh")
 def _acosh_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy / sqrt(x^2 - 1)."""
-    return [binary("Div", dy, unary("Sqrt", math.negative(_one_minus_square(op.inputs[0]))))]
+    """dy / sqrt(x^2 - 1), as dy / sinh(y): nan below 1, where y is."""
+    return [binary("Div", dy, unary("Sinh", op.outputs[0]))]
 
 
 @gradient("Sum")

@@ -78,22 +78,22 @@ log_sigmoid, sigmoid, tanh = math.log_sigmoid, math.sigmoid, math.tanh
 # ---- activations ----
 
 
-def _activation(op: str, summary: str, **attrs: Any) -> Activation:
+def _activation(op: str, summary: str, takes: str = FLOATING, **attrs: Any) -> Activation:
     def build(features: Any, name: str | None = None) -> Tensor:
         with scope(name, op) as at:
             x = convert_to_tensor(features, name="features")
-            require(x, FLOATING, op, "features")
+            require(x, takes, op, "features")
             return node(op, [x], x.dtype, dims_of(x), name=at, **attrs)
 
     build.__name__ = build.__qualname__ = op.lower()
     build.__doc__ = (
-        f"{summary}, element by element; floating.\n\n    Args:\n        features: tensor of any "
+        f"{summary}, element by element; {takes}.\n\n    Args:\n        features: tensor of any "
         "shape.\n        name: of the operation.\n    "
     )
     return build
 
 
-relu = _activation("Relu", "x where x > 0, else 0 (gradient 0 at 0)")
+relu = _activation("Relu", "x where x > 0, else 0 (gradient 0 at 0)", NUMERIC)
 elu = _activation("Elu", "x where x > 0, else exp(x) - 1", alpha=1.0)
 softplus = _activation("Softplus", "log(1 + exp(x))")
 selu = _activation(

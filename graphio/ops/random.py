@@ -147,12 +147,14 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
     """value with its slices along axis 0 in random order.
 
     Args:
-        value: tensor of rank 1 or more.
+        value: any tensor; a scalar stays as it is.
         seed: of this operation, see set_random_seed.
         name: of the operation.
     """
     with scope(name, "RandomShuffle") as at:
         x = convert_to_tensor(value, name="value")
+        if x.shape.ndims == 0:
+            return primitive.unary("Identity", x, at)
         rows = primitive.slice_axes(primitive.shape_of(x), [0], [1], [0])
         keys = _generator(seed)("RandomUniform", [rows], dtypes.float64, None, None)
         dims = dims_of(keys)

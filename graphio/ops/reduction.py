@@ -209,10 +209,10 @@ def reduce_mean(
         axes = _Axes(x, axis, keep, "Mean", at)
         if not x.dtype.is_integer:
             return axes.emit("ReduceMean", x, at, "Mean")
-        count = shapes.num_elements(dims_of(x))
-        if x.dtype.size < 4 and (count is None or count > x.dtype.max):
-            wide = axes.emit("ReduceSum", cast(x, dtypes.int64))  # the dtype cannot count so far
-            return cast(binary("Div", wide, _per_result(cast(x, dtypes.int64), wide)), x.dtype, at)
+        if x.dtype.size < 8:  # the sum, or the count, may be more than the dtype holds
+            wide = cast(x, dtypes.int64)
+            total = axes.emit("ReduceSum", wide)
+            return cast(binary("Div", total, _per_result(wide, total)), x.dtype, at)
         total = axes.emit("ReduceSum", x)
         return node(
             "Div", [total, _per_result(x, total)], x.dtype, axes.dims, name=at, tf_type="Mean"

@@ -70,7 +70,7 @@ def lgamma(x: Any, name: str | None = None) -> Tensor:
 
 
 def digamma(x: Any, name: str | None = None) -> Tensor:
-    """The derivative of lgamma.
+    """The derivative of lgamma; nan at 0 and the negative whole numbers.
 
     Args:
         x: floating tensor.
@@ -86,7 +86,11 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
         value = math.log(shifted) - 7.0 / shifted + slope / total
         safe = array.where(low, part, 0.25 * array.ones_like(part))
         mirrored = value - _math.pi / math.tan(_math.pi * safe)
-        return math.cast(array.where(low, mirrored, value), given.dtype, name=at)
+        result = array.where(low, mirrored, value)
+        result = array.where(comparison.equal(y, np.inf) & ~low, y, result)
+        pole = low & comparison.equal(part, 0.0)
+        result = array.where(pole, y * np.nan, result)
+        return math.cast(result, given.dtype, name=at)
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:
