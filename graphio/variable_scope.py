@@ -17,7 +17,7 @@ import numpy as np
 
 from graphio import dtypes, scopes, source
 from graphio.collections import GraphKeys
-from graphio.constants import convert_to_tensor
+from graphio.constants import as_array, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Graph, Tensor
 from graphio.modes import VariableAggregation, VariableSynchronization
@@ -710,6 +710,15 @@ def _shared(found: Variable, name: str, shape: Any, dtype: DType | None, reuse: 
     return found
 
 
+def _check_fits(value: Any, dtype: DType) -> None:
+    try:
+        as_array(value, dtype)
+    except TypeError as error:
+        raise ValueError(
+            f"Initializer {value!r} and explicit dtype '{dtype.name}' don't match: {error}"
+        ) from None
+
+
 def _initial_value(
     name: str,
     shape: Any,
@@ -728,6 +737,8 @@ def _initial_value(
             raise ValueError(
                 f"Initializer type '{given.name}' and explicit dtype '{dtype.name}' don't match."
             )
+        if dtype is not None and given is None:
+            _check_fits(initializer, dtype)
         return initializer, dtype
     if initializer is None:
         initializer = _default(dtype or dtypes.float32)

@@ -515,10 +515,11 @@ class Variable(Handle, Operators):
             assignment, so that its assign_add comes after it, and as the tensor.
 
         Raises:
-            ValueError: the shape or dtype differs.
+            ValueError: the shape differs; with use_resource, also that a tensor's dtype does.
+            TypeError: the dtype differs.
         """
         with scopes.operation_scope(name, "Assign") as scope:
-            tensor = convert_to_tensor(value, dtype=self.dtype, name="value")
+            tensor = self._of_own_dtype(value, "Assign")
             if validate_shape:
                 return self.after(self._assign(tensor, scope), read_value)
             made = self._assign_unchecked(tensor, tensor.shape, scope, "Assign")
@@ -603,12 +604,20 @@ class Variable(Handle, Operators):
 
     def _update(self, op: str, delta: Any, name: str | None, tf_type: str) -> Tensor:
         with scopes.operation_scope(name, tf_type) as scope:
-            tensor = convert_to_tensor(delta, dtype=self.dtype, name="value")
+            tensor = self._of_own_dtype(delta, tf_type)
             self._check_shape(tensor, tf_type)
             graph = scopes.get_default_graph()
             read = by_handle(self._read("ReadVariable", graph), self.use_resource)
             made = graph.add_operation(op, [read, tensor], [(self.dtype, self._shape)])
             return self._assign(made.outputs[0], scope, tf_type)
+
+    def _of_own_dtype(self, value: Any, tf_type: str) -> Tensor:
+        if not self.use_resource and isinstance(value, Tensor) and value.dtype != self.dtype:
+            raise TypeError(
+                f"Input 'value' of '{tf_type}' Op has type {value.dtype.name} that does not match "
+                f"type {self.dtype.name} of argument 'ref', '{self.name}'; cast it"
+            )
+        return convert_to_tensor(value, dtype=self.dtype, name="value")
 
     def _check_shape(self, tensor: Tensor, tf_type: str) -> None:
         if not self._shape.is_compatible_with(tensor.shape):

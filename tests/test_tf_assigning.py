@@ -346,3 +346,18 @@ def test_a_variable_def_without_initial_value_makes_a_variable_without_one() -> 
     told.ClearField("initial_value_name")
     again = tf.Variable(variable_def=told)
     assert again.initial_value is None and again.to_proto() == told
+
+
+@pytest.mark.parametrize(("resource", "kind"), [(False, TypeError), (True, ValueError)])
+def test_a_tensor_of_another_dtype_is_not_assigned(resource: bool, kind: Any) -> None:
+    v = tf.Variable([1.0], use_resource=resource)
+    wide = tf.constant([1.0], tf.float64)
+    for assign in (v.assign, v.assign_add, v.assign_sub):
+        with pytest.raises(kind, match="float64"):
+            assign(wide)
+
+
+def test_an_initial_value_fits_the_dtype_that_is_given() -> None:
+    for value, dtype in ((1.5, tf.bool), ("a", tf.int32), ([1.5], tf.int64)):
+        with pytest.raises(ValueError, match="don't match"):
+            tf.get_variable("v", initializer=value, dtype=dtype)

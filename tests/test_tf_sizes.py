@@ -333,3 +333,34 @@ def test_base64_of_other_letters_is_refused(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         with pytest.raises(INVALID, match="Invalid character found in base64"):
             session.run(tf.decode_base64(b"ab+d"))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [tf.zeros, tf.ones, lambda s: tf.reshape([1, 2], s), lambda s: tf.tile([[1]], s),
+     lambda s: tf.broadcast_to([[1]], s), lambda s: tf.scatter_nd([[0]], [[1, 2]], s)],
+)  # fmt: skip
+def test_a_shape_of_unknown_sizes_is_no_tensor(build: Any) -> None:
+    with pytest.raises(ValueError, match="partially known"):
+        build(tf.TensorShape([None, 2]))
+
+
+def test_none_is_no_axis_of_a_list() -> None:
+    for build in (tf.nn.softmax, tf.expand_dims, tf.squeeze, tf.sort):
+        with pytest.raises(TypeError, match="expected an integer"):
+            build(tf.ones([1, 2]), axis=[0, None])
+
+
+def test_a_mask_of_lengths_that_are_floats_is_that_of_their_values() -> None:
+    masks = [tf.sequence_mask([0.0, 1.5], 2), tf.sequence_mask([0.0, 1.5])]
+    assert [m.shape.as_list() for m in masks] == [[2, 2], [2, 2]]
+    for target in ("runtime", "cinfer"):
+        for found in tf.Session(target).run(masks):
+            assert found.tolist() == [[False, False], [True, True]]
+
+
+def test_tensors_are_told_from_what_can_become_one() -> None:
+    tensors = [tf.constant(1), tf.Variable(1), tf.SparseTensor([[0]], [1], [2])]
+    assert [tf.is_tensor(x) for x in [*tensors, 1, [1], np.ones(1), None]] == [True] * 3 + [
+        False
+    ] * 4

@@ -12,7 +12,7 @@ from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import filling, joining, primitive, run_axis, run_blocks, shapes
 from graphio.ops.emit import (
-    INTEGER,
+    NUMERIC,
     as_invalid_argument,
     describe,
     int_value,
@@ -126,7 +126,7 @@ def sequence_mask(
     """Whether a place lies before the end of its sequence.
 
     Args:
-        lengths: integer tensor.
+        lengths: numeric tensor.
         maxlen: how many places; None: the largest of lengths.
         dtype: of the result.
         name: of the operation.
@@ -139,7 +139,7 @@ def sequence_mask(
     """
     with scope(name, "SequenceMask") as at:
         ends = convert_to_tensor(lengths, name="lengths")
-        require(ends, INTEGER, "SequenceMask", "lengths")
+        require(ends, NUMERIC, "SequenceMask", "lengths")
         if maxlen is None:
             zero = primitive.cast(primitive.int_vector([0]), ends.dtype)
             all_ends = primitive.concat([primitive.reshape(ends, [-1]), zero], 0)
@@ -147,12 +147,14 @@ def sequence_mask(
             if known is None:
                 size = node("ReduceMax", [all_ends], ends.dtype, (), keepdims=0)
             else:
-                size = scalar(max(0, int(known.max(initial=0))), ends.dtype)
+                size = scalar(max(0, known.max(initial=0)), ends.dtype)
         else:
-            size = cast(whole(maxlen, "SequenceMask", "maxlen"), ends.dtype)
+            size = whole(maxlen, "SequenceMask", "maxlen")
+            size = size if ends.dtype.is_floating else cast(size, ends.dtype)
             if size.shape.ndims not in (0, None):
                 raise ValueError(f"maxlen must be scalar for sequence_mask, got {size.shape}")
-        inside = compare("Less", filling.range(size), primitive.unsqueeze(ends, [-1]))
+        places = cast(filling.range(size), ends.dtype)
+        inside = compare("Less", places, primitive.unsqueeze(ends, [-1]))
         wanted = dtypes.as_dtype(dtype).base_dtype
         if wanted == dtypes.bool:
             return primitive.unary("Identity", inside, at)

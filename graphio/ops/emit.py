@@ -253,9 +253,12 @@ def int_value(value: Any, op: str, parameter: str) -> int:
 
     Raises:
         ValueError: value is a tensor whose value is not known statically.
+        TypeError: value is None, or a list with a None.
     """
     found = static_ints(value)
     if found is None or len(found) != 1 or found[0] is None:
+        if value is None or (isinstance(value, (list, tuple)) and None in value):
+            raise TypeError(f"{op}: {parameter} is {value!r}, expected an integer")
         raise ValueError(
             f"{op}: {parameter} must be known while the graph is built, got {value!r}; "
             "give a Python integer"
@@ -319,6 +322,11 @@ def ints(value: Any, op: str, parameter: str, name: str | None = None) -> Tensor
         ValueError: it is a shape with unknown sizes.
     """
     label = name or parameter
+    if isinstance(value, TensorShape) and value.ndims is not None and None in value.as_list():
+        raise ValueError(
+            f"{op}: {parameter} is the partially known {value}, expected a size for each axis; "
+            "tf.shape gives those of a run"
+        )
     if isinstance(value, (TensorShape, Dimension)):
         value = static_ints(value)
     if is_symbolic(value):
