@@ -97,6 +97,17 @@ def _tensor(graph: Graph, key: Any) -> Tensor:
     return tensor
 
 
+def _cast_error(raw: Array, dtype: np.dtype[Any]) -> type[Exception]:
+    """The class of error by which numpy refuses the cast; of one that it does, ValueError."""
+    try:
+        raw.astype(dtype)
+    except TypeError:
+        return TypeError
+    except ValueError:
+        pass
+    return ValueError
+
+
 def _no_numbers(raw: Array) -> str:
     if raw.dtype != object or not raw.size:
         return "it holds no numbers"
@@ -200,8 +211,7 @@ class Feeder:
     def _check_kind(self, raw: Array, value: Any) -> None:
         wanted = self._dtype
         if raw.dtype.kind not in "biufc":
-            kind = ValueError if raw.dtype.kind in "SU" else TypeError  # as numpy's casts
-            raise self._refused(kind, value, _no_numbers(raw))
+            raise self._refused(_cast_error(raw, self._numpy), value, _no_numbers(raw))
         if raw.dtype.kind == "c" and not wanted.is_complex:
             raise self._refused(TypeError, value, "it is complex")
         if wanted.is_integer and raw.dtype.kind == "f" and not np.isfinite(raw).all():

@@ -67,7 +67,7 @@ def test_other_collections_replace_only_the_global_one() -> None:
         (lambda: tf.Variable(tf.ones([2]), dtype=tf.int32), ValueError, "int32"),
         (lambda: tf.Variable([1.0, 2.0]).assign(tf.zeros([3])), ValueError, "Dimension 0"),
         (lambda: tf.Variable([1.0, 2.0]).assign(1.0), ValueError, "equal rank"),
-        (lambda: tf.Variable(1.0).assign(tf.constant(1)), ValueError, "float32"),
+        (lambda: tf.Variable(1.0).assign(tf.constant(1)), TypeError, "float32"),
         (lambda: tf.Variable([1.0]).assign_add([1.0, 2.0]), ValueError, "AssignAdd"),
         (lambda: tf.assign(tf.constant(1.0), 2.0), AttributeError, "assign"),
         (lambda: list(tf.Variable([1.0])), TypeError, "not iterable"),
