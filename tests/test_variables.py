@@ -342,9 +342,9 @@ def test_resource_variables_are_shown_with_their_base_dtype() -> None:
 def test_a_cached_read_is_on_its_device_and_beside_nothing() -> None:
     with tf.Graph().as_default():
         with tf.device("/job:server/task:1"):
-            v = tf.Variable(2.0, caching_device="/job:localhost")
+            v = tf.Variable(2.0, caching_device="/job:localhost", use_resource=True)
         with tf.colocate_with(v.op):
-            w = tf.Variable(2.0, caching_device="/job:localhost")
+            w = tf.Variable(2.0, caching_device="/job:localhost", use_resource=True)
         for variable in (v, w):
             read = variable.value()
             assert read.device == "/job:localhost"
