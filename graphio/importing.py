@@ -17,6 +17,7 @@ from graphio.node_order import in_order, variable_of
 from graphio.save_slice_info import SaveSliceInfo, read_part
 from graphio.schema import errors, fused, model_pb2, tensors
 from graphio.schema.collecting import without_collector
+from graphio.sharper_shapes import is_sharper, sharper
 from graphio.summary.binding import summary_function
 from graphio.tensor_shape import TensorShape
 from graphio.variables import Variable
@@ -125,6 +126,8 @@ class Importer:
         self.found = Imported()
         #: values whose static shape may be another than the message says
         self.loosened: set[Tensor] = set()
+        #: values of whose static shape more is known than the message says
+        self.sharpened: set[Tensor] = set()
         #: "variable", "generator" and "function" attributes: names in the file to the graph's
         self.renamed: dict[tuple[str, str], str] = {}
         self._types: dict[bytes, tuple[dtypes.DType, TensorShape]] = {}
@@ -203,6 +206,10 @@ class Importer:
             at=self._lines.setdefault(line, line),
         )
         self.loosen(made)
+        if self.sharpened:
+            told = [self.type(t)[1] for t in node.output_type]
+            pairs = zip(made.outputs, told, strict=False)
+            self.sharpened.update(t for t, shape in pairs if is_sharper(t.shape, shape))
         return made
 
     def inputs(self, node: model_pb2.Node, values: Mapping[str, Tensor]) -> list[Tensor | None]:
@@ -228,13 +235,18 @@ class Importer:
             )
         if not _refines(given.shape, found.shape):
             self.loosened.add(given)
+        elif is_sharper(given.shape, found.shape):
+            self.sharpened.add(given)
         return given
 
     def output_types(
         self, node: model_pb2.Node, inputs: Sequence[Tensor | None]
     ) -> list[tuple[dtypes.DType, TensorShape]]:
-        """The message's types of the outputs; without shapes where an input has another shape."""
+        """The message's types of the outputs; without shapes where an input has another shape, and
+        with what follows from inputs of whose shapes more is known."""
         types = [self.type(t) for t in node.output_type]
+        if self.sharpened and len(types) == 1 and not self.sharpened.isdisjoint(inputs):
+            types = [(types[0][0], sharper(node, inputs, types[0][1]))]
         if not self.loosened:
             return types
         inside = any(a.value.WhichOneof("value") == "g" for a in node.attr)

@@ -201,7 +201,7 @@ def test_other_tensors_are_read_in_the_place_of_values(graph: tf.Graph, target: 
         assert sess.run([z, y, w, given])[0].tolist() == [[3, 5]]
         assert sess.run(w).tolist() == [[6, 6]]
         assert sess.run(given).tolist() == [[7, 7]]
-    assert a.consumers() == [y.op] and z.shape.as_list() == [None, 2]
+    assert a.consumers() == [y.op] and z.shape.as_list() == [1, 2]
 
 
 def test_a_replacement_of_another_shape_loosens_what_is_known(graph: tf.Graph) -> None:
@@ -465,3 +465,29 @@ def test_a_node_that_a_program_holds_is_found_again_in_its_message() -> None:
     message.node.add(name="b", op="NoOp")
     assert message.node[0] is held and [n for n in message.node if n is held] == [held]
     assert message.node[1] is not held
+
+
+@TARGETS
+def test_what_is_known_of_a_replacement_is_known_of_what_reads_it(target: str) -> None:
+    with tf.Graph().as_default() as given:
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        w = tf.placeholder(tf.float32, [3, 2], name="w")
+        y = tf.nn.relu(tf.matmul(x, w) + tf.constant([1.0, 2.0]), name="y")
+        tf.reduce_sum(y, 1, name="sums")
+    with tf.Graph().as_default():
+        names = ["y:0", "sums:0"]
+        rows = tf.ones([4, 3])
+        y, sums = tf.import_graph_def(given.as_graph_def(), {"x:0": rows}, names)
+        assert y.shape.as_list() == [4, 2] and sums.shape.as_list() == [None]
+        plain = tf.import_graph_def(given.as_graph_def(), return_elements=["y:0"])[0]
+        assert plain.shape.as_list() == [None, 2]
+        with session(target) as sess:
+            assert sess.run(y, {"import/w:0": np.ones((3, 2))}).tolist() == [[4.0, 5.0]] * 4
+
+
+def test_replacements_whose_shapes_do_not_fit_each_other_are_refused() -> None:
+    with tf.Graph().as_default() as given:
+        x, y = (tf.placeholder(tf.float32, [None], name=name) for name in "xy")
+        tf.add(x, y, name="sum")
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="Node 'sum'"):
+        tf.import_graph_def(given.as_graph_def(), {"x:0": tf.ones([3]), "y:0": tf.ones([4])})
