@@ -188,6 +188,11 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
         if isinstance(v, Tensor):
             raise TypeError(f"'{v.name}' is a tensor; use tf.stack to join tensors")
     wanted = _inferred(flat, value) if dtype is None else dtype
+    if not wanted.number and flat:
+        raise TypeError(
+            f"Expected {wanted.name}, got {flat[0]!r} of type '{type(flat[0]).__name__}' instead: "
+            "no tensor has that dtype"
+        )
     kind = np.dtype(wanted.as_numpy_dtype).kind
     if kind not in _ACCEPTS:  # ml_dtypes
         kind = "i" if wanted.is_integer else "f"

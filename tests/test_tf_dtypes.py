@@ -300,3 +300,11 @@ def test_what_a_feed_cannot_be_is_refused_as_numpy_refuses_it() -> None:
                 session.run(tf.identity(fed), {fed: value})
         with pytest.raises(ValueError, match="is not compatible with Tensor"):
             session.run(tf.identity(fed), {fed: "a"})
+
+
+@pytest.mark.parametrize("value", [3, [3], 2.5, "a"], ids=repr)
+@pytest.mark.parametrize("dtype", [tf.qint8, tf.variant], ids=str)
+def test_python_values_are_nothing_of_a_type_without_tensors(value: Any, dtype: Any) -> None:
+    for make in (tf.constant, tf.make_tensor_proto, tf.convert_to_tensor):
+        with pytest.raises(TypeError, match=f"Expected {dtype.name}, got .* instead"):
+            make(value, dtype)
