@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphio.graph import Graph, Operation, Tensor
-from graphio.loop_needs import LoopNeeds
+from graphio.loop_needs import CONTROL_FLOW, LoopNeeds
 from graphio.node_writer import INLINE_BELOW, Liveness, NodeWriter, set_shape, set_type, value_name
 from graphio.read_once import refuse_second
 from graphio.run_reads import Reads, fed_reads
@@ -222,7 +222,7 @@ def reach(
         roots: of a root graph; of a tensor's operation only that output is needed.
         fed: the tensors whose values are given.
         renamed: what fed_reads gives.
-        loops: gets what is needed of Loops.
+        loops: gets what is needed of Loops and Ifs.
 
     Returns:
         The operations, and those of the fed values that they, or roots themselves, read.
@@ -235,7 +235,7 @@ def reach(
     while pending:
         item = pending.pop()
         operation = item.op if isinstance(item, Tensor) else item
-        if operation.op == "Loop":
+        if operation.op in CONTROL_FLOW and operation.domain == "":
             sources = needs.want(item) if isinstance(item, Tensor) else needs.want_whole(operation)
         elif operation in found:
             continue

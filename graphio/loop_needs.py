@@ -1,8 +1,9 @@
-"""Which values of a Loop a model needs: what nothing reads is neither computed nor stacked.
+"""Which values of a Loop or If a model needs: what nothing reads is not computed.
 
-A loop variable that leads to nothing wanted goes through the iterations unchanged, so that the
-other outputs keep their places; values that are stacked for nothing behind the last one that is
-wanted are left out. A body that has an effect, or draws random numbers, runs whole.
+What is carried and leads to nothing wanted goes through the iterations unchanged, so that the
+other outputs keep their places; other outputs behind the last one that is wanted, such as what is
+stacked for a gradient, are left out. A body that has an effect, or draws random numbers, runs
+whole.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from graphio.graph import Graph, Operation, Tensor
 from graphio.node_writer import Liveness
 from graphio.schema import operators
 
-__all__ = ["LoopNeeds"]
+__all__ = ["CONTROL_FLOW", "LoopNeeds"]
+
+#: by operator, how many inputs and outputs of its bodies come before what is carried; of an If
+#: nothing is
+CONTROL_FLOW = {"If": (0, 0), "Loop": (2, 1)}
 
 
 class LoopNeeds:
-    """The values of Loops of a root graph that a run needs.
+    """The values of Loops and Ifs of a root graph that a run needs.
 
     Args:
         live: what bodies need.
@@ -29,17 +34,17 @@ class LoopNeeds:
         self._whole: set[Operation] = set()
 
     def want(self, tensor: Tensor) -> list[Tensor]:
-        """Has a run need an output of a Loop.
+        """Has a run need an output.
 
         Returns:
-            The values that the Loop reads more because of it.
+            The values that its operation reads more because of it.
         """
         operation = tensor.op
         if operation in self._whole:
             return []
         part = self._parts.get(operation)
         if part is None:
-            if _has_effect(self._live.operations(operation.attrs["body"])):
+            if any(_has_effect(self._live.operations(body)) for body in operation.bodies()):
                 return self.want_whole(operation)
             part = self._parts[operation] = _Part(operation, self._live)
             more = [self._live.in_place_of(t) for t in operation.operands if t is not None]
@@ -48,10 +53,10 @@ class LoopNeeds:
         return more + part.want(tensor.value_index)
 
     def want_whole(self, operation: Operation) -> list[Tensor]:
-        """Has a run need all that a Loop computes.
+        """Has a run need all that an operation computes.
 
         Returns:
-            The values that the Loop reads, none if that is known.
+            The values that it reads, none if that is known.
         """
         if operation in self._whole:
             return []
@@ -74,30 +79,35 @@ class LoopNeeds:
                 mine.want(index)
 
     def outputs(self) -> dict[Graph, list[Tensor]]:
-        """What bodies of Loops give in the place of their outputs."""
+        """What bodies give in the place of their outputs."""
         return {
-            operation.attrs["body"]: part.outputs()
+            body: outputs
             for operation, part in self._parts.items()
             if operation not in self._whole
+            for body, outputs in part.outputs().items()
         }
 
 
 class _Part:
-    """The part of a Loop that leads to the outputs that are wanted.
+    """The part of a Loop or If that leads to the outputs that are wanted.
 
     Attributes:
-        wanted: the places of those outputs, and of the loop variables that they depend on.
+        wanted: the places of those outputs, and of what is carried that they depend on.
     """
 
     def __init__(self, operation: Operation, live: Liveness) -> None:
-        self._body: Graph = operation.attrs["body"]
+        self._bodies: list[Graph] = operation.bodies()
         self._live = live
-        self._count = len(operation.operands) - 2
-        self._places = {t.op: i for i, t in enumerate(self._body.inputs[2:])}
+        before, self._first = CONTROL_FLOW[operation.op]
+        self._count = _carried(operation)
+        self._formals = self._bodies[0].inputs[before : before + self._count]
+        self._places = {t.op: i for i, t in enumerate(self._formals)}
         self.wanted: set[int] = set()
         self._found: set[Operation] = set()
         self._read: set[Tensor] = set()
-        self._rest: list[Tensor | Operation] = [self._body.outputs[0], *self._body.targets]
+        self._rest: list[Tensor | Operation] = []
+        for body in self._bodies:
+            self._rest += [*body.outputs[: self._first], *body.targets]
 
     def want(self, index: int) -> list[Tensor]:
         """The values from outside that are read more because an output is wanted."""
@@ -106,7 +116,7 @@ class _Part:
         more: list[Tensor] = []
         while self._rest:
             item = self._rest.pop()
-            if isinstance(item, Tensor) and item.graph is not self._body:
+            if isinstance(item, Tensor) and item.graph not in self._bodies:
                 if item not in self._read:
                     self._read.add(item)
                     more.append(item)
@@ -123,15 +133,28 @@ class _Part:
     def _add(self, places: Iterable[int]) -> None:
         new = [i for i in places if i not in self.wanted]
         self.wanted.update(new)
-        self._rest += [self._live.in_place_of(self._body.outputs[1 + i]) for i in new]
+        self._rest += [
+            self._live.in_place_of(body.outputs[self._first + i])
+            for body in self._bodies
+            for i in new
+        ]
 
-    def outputs(self) -> list[Tensor]:
-        """What the body gives."""
-        condition, *given = self._body.outputs
+    def outputs(self) -> dict[Graph, list[Tensor]]:
+        """What each body gives."""
         end = max(self._count, *(i + 1 for i in self.wanted))
-        formals = self._body.inputs[2:]
-        return [condition, *(t if i in self.wanted else formals[i]
-                             for i, t in enumerate(given[:end]))]  # fmt: skip
+        return {body: self._given(body.outputs, end) for body in self._bodies}
+
+    def _given(self, outputs: list[Tensor], end: int) -> list[Tensor]:
+        before, given = outputs[: self._first], outputs[self._first :]
+        unchanged = [
+            formal if i not in self.wanted else given[i] for i, formal in enumerate(self._formals)
+        ]
+        return [*before, *unchanged, *given[self._count : end]]
+
+
+def _carried(operation: Operation) -> int:
+    """How many values an operation carries through iterations."""
+    return 0 if operation.op == "If" else len(operation.operands) - 2
 
 
 def _has_effect(operations: Iterable[Operation]) -> bool:

@@ -29,6 +29,7 @@ _NAME, _INPUT, _CONTROL, _ATTR = (
 )
 _KEY, _VALUE = (wire.tag(model_pb2.Attribute, name) for name in ("key", "value"))
 _TEXT = wire.tag(model_pb2.AttributeValue, "s")
+_WITH_BODIES = frozenset({"If", "Loop"})
 #: attributes whose values are written when their node is a message
 _Late: TypeAlias = "dict[str, Array | Graph]"
 
@@ -76,8 +77,11 @@ class Liveness:
     def outputs_of(self, operation: Operation) -> list[Tensor]:
         """The outputs that an operation has."""
         found: list[Tensor] = operation.outputs
-        if operation.op == "Loop" and self._outputs:
-            return found[: len(self.outputs(operation.attrs["body"])) - 1]
+        if not self._outputs or operation.op not in _WITH_BODIES:
+            return found
+        for body in operation.bodies():
+            if body in self._outputs:
+                return found[: len(found) - len(body.outputs) + len(self._outputs[body])]
         return found
 
     def operations(self, body: Graph) -> list[Operation]:

@@ -791,6 +791,42 @@ def test_a_run_computes_only_the_loop_variables_that_lead_to_its_fetches(target:
 
 
 @TARGETS
+def test_a_run_without_the_gradient_leaves_nothing_for_it(target: str) -> None:
+    """Nor does it compute of a branch what leads to no fetch."""
+    with tf.Graph().as_default() as graph, tf.Session(target) as session:
+        x, w = tf.placeholder(tf.float64, [4, 2]), tf.placeholder(tf.float64, [2])
+        unset = tf.get_variable("unset", [2], tf.float64)
+        one = lambda: (tf.sin(x) * w, tf.exp(x), x * unset)  # noqa: E731
+        two = lambda: (tf.cos(x) * w, x, x)  # noqa: E731
+        chosen, other, last = tf.cond(w[0] > 0, one, two)
+        fetches = [chosen, other]
+        feeds = {x: 0.1 * np.arange(8).reshape(4, 2), w: [1.0, 2.0]}
+
+        def sizes() -> dict[str, list[int]]:
+            outputs = [(str(i), t) for i, t in enumerate(fetches)]
+            model, _ = build_model(graph, [SignatureSpec("", [("x", x), ("w", w)], outputs)])
+            return {
+                node.name: [len(node.output_type), sum(len(a.value.g.node) for a in node.attr)]
+                for node in model.graph.node
+                if node.op == "If"
+            }
+
+        before, values = sizes(), session.run(fetches, feeds)
+        gradients = tf.gradients(chosen, [x, w])
+        assert sizes() == before and len(before) == 1
+        for mine, same in zip(values, session.run(fetches, feeds), strict=True):
+            np.testing.assert_array_equal(mine, same)
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run(last, feeds)
+        session.run(tf.assign(unset, [1.0, 2.0]))
+        both, of_chosen = session.run([fetches, gradients], feeds)
+        for mine, same in zip(values, both, strict=True):
+            np.testing.assert_array_equal(mine, same)
+        np.testing.assert_allclose(of_chosen[0], np.cos(feeds[x]) * feeds[w])
+        np.testing.assert_allclose(of_chosen[1], np.sin(feeds[x]).sum(0))
+
+
+@TARGETS
 @pytest.mark.parametrize("seed", range(6))
 def test_loop_variables_that_are_fetched_alone_are_those_of_the_whole_loop(
     target: str, seed: int
