@@ -308,3 +308,38 @@ def test_python_values_are_nothing_of_a_type_without_tensors(value: Any, dtype: 
     for make in (tf.constant, tf.make_tensor_proto, tf.convert_to_tensor):
         with pytest.raises(TypeError, match=f"Expected {dtype.name}, got .* instead"):
             make(value, dtype)
+
+
+PAIRS: dict[str, Any] = {
+    "absolute_difference": tf.losses.absolute_difference, "hinge": tf.losses.hinge_loss,
+    "mean_squared": tf.losses.mean_squared_error, "log": tf.losses.log_loss,
+    "huber": tf.losses.huber_loss, "pairwise": tf.losses.mean_pairwise_squared_error,
+    "cosine": lambda a, b: tf.losses.cosine_distance(a, b, axis=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int32"])
+def test_losses_of_differences_are_computed_in_float32(dtype: str) -> None:
+    x = np.ones((2, 2), dtype)
+    assert {name: loss(x, x).dtype for name, loss in PAIRS.items()} == dict.fromkeys(
+        PAIRS, tf.float32
+    )
+
+
+def test_losses_of_logits_keep_their_dtype() -> None:
+    for dtype in (tf.float16, tf.float64):
+        x = tf.ones([2, 2], dtype)
+        assert tf.losses.sigmoid_cross_entropy(x, x).dtype == dtype
+        assert tf.losses.softmax_cross_entropy(x, x).dtype == dtype
+
+
+@TARGETS
+def test_numbers_become_the_floats_that_a_function_wants(target: str) -> None:
+    image = np.arange(8.0).reshape(1, 2, 2, 2)
+    made = [
+        tf.image.crop_and_resize(image, [[0, 0, 1, 1]], [0], [2, 2]),
+        tf.nn.in_top_k(np.array([[2, -1], [1, 3]]), [0, 0], 1),
+    ]
+    cut, top = tf.Session(target).run(made)
+    np.testing.assert_array_equal(cut, image)
+    assert top.tolist() == [True, False]

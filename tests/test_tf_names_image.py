@@ -280,7 +280,6 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
     "rot90": (I.rot90, [IMAGE]),
     "pad": (lambda x: I.pad_to_bounding_box(x, 1, 0, 5, 4), [IMAGE]),
     "crop": (lambda x: I.central_crop(x, 0.5), [IMAGE]),
-    "standard": (I.per_image_standardization, [IMAGE]),
     "grey": (I.rgb_to_grayscale, [away(2, 2, 3)]),
     "contrast": (lambda x: I.adjust_contrast(x, 2.0), [IMAGE]),
     "variation": (I.total_variation, [IMAGE]),
@@ -297,6 +296,20 @@ def test_gradients(engine: str, name: str, monkeypatch: pytest.MonkeyPatch) -> N
     engines.module(engine)
     monkeypatch.setenv("GRAPHIO_TARGET", engine)
     check(*GRADIENTS[name])
+
+
+@engines.BOTH
+def test_the_gradient_of_standardized_images(engine: str) -> None:
+    engines.module(engine)
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        x = tf.constant(IMAGE)
+        apart = x - tf.reduce_mean(x, [-3, -2, -1], keepdims=True)
+        spread = tf.sqrt(tf.reduce_mean(tf.square(apart), [-3, -2, -1], keepdims=True))
+        direction = np.random.RandomState(3).randn(*IMAGE.shape)
+        wanted = tf.gradients(apart / spread, x, tf.constant(direction))[0]
+        made = I.per_image_standardization(x)
+        found = tf.gradients(made, x, tf.constant(direction, tf.float32))[0]
+        np.testing.assert_allclose(*session.run([found, wanted]), rtol=1e-3, atol=1e-4)
 
 
 #: linear functions whose results are float32, too coarse for differences

@@ -179,3 +179,75 @@ def test_indices_of_any_rank_say_where_rows_are_stitched(target: str) -> None:
         _alike(found, [wanted, np.where([[1], [1], [1], [0], [1]], wanted, 0), 2 * values])
         one = session.run(alone, {where: 1, rows: [5.0, 6.0]})
         assert one.tolist() == [[0, 0], [5, 6]]
+
+
+ROWS = np.array([[1.0, 2.0], [-np.inf, 4.0], [5.0, 6.0]], np.float32)
+SORTED = {
+    "sum": (tf.segment_sum, np.sum), "mean": (tf.segment_mean, np.mean),
+    "max": (tf.segment_max, np.max), "min": (tf.segment_min, np.min),
+    "prod": (tf.segment_prod, np.prod),
+}  # fmt: skip
+UNSORTED = {
+    "sum": (tf.unsorted_segment_sum, np.sum), "mean": (tf.unsorted_segment_mean, np.mean),
+    "max": (tf.unsorted_segment_max, np.max), "min": (tf.unsorted_segment_min, np.min),
+    "prod": (tf.unsorted_segment_prod, np.prod),
+    "sqrt_n": (tf.unsorted_segment_sqrt_n, lambda x, axis: x.sum(axis) / np.sqrt(len(x))),
+}  # fmt: skip
+
+
+@BOTH
+def test_segments_of_ranks_that_only_the_run_knows(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x, ids = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
+        ascending = {n: f(x, ids) for n, (f, _) in SORTED.items()}
+        others = {n: f(x, ids, 2) for n, (f, _) in UNSORTED.items()}
+        for data in (ROWS, ROWS[:, 0], ROWS[:, :, None]):
+            feed = {x: data, ids: [0, 1, 1]}
+            for made, table in ((ascending, SORTED), (others, UNSORTED)):
+                found = session.run(made, feed)
+                for name, (_, reduce) in table.items():
+                    wanted = [reduce(data[:1], axis=0), reduce(data[1:], axis=0)]
+                    np.testing.assert_allclose(found[name], wanted, rtol=1e-6, err_msg=name)
+        tiled = session.run(others, {x: ROWS[::2], ids: [[0, 1], [1, -1]]})
+        np.testing.assert_allclose(tiled["mean"], [1, 3.5])
+
+
+@BOTH
+def test_the_largest_of_endless_numbers_is_endless(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = np.array([-np.inf, np.inf, 1], np.float32)
+        made = [tf.segment_max(x, [0, 1, 3]), tf.segment_min(x, [0, 1, 3])]
+        assert session.run(made[0]).tolist() == [-np.inf, np.inf, 0, 1]
+        assert session.run(made[1]).tolist() == [-np.inf, np.inf, 0, 1]
+
+
+@BOTH
+def test_numbers_of_sorted_segments_are_checked_by_the_run(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        ids = tf.placeholder(tf.int32)
+        for segments, _ in SORTED.values():
+            made = segments(ROWS, ids)
+            for wrong in ([-1, 0, 1], [1, 0, 1], [[0, 1, 1]], 0):
+                with pytest.raises(INVALID):
+                    session.run(made, {ids: wrong})
+
+
+IMAGES: dict[str, Any] = {
+    "lrn": tf.nn.lrn,
+    "dilation2d": lambda x: tf.nn.dilation2d(
+        x, tf.ones([2, 2, 2]), strides=[1] * 4, rates=[1] * 4, padding="SAME"
+    ),
+    "per_image_standardization": tf.image.per_image_standardization,
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", IMAGES)
+def test_images_of_unknown_rank_give_what_known_ones_do(name: str, target: str) -> None:
+    image = np.arange(32, dtype=np.float32).reshape(1, 4, 4, 2)
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.float32)
+        found, wanted = session.run([IMAGES[name](x), IMAGES[name](image)], {x: image})
+        np.testing.assert_array_equal(found, wanted)
+        with pytest.raises(INVALID):
+            session.run(IMAGES[name](x), {x: image[0, 0]})

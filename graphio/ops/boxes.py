@@ -159,7 +159,7 @@ def crop_and_resize(
         shapes.merge(dims_of(x), (None,) * 4, what)
         if x.dtype.base_dtype != dtypes.float64:
             x = cast(x, dtypes.float32)
-        region = convert_to_tensor(boxes, name="boxes")
+        region = convert_to_tensor(boxes, None if is_symbolic(boxes) else dtypes.float32, "boxes")
         require(region, FLOATING, "CropAndResize", "boxes")
         known = constant_value(region)
         if known is not None and not np.isfinite(known).all():

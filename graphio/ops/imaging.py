@@ -500,23 +500,25 @@ def per_image_standardization(image: Any) -> Tensor:
     """Each image less its mean, over its standard deviation or 1 / sqrt(size), if that is more.
 
     Args:
-        image: numeric (..., h, w, c) of known rank; the result is float32 unless it is floating.
+        image: numeric (..., h, w, c).
+
+    Returns:
+        A float32 tensor of image's shape.
 
     Raises:
-        ValueError: the rank is unknown or below 3.
+        ValueError: the rank is below 3.
     """
     with scope(None, "per_image_standardization") as at:
         x = convert_to_tensor(image, name="image")
         require(x, NUMERIC, "per_image_standardization", "image")
         rank = x.shape.ndims
-        if rank is None or rank < 3:
+        if rank is not None and rank < 3:
             raise ValueError(
                 f"'image' (shape {shapes.text_of(x)}) must be at least three-dimensional for "
                 f"{describe(at, 'per_image_standardization')}"
             )
-        if not x.dtype.is_floating:
-            x = cast(x, dtypes.float32)
-        sizes = primitive.slice_axes(primitive.shape_of(x), [rank - 3], [primitive.last], [0])
+        x = cast(x, dtypes.float32)
+        sizes = primitive.slice_axes(primitive.shape_of(x), [-3], [primitive.last], [0])
         count = cast(node("ReduceProd", [sizes], dtypes.int64, (), keepdims=0), x.dtype)
         axes = [-3, -2, -1]
         apart = binary("Sub", x, reduction.reduce_mean(x, axes, keepdims=True))

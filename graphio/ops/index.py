@@ -553,13 +553,16 @@ def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> Ten
 
     Raises:
         ValueError: sorted ones are no vector, or the data's shape does not start with theirs.
-        InvalidArgumentError: the segments have more elements than a tensor can.
+        InvalidArgumentError: the segments have more elements than a tensor can; of the run,
+            sorted ones are no vector.
     """
     from graphio.ops import run_checks
 
     rank, own = data.shape.ndims, ids.shape.ndims
     if is_sorted and own is not None and own != 1:
         raise ValueError(f"Shape must be rank 1 but is rank {own} for {what}: segment_ids")
+    if is_sorted and own is None:
+        ids, own = run_checks.vector(ids, f"{what}: segment_ids should be a vector"), 1
     if rank is None or own is None:
         return ids
     if rank < own:

@@ -148,12 +148,12 @@ def _safe_division(total: Tensor, divisor: Tensor) -> Tensor:
     return select(empty, zero, binary("Div", total, select(empty, one, divisor)), "value")
 
 
-def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
-    """Both in float32 (or predictions' own floating dtype), of one shape."""
+def _pair(labels: Any, predictions: Any, keep_dtype: bool = False) -> tuple[Tensor, Tensor]:
+    """Both in float32, of one shape; keep_dtype: in predictions' dtype if that is floating."""
     if labels is None or predictions is None:
         raise ValueError("labels and predictions must not be None.")
     guess = convert_to_tensor(predictions, name="predictions")
-    if not guess.dtype.is_floating:
+    if not (keep_dtype and guess.dtype.is_floating):
         guess = cast(guess, dtypes.float32)
     truth = cast(convert_to_tensor(labels, name="labels"), guess.dtype)
     a, b = dims_of(guess), dims_of(truth)
@@ -321,7 +321,7 @@ def sigmoid_cross_entropy(
         ValueError: the shapes differ.
     """
     with _scope(scope, "sigmoid_cross_entropy_loss") as at:
-        truth, guess = _pair(multi_class_labels, logits)
+        truth, guess = _pair(multi_class_labels, logits, keep_dtype=True)
         if label_smoothing > 0:
             truth = math.add(math.multiply(truth, 1 - label_smoothing), 0.5 * label_smoothing)
         each = crossentropy.sigmoid_cross_entropy_with_logits(labels=truth, logits=guess)
@@ -352,7 +352,7 @@ def softmax_cross_entropy(
         ValueError: the shapes differ.
     """
     with _scope(scope, "softmax_cross_entropy_loss") as at:
-        truth, guess = _pair(onehot_labels, logits)
+        truth, guess = _pair(onehot_labels, logits, keep_dtype=True)
         if label_smoothing > 0:
             dims = dims_of(guess)
             classes = None if dims is None else dims[-1]

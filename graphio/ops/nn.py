@@ -389,7 +389,8 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
         A bool tensor (n).
     """
     with scope(name, "InTopKV2") as at:
-        x = convert_to_tensor(predictions, name="predictions")
+        wanted = None if is_symbolic(predictions) else dtypes.float32
+        x = convert_to_tensor(predictions, wanted, "predictions")
         given = math.to_int64(convert_to_tensor(targets, name="targets"))
         classes = array.shape(x, out_type=dtypes.int64)[1]
         place = math.clip_by_value(given, 0, classes - 1)

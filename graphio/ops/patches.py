@@ -48,6 +48,7 @@ def _taps(
     padding: str, fill: float, at: str,
 ) -> list[Tensor]:  # fmt: skip
     """For each place of the window, row by row, what all windows see there: (n, oh, ow, c)."""
+    x = primitive.of_rank(x, 4)
     dims = dims_of(x)
     if dims is None or len(dims) != 4:
         raise ValueError(

@@ -64,6 +64,13 @@ def unary(op: str, x: Tensor, name: str | None = None) -> Tensor:
     return node(op, [x], x.dtype, dims_of(x), name=name)
 
 
+def of_rank(x: Tensor, rank: int) -> Tensor:
+    """x; one of unknown rank is taken to be of that rank, and else refused by its reader's run."""
+    if x.shape.ndims is not None:
+        return x
+    return node("Identity", [x], x.dtype, (None,) * rank)
+
+
 def binary(op: str, x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """A broadcasting operator that keeps the dtype."""
     dims = shapes.broadcast(dims_of(x), dims_of(y), describe(name or op, op))

@@ -23,6 +23,7 @@ __all__ = [
     "once",
     "positive",
     "spread",
+    "vector",
     "within",
 ]
 
@@ -62,6 +63,14 @@ def matrices(x: Tensor, op: str) -> Tensor:
         return x
     holds = comparison.greater_equal(filling.rank(x), 2)
     return once(x, holds, f"{op}: expected a matrix, of rank 2 or more")
+
+
+def vector(x: Tensor, words: str) -> Tensor:
+    """x, once it is known to be of rank 1."""
+    if x.shape.ndims == 1:
+        return x
+    found = once(x, comparison.equal(filling.rank(x), 1), words)
+    return node("Identity", [found], x.dtype, (None,))
 
 
 def not_negative(x: Tensor, words: str) -> Tensor:

@@ -141,21 +141,33 @@ def _segments(
         if num_segments is None:
             from graphio.ops import run_checks
 
-            wide = run_checks.ascending(wide)
+            wide = run_checks.not_negative(run_checks.ascending(wide), "segment ids must be >= 0")
         count = _count(wide) if num_segments is None else primitive.reshape(
             whole(cut(num_segments), "UnsortedSegmentSum", "num_segments"), []
         )  # fmt: skip
+        if x.shape.ndims is None or wide.shape.ndims is None:
+            x, wide = _stitched_rows(wide, x, None), primitive.reshape(wide, [-1])
         if reduction in ("mean", "sqrt_n"):
             if reduction == "mean" and num_segments is not None:
                 x = _divisible(x)
             return _mean(x, wide, count, reduction, at)
-        value = {"mul": 1, "max": x.dtype.min, "min": x.dtype.max}[reduction]
+        value = _neutral(x, reduction, empty == "kept")
         total = _reduced(x, wide, count, reduction, value)
         if empty == "kept":
             return primitive.unary("Identity", total, at)
         found = _members(wide, count, x)
         return select(compare("Greater", found, scalar(0, found.dtype)), total,
                       scalar(0 if reduction != "mul" else 1, x.dtype), at)  # fmt: skip
+
+
+def _neutral(x: Tensor, reduction: str, finite: bool) -> Any:
+    """What leaves every other operand of the reduction as it is; the finite bounds of floats are
+    what TensorFlow gives unsorted segments without rows."""
+    if reduction == "mul":
+        return 1
+    if x.dtype.is_floating and not finite:
+        return -np.inf if reduction == "max" else np.inf
+    return x.dtype.min if reduction == "max" else x.dtype.max
 
 
 def _count(ids: Tensor) -> Tensor:
@@ -174,9 +186,7 @@ def _placed(ids: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _reduced(x: Tensor, ids: Tensor, count: Tensor, reduction: str, value: Any) -> Tensor:
-    rank = ids.shape.ndims
-    if rank is None:
-        raise ValueError("segments: the rank of segment_ids must be known; use set_shape")
+    rank = ids.shape.ndims or 0
     placed, rows = _placed(ids, count)
     rest = primitive.slice_axes(primitive.shape_of(x), [rank], [primitive.last], [0])
     shape = primitive.concat([primitive.unsqueeze(rows, [0]), rest], 0)
@@ -192,10 +202,12 @@ def _members(ids: Tensor, count: Tensor, x: Tensor) -> Tensor:
     placed, rows = _placed(ids, count)
     ones = primitive.fill_like(ids, 1, dtypes.int32)
     found = primitive.slice_axes(index.scatter_sum(placed, ones, rows), [0], [-1], [0])
-    rank, own = x.shape.ndims, ids.shape.ndims
-    if rank is None or own is None:
-        raise ValueError("segments: the ranks of data and segment_ids must be known; use set_shape")
-    return primitive.unsqueeze(found, list(range(1, rank - own + 1)))
+    rank, own = x.shape.ndims, ids.shape.ndims or 0
+    if rank is not None:
+        return primitive.unsqueeze(found, list(range(1, rank - own + 1)))
+    rest = primitive.slice_axes(primitive.shape_of(x), [1], [primitive.last], [0])
+    sizes = [primitive.int_vector([-1]), primitive.fill_like(rest, 1)]
+    return primitive.reshape(found, primitive.concat(sizes, 0), None)
 
 
 def _divisible(x: Tensor) -> Tensor:
@@ -221,7 +233,7 @@ def _sorted_builder(function: str, tf_type: str, reduction: str, summary: str) -
     build.__name__ = build.__qualname__ = function
     build.__doc__ = (
         f"{summary} of the rows of each segment.\n\n    Args:\n        data: numeric tensor "
-        "(n, ...) of known rank.\n        segment_ids: integer vector (n), ascending from 0 or "
+        "(n, ...).\n        segment_ids: integer vector (n), ascending from 0 or "
         "more.\n        name: of the operation.\n\n    Returns:\n        A tensor (1 + last id, "
         "...); an id that is missing has "
         f"{'1' if reduction == 'mul' else '0'}.\n    "
@@ -244,7 +256,7 @@ def _unsorted_builder(
     build.__name__ = build.__qualname__ = function
     build.__doc__ = (
         f"{summary} of the rows of each segment, in any order; rows with a negative id are left "
-        "out.\n\n    Args:\n        data: numeric tensor (n, ...) of known rank.\n        "
+        "out.\n\n    Args:\n        data: numeric tensor (n, ...).\n        "
         "segment_ids: integer tensor whose shape is that of data's first axes.\n        "
         "num_segments: integer scalar.\n        name: of the operation.\n\n    Returns:\n"
         f"        A tensor (num_segments, ...); a segment without rows has {none}.\n    "

@@ -68,6 +68,7 @@ def local_response_normalization(
     with scope(name, "LRN") as at:
         x = convert_to_tensor(input, name="input")
         require(x, FLOATING, "LRN", "input")
+        x = primitive.of_rank(x, 4)
         if x.shape.ndims != 4 or depth_radius < 0:
             raise ValueError(
                 f"Shape must be rank 4 and depth_radius not negative, got {shapes.text_of(x)} and "
