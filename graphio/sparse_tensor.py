@@ -274,7 +274,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
     Args:
         dtype: of the values.
-        shape: None: any; a list whose sizes may be None; or an int64 tensor.
+        shape: None: any; a list whose sizes may be None or -1; or an int64 tensor.
         name: of the parts: name/indices, name/values, name/shape.
     """
     prefix = "" if name is None else f"{name}/"
@@ -283,6 +283,8 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     if isinstance(shape, Tensor):
         dense_shape, rank = shape, None if shape.shape.ndims is None else shape.shape.as_list()[0]
     else:
+        if isinstance(shape, (list, tuple)):
+            shape = [None if size == -1 else size for size in shape]
         static = as_shape(shape)
         rank = static.ndims
         if static.is_fully_defined():

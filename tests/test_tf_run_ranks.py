@@ -251,3 +251,18 @@ def test_images_of_unknown_rank_give_what_known_ones_do(name: str, target: str) 
         np.testing.assert_array_equal(found, wanted)
         with pytest.raises(INVALID):
             session.run(IMAGES[name](x), {x: image[0, 0]})
+
+
+@BOTH
+@pytest.mark.parametrize("options", [{}, {"reverse": True}, {"exclusive": True}])
+def test_the_gradient_of_running_products_of_unknown_rank(options: Any, target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.float64)
+        for axis in (0, -1):
+            found = tf.cumprod(x, axis, **options)
+            known = tf.cumprod(tf.constant(X), axis, **options)
+            made = [found, tf.gradients(found * found, x)[0], known]
+            [source] = known.op.inputs[:1]
+            made.append(tf.gradients(known * known, source)[0])
+            values = session.run(made, {x: X})
+            _alike(values[:2], values[2:])

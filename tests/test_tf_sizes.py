@@ -364,3 +364,23 @@ def test_tensors_are_told_from_what_can_become_one() -> None:
     assert [tf.is_tensor(x) for x in [*tensors, 1, [1], np.ones(1), None]] == [True] * 3 + [
         False
     ] * 4
+
+
+def test_a_size_of_a_sparse_placeholder_may_be_open() -> None:
+    assert tf.sparse_placeholder(tf.float32, [-1, 2]).get_shape().as_list() == [None, 2]
+
+
+def test_one_text_is_split_as_a_vector_of_one() -> None:
+    found = tf.Session().run(tf.strings.split("a b", sep=" "))
+    assert found.values.tolist() == [b"a", b"b"] and found.dense_shape.tolist() == [1, 2]
+
+
+def test_the_rows_of_an_array_are_added() -> None:
+    for target in ("runtime", "cinfer"):
+        assert tf.Session(target).run(tf.add_n(np.array([[1, 2], [3, 4]]))).tolist() == [4, 6]
+
+
+def test_texts_are_no_numbers_to_be_cast() -> None:
+    for cast in (tf.cast, tf.saturate_cast):
+        with pytest.raises(tf.errors.UnimplementedError, match="to_number"):
+            cast("1", tf.int32)

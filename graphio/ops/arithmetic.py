@@ -314,12 +314,14 @@ def cumprod(
     with scope(name, "Cumprod") as at:
         tensor = convert_to_tensor(x, name="x")
         require(tensor, NUMERIC, "Cumprod")
-        if run_axis.is_open(axis):
+        number = axis
+        if not run_axis.is_open(axis):
+            number = reduction.scan_axis(axis, tensor, "Cumprod", at)
+        if run_axis.is_open(axis) or tensor.shape.ndims is None:  # the gradient wants both
             return run_axis.along_same(
-                tensor, axis, "Cumprod", at,
+                tensor, number, "Cumprod", at,
                 lambda flat: cumprod(flat, run_axis.AXIS, exclusive, reverse),
             )  # fmt: skip
-        number = reduction.scan_axis(axis, tensor, "Cumprod", at)
         place = constant(np.asarray(number, np.int64), name="axis")
         return node(
             "CumProd",

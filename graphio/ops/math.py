@@ -315,12 +315,16 @@ def _largest(dtype: DType, other: DType) -> float:
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """value in another dtype, limited to what that one can hold: infinities of floating dtypes
-    become the largest numbers that both have."""
+    become the largest numbers that both have.
+
+    Raises:
+        UnimplementedError: of texts.
+    """
     wanted = dtypes.as_dtype(dtype).base_dtype
     with scope(name, "saturate_cast") as at:
         tensor = convert_to_tensor(value, name="value")
         if wanted.is_integer and not tensor.dtype.is_integer:
-            return _cast(tensor, wanted, at)  # this cast saturates by itself
+            return _of_numbers(tensor, wanted, at)  # this cast saturates by itself
         if wanted.is_floating and tensor.dtype.is_floating:
             limit = _largest(tensor.dtype.base_dtype, wanted)
             return _cast(minimum(maximum(tensor, -limit), limit), wanted, at)
@@ -553,15 +557,15 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one dtype and shape.
 
     Args:
-        inputs: a list, or what gives one after the other, of at least one; IndexedSlices among
-            them become dense.
+        inputs: a list, an array of them, or what gives one after the other, of at least one;
+            IndexedSlices among them become dense.
         name: of the operation.
 
     Raises:
         ValueError: the list is empty, or the shapes differ.
         TypeError: the dtypes differ.
     """
-    listed = isinstance(inputs, (list, tuple, Iterator, ValuesView))
+    listed = isinstance(inputs, (list, tuple, Iterator, ValuesView, np.ndarray))
     values = list(inputs) if listed else [inputs]
     if not values:
         raise ValueError("add_n: inputs must be a list of at least one tensor, got none")

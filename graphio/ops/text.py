@@ -284,7 +284,7 @@ def split(
     """The parts of each text, as Python's split gives them.
 
     Args:
-        input: string vector (n).
+        input: string vector (n), or a scalar, which is as a vector of one.
         sep: text, or string scalar tensor: what separates; None or "": white space.
         maxsplit: at most how many times a text is split; -1: as often as sep comes.
         result_type: SparseTensor; there are no ragged tensors.
@@ -299,7 +299,9 @@ def split(
     """
     if result_type != "SparseTensor":
         raise ValueError(f"result_type is {result_type!r}; only 'SparseTensor' is there")
-    given = source if input is None else input
+    given = as_text(source if input is None else input, "input")
+    if given.shape.ndims == 0:
+        given = primitive.unsqueeze(given, [0])
     attrs = {"letters": 0, "skip_empty": 0, "limit": max(maxsplit, -1)}
     return _split("StringSplitV2", given, b"" if sep is None else sep, name, attrs)
 
