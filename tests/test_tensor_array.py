@@ -385,6 +385,30 @@ def test_rows_of_one_length_are_followed_by_longer_ones(target: str) -> None:
 
 
 @TARGETS
+def test_elements_of_a_known_length_are_followed_by_such_of_an_unknown_one(target: str) -> None:
+    """Those of length 0 stay empty, longer and shorter ones may follow; in a loop such as are
+    alike."""
+
+    def build() -> Any:
+        x, size = tf.range(1, 5), tf.placeholder(tf.int32, [], name="size")
+        places = tf.placeholder_with_default([2, 0, 1], [3])
+        ta = tf.TensorArray(tf.int32, 3, clear_after_read=False, infer_shape=False)
+        made = []
+        for first, last in ((0, 3), (2, 0)):
+            one = ta.write(places[0], x[:first]).write(places[1], x[:size])
+            whole = one.write(places[2], x[:last])
+            made += [whole.concat(), whole.read(2)]
+        looped = lambda i, ta: (i + 1, ta.write(i, x[:size] * i))  # noqa: E731
+        alike = tf.while_loop(lambda i, _: i < 3, looped, [1, ta.write(0, x[:2])])[1]
+        return *made, alike.stack()
+
+    one, none, two, pair, alike = run(target, build, {"size": 2})
+    assert one.tolist() == [1, 2, 1, 2, 3] and none.tolist() == []
+    assert two.tolist() == [1, 2, 1, 2] and pair.tolist() == [1, 2]
+    assert alike.tolist() == [[1, 2], [1, 2], [2, 4]]
+
+
+@TARGETS
 def test_a_run_reads_an_element_once_unless_it_is_kept(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         ta = tf.TensorArray(tf.float32, 3).unstack(tf.constant([[1.0, 2.0]] * 3))

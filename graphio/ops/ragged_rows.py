@@ -30,10 +30,18 @@ def mark(values: Tensor) -> Tensor:
     return p.binary("Add", _first_size(values), scalar(TAKEN + 1, dtypes.int64))
 
 
-def fitted(rows: Tensor, marks: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows, marks and values to write, of which the shorter have become as long as the longer."""
+def fitted(
+    rows: Tensor, marks: Tensor, values: Tensor, before: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows, marks and values to write, of which the shorter have become as long as the longer.
+
+    Args:
+        rows, marks: of the array.
+        values: to be written.
+        before: the rows as they were when the elements were written that are as long as they.
+    """
     whole = p.compare("Equal", marks, scalar(TAKEN, dtypes.int64))
-    marks = p.select(whole, mark(rows), marks)
+    marks = p.select(whole, mark(before), marks)
     longer = p.binary("Max", _first_size(rows), _first_size(values))
     return _padded(rows, longer), marks, _padded(values, longer)
 

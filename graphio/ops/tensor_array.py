@@ -476,9 +476,12 @@ class TensorArray:
         rows, free = self._ready_for(values, positions)
         slots = p.unsqueeze(p.gather(free, positions, 0, "position"), [1])
         mark: Tensor = constant(np.int64(TAKEN))
-        if self._differ(rows, values):
+        # in a loop, rows of a known size keep it: the next iteration takes no others
+        inside = scopes.get_default_graph().outer is not None
+        if self._differ(rows) if inside else self._differ(rows, values):
             mark = ragged_rows.mark(values)
-            rows, free, values = ragged_rows.fitted(rows, free, values)
+            before = rows if self._rows is None or self._rows.shape.ndims is None else self._rows
+            rows, free, values = ragged_rows.fitted(rows, free, values, before)
             element = _rest(values)
         inputs = [rows, slots, values]
         element = element.merge_with(_rest(rows))
@@ -508,7 +511,7 @@ class TensorArray:
         if self._dynamic:
             rows, free = _longer(rows, free, positions)
         if not element.is_fully_defined() or not _rest(rows).is_fully_defined():
-            rows = _wider(rows, values, fresh)
+            rows = _wider(rows, values, fresh, self._infer)
         return rows, free
 
 
@@ -557,8 +560,9 @@ def _count_with(count: Tensor, positions: Tensor) -> Tensor:
     return node("Max", [count, after], dtypes.int64, ())
 
 
-def _wider(rows: Tensor, values: Tensor, fresh: bool) -> Tensor:
-    """Rows of the values' size, of which none may have been known when they were made."""
+def _wider(rows: Tensor, values: Tensor, fresh: bool, alike: bool) -> Tensor:
+    """Rows of the values' size, of which none may have been known when they were made; alike:
+    whether those that were written have their size, too."""
     dims = dims_of(values)
     assert dims is not None
     if fresh:
@@ -574,7 +578,9 @@ def _wider(rows: Tensor, values: Tensor, fresh: bool) -> Tensor:
                      p.slice_axes(missing, [1], [p.last], [0])], 0)  # fmt: skip
     kept = dims_of(rows)
     assert kept is not None
-    merged = [a if b is None else b for a, b in zip(dims[1:], kept[1:], strict=True)]
+    merged = [a if not b else b for a, b in zip(dims[1:], kept[1:], strict=True)]
+    if merged and kept[1] is None and not alike:
+        merged[0] = None
     return node("Pad", [rows, pads], rows.dtype, (kept[0], *merged))
 
 
