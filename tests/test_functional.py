@@ -332,6 +332,16 @@ def test_rows_of_sparse_tensors_are_mapped(target: str) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
+@TARGETS
+@pytest.mark.parametrize("count", [1, 4])
+def test_sparse_rows_are_mapped_with_as_many_others(target: str, count: int) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        pair = (tf.SparseTensor([[0, 1]], [3.0], [2, 2]), tf.zeros([count]))
+        made = tf.map_fn(lambda p: p[1] + tf.sparse_reduce_sum(p[0]), pair, dtype=tf.float32)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="differ in their number of rows"):
+            session.run(made)
+
+
 def test_map_fn_of_sparse_rows_says_what_it_expects() -> None:
     with tf.Graph().as_default():
         x = tf.SparseTensor([[0, 1]], [3.0], [1, 2])

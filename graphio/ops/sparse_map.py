@@ -9,10 +9,11 @@ from graphio import dtypes, nest
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Tensor
-from graphio.ops import array, index, math
+from graphio.ops import array, comparison, index, math
 from graphio.ops import primitive as p
 from graphio.ops.loops import while_loop
 from graphio.ops.order import argsort, searchsorted
+from graphio.ops.run_checks import once
 from graphio.ops.tensor_array import TensorArray
 from graphio.sparse_tensor import SparseTensor
 
@@ -44,6 +45,9 @@ def map_rows(
         x if isinstance(x, SparseTensor) else convert_to_tensor(x) for x in nest.flatten(elems)
     ]
     count = _count(leaves[0])
+    for leaf in leaves[1:]:
+        alike = comparison.equal(_count(leaf), count)
+        count = once(count, alike, "map_fn: elems differ in their number of rows; the first's is")
     rows = [_Rows(x, count) if isinstance(x, SparseTensor) else x for x in leaves]
     start = [
         _nothing(leaves[k], count) if kind is None else TensorArray(kind, count)
