@@ -155,6 +155,10 @@ def _integer(dtype: Any) -> Formula:
                     message=f"dtype is {np.dtype(dtype).name}, expected one of {', '.join(_WHOLE)}"
                 )
             return words(draw, count).view(dtype).reshape(sizes)
+        if high is None:
+            raise errors.InvalidArgumentError(
+                message="low is given and high is not: give both or none"
+            )
         first, last = int(np.asarray(low).reshape(())), int(np.asarray(high).reshape(()))
         if last <= first:
             raise errors.InvalidArgumentError(

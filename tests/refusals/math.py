@@ -154,6 +154,7 @@ refused(
     [[2], of(np.int64, 2), of(np.int32)],
     "give both or none",
     dtype=6,
+    runtime=InvalidArgumentError,
 )
 refused(
     "graphio.StatelessRandomInteger",
