@@ -351,12 +351,17 @@ def test_none_is_no_axis_of_a_list() -> None:
             build(tf.ones([1, 2]), axis=[0, None])
 
 
-def test_a_mask_of_lengths_that_are_floats_is_that_of_their_values() -> None:
-    masks = [tf.sequence_mask([0.0, 1.5], 2), tf.sequence_mask([0.0, 1.5])]
+def test_a_mask_compares_lengths_in_the_dtype_of_maxlen() -> None:
+    """Floats are cut to integers, and small integers do not bound maxlen; without it, floats are
+    compared as they are."""
+    masks = [tf.sequence_mask([0.0, 1.5], 2), tf.sequence_mask([0.0, 1.5], dtype=None)]
     assert [m.shape.as_list() for m in masks] == [[2, 2], [2, 2]]
+    small = tf.sequence_mask(tf.constant([3], tf.int8), 300)
     for target in ("runtime", "cinfer"):
-        for found in tf.Session(target).run(masks):
-            assert found.tolist() == [[False, False], [True, True]]
+        cut, whole, wide = tf.Session(target).run([*masks, small])
+        assert cut.tolist() == [[False, False], [True, False]]
+        assert whole.tolist() == [[False, False], [True, True]]
+        assert wide.shape == (1, 300) and wide.sum() == 3
 
 
 def test_tensors_are_told_from_what_can_become_one() -> None:

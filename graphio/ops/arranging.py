@@ -126,9 +126,9 @@ def sequence_mask(
     """Whether a place lies before the end of its sequence.
 
     Args:
-        lengths: numeric tensor.
-        maxlen: how many places; None: the largest of lengths.
-        dtype: of the result.
+        lengths: numeric tensor; with maxlen, in whole numbers of its dtype.
+        maxlen: how many places, an integer; None: the largest of lengths.
+        dtype: of the result; None: bool.
         name: of the operation.
 
     Returns:
@@ -150,12 +150,12 @@ def sequence_mask(
                 size = scalar(max(0, known.max(initial=0)), ends.dtype)
         else:
             size = whole(maxlen, "SequenceMask", "maxlen")
-            size = size if ends.dtype.is_floating else cast(size, ends.dtype)
+            ends = cast(ends, size.dtype)
             if size.shape.ndims not in (0, None):
                 raise ValueError(f"maxlen must be scalar for sequence_mask, got {size.shape}")
         places = cast(filling.range(size), ends.dtype)
         inside = compare("Less", places, primitive.unsqueeze(ends, [-1]))
-        wanted = dtypes.as_dtype(dtype).base_dtype
+        wanted = dtypes.bool if dtype is None else dtypes.as_dtype(dtype).base_dtype
         if wanted == dtypes.bool:
             return primitive.unary("Identity", inside, at)
         return cast(inside, wanted, at)
