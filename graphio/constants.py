@@ -58,7 +58,8 @@ def constant(
         value: number, string, bool, nested lists of them, or an array.
         dtype: None: by TensorFlow's rules for Python values, the array's own for arrays. Of an
             integer that it does not hold it takes the lowest bits, so -1 is 255 as uint8.
-        shape: None: the value's; otherwise too few values repeat the last.
+        shape: None: the value's; otherwise too few values repeat the last, and none are zeros or
+            empty texts.
         name: of the operation.
         verify_shape: True refuses a shape that is not the value's.
 
@@ -103,8 +104,8 @@ def _fill_shape(array: Array, shape: TensorShape, verify: bool) -> Array:
             f"constant: too many elements provided: needed at most {count} for shape {shape}, but "
             f"received {array.size}"
         )
-    if array.size == 0 and count:
-        raise ValueError(f"constant: no elements provided for shape {shape}")
+    if array.size == 0:  # nothing fills with zeros, and with empty texts
+        return np.full([d or 0 for d in dims], b"" if array.dtype == object else 0, array.dtype)
     flat = array.ravel()[: 0 if count == 0 else None]
     if flat.size < count:
         flat = np.concatenate([flat, np.repeat(flat[-1:], count - array.size)])

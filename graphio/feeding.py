@@ -19,10 +19,11 @@ from graphio.folding import constant_value
 from graphio.graph import Graph, Operation, Tensor
 from graphio.schema import array_likes, calls
 from graphio.schema.dtypes import ML_DTYPES
+from graphio.tensor_shape import Dimension
 
 Array = np.ndarray[Any, Any]
 _MOST_SHAPES = 1024
-_NUMBERS = (int, float, complex, np.number, np.bool_)
+_NUMBERS = (int, float, complex, np.number, np.bool_, Dimension)
 
 
 def fed_tensors(graph: Graph, feed_dict: Any) -> list[Tensor]:
@@ -115,7 +116,7 @@ def _no_numbers(raw: Array) -> str:
 
 
 def _holds_numbers(raw: Array) -> bool:
-    """Whether every object is a number of Python's or numpy's."""
+    """Whether every object is a number of Python's or numpy's, or a size of a shape."""
     return bool(raw.size) and all(isinstance(v, _NUMBERS) for v in raw.ravel())
 
 

@@ -343,3 +343,24 @@ def test_numbers_become_the_floats_that_a_function_wants(target: str) -> None:
     cut, top = tf.Session(target).run(made)
     np.testing.assert_array_equal(cut, image)
     assert top.tolist() == [True, False]
+
+
+@TARGETS
+def test_sizes_of_shapes_are_fed_as_numbers(target: str) -> None:
+    shape = tf.placeholder(tf.float32, [2, 3]).shape
+    fed = tf.placeholder(tf.int64)
+    with tf.Session(target) as session:
+        for value, expected in ((shape, [2, 3]), (shape[1], 3), ([shape[0], 7], [2, 7])):
+            assert session.run(tf.identity(fed), {fed: value}).tolist() == expected
+        with pytest.raises(TypeError, match="is not compatible with Tensor"):
+            session.run(tf.identity(fed), {fed: tf.TensorShape([None, 2])})
+
+
+@TARGETS
+def test_a_constant_of_no_values_is_zeros_of_its_shape(target: str) -> None:
+    made = [
+        tf.constant([], shape=[2, 2]), tf.constant([], tf.int32, shape=[]),
+        tf.constant([], tf.bool, shape=[1]), tf.constant([], tf.string, shape=[2]),
+    ]  # fmt: skip
+    found = [x.tolist() for x in tf.Session(target).run(made)]
+    assert found == [[[0, 0], [0, 0]], 0, [False], [b"", b""]]
