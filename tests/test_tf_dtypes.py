@@ -277,6 +277,8 @@ def test_stacked_arrays_keep_their_dtype() -> None:
     for dtype in (np.float64, np.int64, np.float16, np.int8):
         assert tf.stack([np.ones(2, dtype), np.zeros(2, dtype)]).dtype == dtype
         assert tf.stack([np.ones(2, dtype)], axis=1).dtype == dtype
+        whole = tf.stack(np.ones((2, 2), dtype))
+        assert (whole.op.type, whole.dtype) == ("Const", dtype)
 
 
 @TARGETS
@@ -364,3 +366,11 @@ def test_a_constant_of_no_values_is_zeros_of_its_shape(target: str) -> None:
     ]  # fmt: skip
     found = [x.tolist() for x in tf.Session(target).run(made)]
     assert found == [[[0, 0], [0, 0]], 0, [False], [b"", b""]]
+
+
+@TARGETS
+def test_numpy_s_bool_decides_a_condition(target: str) -> None:
+    made = [tf.cond(np.bool_(x), lambda: 1, lambda: 2) for x in (True, False)]
+    assert tf.Session(target).run(made) == [1, 2]
+    with pytest.raises(TypeError, match="Python bool"):
+        tf.cond(True, lambda: 1, lambda: 2)

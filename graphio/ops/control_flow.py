@@ -143,7 +143,7 @@ def cond(
     """
     true_fn = _either(true_fn, fn1, "true_fn", "fn1")
     false_fn = _either(false_fn, fn2, "false_fn", "fn2")
-    if isinstance(pred, (bool, np.bool_)):
+    if isinstance(pred, bool):
         raise TypeError("cond: pred is a Python bool; use a Python if, or a bool tensor")
     condition = convert_to_tensor(pred)
     if condition.dtype != dtypes.bool:

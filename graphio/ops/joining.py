@@ -114,6 +114,11 @@ def _alike(values: Sequence[Any], op: str) -> list[Tensor]:
     ]
 
 
+def _is_part(value: Any) -> bool:
+    """Whether it has a dtype of its own, which a list of numbers has not."""
+    return is_symbolic(value) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape along a new axis.
 
@@ -133,10 +138,8 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     if not parts:
         raise ValueError("stack: expected a list of at least one tensor, got none")
     with scope(name, "stack") as at:
-        if axis == 0 and not any(
-            is_symbolic(p) or np.ndim(p) and isinstance(p, np.ndarray) for p in parts
-        ):
-            return convert_to_tensor(parts, name=at)
+        if axis == 0 and (isinstance(values, np.ndarray) or not any(map(_is_part, parts))):
+            return convert_to_tensor(values if isinstance(values, np.ndarray) else parts, name=at)
         tensors = _alike(parts, "Pack")
         common: Dims = None
         for tensor in tensors:
