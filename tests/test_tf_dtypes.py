@@ -374,3 +374,9 @@ def test_numpy_s_bool_decides_a_condition(target: str) -> None:
     assert tf.Session(target).run(made) == [1, 2]
     with pytest.raises(TypeError, match="Python bool"):
         tf.cond(True, lambda: 1, lambda: 2)
+
+
+def test_more_boxes_than_int32_counts_are_not_chosen() -> None:
+    for choose in (tf.image.non_max_suppression, tf.image.non_max_suppression_padded):
+        with pytest.raises(TypeError, match="does not match type int32"):
+            choose(tf.ones([1, 4]), [5.0], 2**31)

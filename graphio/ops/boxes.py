@@ -64,10 +64,11 @@ def non_max_suppression(
         shapes.merge(dims_of(corners), (None, 4), what)
         shapes.merge(dims_of(values), (dims_of(corners) or (None,))[:1], what)
         number = integers(max_output_size, op, "max_output_size")
-        if isinstance(max_output_size, int) and number.dtype == dtypes.int64:
+        most = constant_value(number)
+        if most is not None and most.size and int(most.max()) > dtypes.int32.max:
             raise TypeError(
-                f"{what}: max_output_size {max_output_size} is of type int64 that does not match "
-                "type int32"
+                f"Input 'max_output_size' of {what} is {most}, of type int64 that does not match "
+                "type int32; give a smaller number"
             )
         _require_scalar(number, "max_output_size", what)
         limit = primitive.reshape(cast(number, dtypes.int64), [1])
