@@ -140,17 +140,17 @@ def test_what_is_kept_while_the_list_is_written_is_not_deleted(
     def late(path: Any, *rest: Any, **more: Any) -> None:
         raise AssertionError(f"{path} is deleted")
 
-    update = retention.checkpoint_state.update_checkpoint_state
+    update = retention.checkpoint_state.write_state
 
     def updated(*given: Any, **more: Any) -> None:
         update(*given, **more)
         tf.train.keep_checkpoint(first)
 
-    monkeypatch.setattr(retention.checkpoint_state, "update_checkpoint_state", updated)
+    monkeypatch.setattr(retention.checkpoint_state, "write_state", updated)
     monkeypatch.setattr(checkpoint, "delete", late)
     saver.save(session, tmp_path / "m", global_step=2)
     monkeypatch.setattr(checkpoint, "delete", delete)
-    monkeypatch.setattr(retention.checkpoint_state, "update_checkpoint_state", update)
+    monkeypatch.setattr(retention.checkpoint_state, "write_state", update)
     saver.save(session, tmp_path / "m", global_step=3)
     assert steps_of(tmp_path) == [1, 3]
 

@@ -28,10 +28,8 @@ __all__ = [
     "truncated_normal",
 ]
 
-not_differentiable(
-    *("RandomUniform", "RandomNormal", "RandomTruncatedNormal", "RandomInteger"),
-    domain="graphio",
-)
+_DRAWS = ("RandomUniform", "RandomNormal", "RandomTruncatedNormal", "RandomInteger")
+not_differentiable(*_DRAWS, *(f"Stateless{op}" for op in _DRAWS), domain="graphio")
 
 
 def _generator(seed: int | None) -> Source:

@@ -12,7 +12,6 @@ from typing import Any
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
-from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
 from graphio.ops import draws, primitive
 from graphio.ops.draws import Source
@@ -27,12 +26,6 @@ __all__ = [
 ]
 
 _INTEGERS = (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64)
-
-not_differentiable(
-    *("StatelessRandomUniform", "StatelessRandomNormal", "StatelessRandomTruncatedNormal"),
-    "StatelessRandomInteger",
-    domain="graphio",
-)
 
 
 def _of_seed(seed: Any, op: str, at: str) -> Source:
