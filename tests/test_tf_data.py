@@ -374,7 +374,7 @@ def test_where_functions_cannot_have_variables_is_said(counter: Any) -> None:
     following = begun_late.get_next()
     with tf.Session() as session:
         session.run(begun_late.initializer)
-        with pytest.raises(tf.errors.FailedPreconditionError, match="v"):
+        with pytest.raises(tf.errors.NotFoundError, match="uninitialized value v"):
             session.run(following)
 
 

@@ -530,8 +530,13 @@ def steps(n: Tensor) -> list[Tensor]:
 @family(False)
 def randomness() -> list[Tensor]:
     kinds = (tf.random_uniform, tf.random_normal, tf.truncated_normal)
+    draws, seed = tf.random, [3, 4]
     return [*(make([1001], seed=i) for i, make in enumerate(kinds)),
-            tf.random_uniform([501], 0, 1000, dtype=tf.int32, seed=9)]  # fmt: skip
+            tf.random_uniform([501], 0, 1000, dtype=tf.int32, seed=9),
+            draws.stateless_uniform([1001], seed, dtype=tf.float64),
+            draws.stateless_normal([1001], seed), draws.stateless_truncated_normal([1001], seed),
+            draws.stateless_uniform([501], seed, 0, 1000, tf.int64),
+            draws.stateless_uniform([501], seed, None, None, tf.uint32)]  # fmt: skip
 
 
 def build(path: Path) -> dict[str, tuple[bool, list[Array]]]:

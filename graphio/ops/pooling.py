@@ -88,6 +88,9 @@ def max_pool(
 
 def is_narrow(value: Any) -> bool:
     """Whether the elements are integers that float64 holds exactly: kernels pool floats."""
+    if isinstance(value, (list, tuple)) and value:  # perhaps of tensors
+        if is_symbolic(value[0]) or isinstance(value[0], (list, tuple)):
+            return is_narrow(value[0])
     if not hasattr(value, "dtype"):
         if is_symbolic(value):
             return False

@@ -89,7 +89,8 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
         result = array.where(low, mirrored, value)
         result = array.where(comparison.equal(y, np.inf) & ~low, y, result)
         pole = low & comparison.equal(part, 0.0)
-        result = array.where(pole, y * np.nan, result)
+        # a constant: the slope of y * nan would be nan everywhere
+        result = array.where(pole, array.zeros_like(y) + np.nan, result)
         return math.cast(result, given.dtype, name=at)
 
 
