@@ -149,16 +149,16 @@ def _integer(dtype: Any) -> Formula:
 
     def integer(draw: Draw, shape: Any, low: Any = None, high: Any = None) -> Any:
         sizes, count = _sizes(shape)
+        if (low is None) != (high is None):
+            raise errors.InvalidArgumentError(
+                message="one of low and high is given: give both or none"
+            )
         if low is None:
             if np.dtype(dtype).name not in _WHOLE:
                 raise errors.InvalidArgumentError(
                     message=f"dtype is {np.dtype(dtype).name}, expected one of {', '.join(_WHOLE)}"
                 )
             return words(draw, count).view(dtype).reshape(sizes)
-        if high is None:
-            raise errors.InvalidArgumentError(
-                message="low is given and high is not: give both or none"
-            )
         first, last = int(np.asarray(low).reshape(())), int(np.asarray(high).reshape(()))
         if last <= first:
             raise errors.InvalidArgumentError(
