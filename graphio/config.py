@@ -143,9 +143,8 @@ class OptimizerOptions(_Options):
 
 
 class GraphOptions(_Options):
-    """Accepted; see OptimizerOptions. place_pruned_graph=True lets operations that do not run ask
-    for devices that are not there. build_cost_model=n: each n-th run of the same fetches and feeds,
-    after the first build_cost_model_after, fills cost_graph of its RunMetadata."""
+    """Accepted; see OptimizerOptions. build_cost_model=n: each n-th run of the same fetches and
+    feeds, after the first build_cost_model_after, fills cost_graph of its RunMetadata."""
 
     _fields: ClassVar[dict[str, Any]] = {
         "enable_recv_scheduling": False,

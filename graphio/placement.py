@@ -115,7 +115,7 @@ def place(model: Model, devices: Devices) -> None:
     """
     for graph in all_graphs(model.graph):
         for node in graph.node:
-            node.device = check(node.name, node.device, devices)
+            node.device = _checked(node.name, node.device, devices)
     if len(devices.names) > 1:
         _Sender(model.graph).run()
     if devices.log:
@@ -123,7 +123,7 @@ def place(model: Model, devices: Devices) -> None:
             print(f"{node.name}: ({node.tf_type or node.op}): {node.device}", file=sys.stderr)
 
 
-def check(name: str, wish: str, devices: Devices) -> str:
+def _checked(name: str, wish: str, devices: Devices) -> str:
     """The device that a node gets.
 
     Raises:

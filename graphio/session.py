@@ -148,8 +148,6 @@ class Session(pickling.Unpicklable):
         given_config = ConfigProto() if config is None else config
         self._engine, self._options = _engine(self._target, given_config)
         self._devices = placement.Devices.of(given_config)
-        self._places_all = not given_config.graph_options.place_pruned_graph
-        self._placed = 0  # so many operations of the graph ask for a device that is there
         self._timeout = given_config.operation_timeout_in_ms
         options = given_config.graph_options
         self._costs_every, self._costs_after = (
@@ -305,15 +303,6 @@ class Session(pickling.Unpicklable):
 
         return call
 
-    def _check_places(self) -> None:
-        """Refuses a graph in which an operation, run or not, asks for a device that is not there.
-        The operations are looked at once, but for place_pruned_graph and interactive sessions."""
-        if self._places_all:
-            operations = self.graph.operations
-            for operation in operations[self._placed :]:
-                placement.check(operation.name, operation.device, self._devices)
-            self._placed = len(operations)
-
     def list_devices(self) -> list[placement.DeviceAttributes]:
         """The session's devices: name, device_type, memory_limit_bytes and incarnation of each."""
         if self._closed:
@@ -460,7 +449,6 @@ class InteractiveSession(Session):
         **unknown: NoReturn,
     ) -> None:
         super().__init__(target, graph, config, **unknown)
-        self._places_all = False
         with self._counting:
             another = InteractiveSession._active_session_count > 0
             InteractiveSession._active_session_count += 1
@@ -548,7 +536,6 @@ class _Plan:
         model, arrays = build_model(self._graph, [self._spec])
         devices = self._session._devices
         if placed or self._graph.has_devices or devices.log:
-            self._session._check_places()
             placement.place(model, devices)
         return model, arrays
 

@@ -282,13 +282,17 @@ def check_shape(shape: TensorShape, name: str) -> None:
             )
 
 
+class UnsupportedDtypeError(errors.UnimplementedError, TypeError):
+    """A tensor would have a dtype that no tensor of graphio has."""
+
+
 def refuse_dtype(dtype: DType, name: str) -> NoReturn:
     """Of a dtype that no tensor has.
 
     Raises:
-        UnimplementedError: always.
+        UnsupportedDtypeError: always.
     """
     instead = _INSTEAD.get(dtype.name, "tf.fake_quant_with_min_max_vars rounds as it does")
-    raise errors.UnimplementedError(
+    raise UnsupportedDtypeError(
         message=f"'{name}' would have dtype {dtype.name}, which no tensor of graphio has: {instead}"
     )

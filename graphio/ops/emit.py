@@ -257,7 +257,9 @@ def int_value(value: Any, op: str, parameter: str) -> int:
     """
     found = static_ints(value)
     if found is None or len(found) != 1 or found[0] is None:
-        if value is None or (isinstance(value, (list, tuple)) and None in value):
+        if value is None or (
+            isinstance(value, (list, tuple)) and any(each is None for each in value)
+        ):
             raise TypeError(f"{op}: {parameter} is {value!r}, expected an integer")
         raise ValueError(
             f"{op}: {parameter} must be known while the graph is built, got {value!r}; "
