@@ -101,7 +101,7 @@ class Structure:
     """
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
-        self._simple = isinstance(fetches, (list, Tensor)) and not any(
+        self._simple = isinstance(fetches, (list, Tensor, Operation)) and not any(
             nest.is_nested(f) or isinstance(f, Composite) for f in _top(fetches)
         )
         self._one = not isinstance(fetches, list)
