@@ -324,7 +324,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     from graphio.refusals import refusal
 
-    raise AttributeError(refusal(name) or f"module {__name__!r} has no attribute {name!r}")
+    text = refusal(name) or f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(text, name=name, obj=sys.modules[__name__])
 
 
 def _load_builder() -> None:

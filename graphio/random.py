@@ -14,6 +14,8 @@ from graphio.ops.random_more import categorical, get_seed
 from graphio.ops.random_more import random_gamma as gamma
 from graphio.ops.random_more import random_poisson as poisson
 from graphio.ops.stateless import (
+    fold_in,
+    split,
     stateless_categorical,
     stateless_multinomial,
     stateless_normal,
@@ -23,6 +25,7 @@ from graphio.ops.stateless import (
 
 __all__ = [
     "categorical",
+    "fold_in",
     "gamma",
     "get_seed",
     "log_uniform_candidate_sampler",
@@ -31,6 +34,7 @@ __all__ = [
     "poisson",
     "set_random_seed",
     "shuffle",
+    "split",
     "stateless_categorical",
     "stateless_multinomial",
     "stateless_normal",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -244,11 +245,12 @@ def refusal(name: str) -> str | None:
 
 
 def getter(module: str) -> Callable[[str], Any]:
-    """A namespace's __getattr__, which says what to use for a name that is left out."""
+    """A namespace's __getattr__, which says what to use for a name that is left out. Python itself
+    proposes a similar name of the namespace for a mistyped one."""
     space = module.partition(".")[2]
 
     def find(name: str) -> Any:
-        reason = refusal(f"{space}.{name}")
-        raise AttributeError(reason or f"module {module!r} has no attribute {name!r}")
+        text = refusal(f"{space}.{name}") or f"module {module!r} has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=sys.modules[module])
 
     return find

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -463,6 +465,54 @@ def test_an_empty_range_of_integers_is_refused(session: tf.Session) -> None:
 
 
 # ---- nets and images ----
+
+
+@pytest.mark.parametrize("engine", ["runtime", "cinfer"])
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
+def test_split_seeds_draw_different_numbers_and_depend_on_the_seed_alone(
+    engine: str, dtype: tf.DType
+) -> None:
+    seeds = tf.random.split(tf.constant([1, 2], dtype), num=3)
+    drawn = [tf.random.stateless_uniform([4], seed) for seed in tf.unstack(seeds)]
+    full = tf.random.stateless_uniform([3, 2], [1, 2], None, None, dtype)
+    assert (seeds.dtype, seeds.shape.as_list()) == (dtype, [3, 2])
+    with tf.Session(engine) as session:
+        got, expected, numbers = session.run([seeds, full, drawn])
+    np.testing.assert_array_equal(got, expected)
+    assert len({tuple(row) for row in numbers}) == 3
+
+
+@pytest.mark.parametrize("engine", ["runtime", "cinfer"])
+def test_a_number_folded_into_a_seed_is_its_second_half(engine: str) -> None:
+    step = tf.placeholder(tf.int64, [])
+    seed = tf.random.fold_in([1, 2], step)
+    first = tf.random.stateless_uniform([], [1, 2], None, None, tf.int64)
+    with tf.Session(engine) as session:
+        got, expected = session.run([seed, first], {step: 7})
+    assert got.dtype == np.int64 and got.tolist() == [expected, 7]
+    with pytest.raises(ValueError, match=r"data must be a scalar, not of shape \(2,\), for"):
+        tf.random.fold_in([1, 2], [3, 4])
+    with pytest.raises(TypeError, match="data"):
+        tf.random.fold_in([1, 2], 0.5)
+    with pytest.raises(TypeError, match="seed"):
+        tf.random.split([0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("space", "typed", "meant"),
+    [
+        ("random", "stateless_unifrom", "stateless_uniform"),
+        ("nn", "softmx", "softmax"),
+        ("", "Sesion", "Session"),
+    ],
+)
+def test_a_mistyped_name_proposes_the_right_one(space: str, typed: str, meant: str) -> None:
+    program = f"import graphio as tf; tf{'.' if space else ''}{space}.{typed}"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert f"Did you mean: '{meant}'?" in done.stderr
 
 
 @pytest.mark.parametrize("form", ["NHWC", "NCHW"])

@@ -16,8 +16,11 @@ from graphio.graph import Tensor
 from graphio.ops import draws, primitive
 from graphio.ops.draws import Source
 from graphio.ops.emit import INTEGER, describe, ints, operation, require, scope
+from graphio.ops.joining import stack
 
 __all__ = [
+    "fold_in",
+    "split",
     "stateless_categorical",
     "stateless_multinomial",
     "stateless_normal",
@@ -173,3 +176,50 @@ def stateless_categorical(
 ) -> Tensor:
     """As stateless_multinomial."""
     return stateless_multinomial(logits, num_samples, seed, dtype, name or "stateless_categorical")
+
+
+def split(seed: Any, num: Any = 2) -> Tensor:
+    """New seeds made of one, for stateless operations that must not draw the same numbers.
+
+    Args:
+        seed: two integers, or an int32 or int64 tensor of shape (2).
+        num: how many seeds; a number or a scalar tensor.
+
+    Returns:
+        A tensor (num, 2) of the seed's dtype; each row is a seed.
+
+    Raises:
+        ValueError: seed is not of shape (2).
+        TypeError: seed is of another dtype.
+
+    Example:
+        first, second = tf.unstack(tf.random.split([1, 2]))
+        x = tf.random.stateless_uniform([3], first) + tf.random.stateless_normal([3], second)
+    """
+    with scope(None, "split_seed") as at:
+        given = convert_to_tensor(seed, name="seed")
+        require(given, INTEGER, "tf.random.split", "seed")
+        return stateless_uniform([num, 2], given, None, None, given.dtype, at)
+
+
+def fold_in(seed: Any, data: Any) -> Tensor:
+    """A new seed made of a seed and a number, such as the global step.
+
+    Args:
+        seed: two integers, or an int32 or int64 tensor of shape (2).
+        data: a scalar of dtype int32 or int64.
+
+    Returns:
+        A tensor (2) of data's dtype.
+
+    Raises:
+        ValueError: seed is not of shape (2), or data is not a scalar.
+        TypeError: data is of another dtype.
+    """
+    op = "tf.random.fold_in"
+    with scope(None, "fold_in") as at:
+        given = convert_to_tensor(data, name="data")
+        require(given, INTEGER, op, "data")
+        if not given.shape.is_compatible_with([]):
+            raise ValueError(f"data must be a scalar, not of shape {given.shape}, for {op}")
+        return stack([stateless_uniform([], seed, None, None, given.dtype), given], name=at)
