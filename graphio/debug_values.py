@@ -153,7 +153,7 @@ def check_engine(session: Any, what: str) -> None:
 
     if not isinstance(session, Session):
         raise TypeError(f"{what}: got {type(session).__name__}, expected a tf.Session")
-    if session.sess_str == "cinfer":
+    if not session._engine.has("separate"):
         raise errors.UnimplementedError(
             message=f"{what} needs the Python runtime: tf.Session('runtime'), with the same graph "
             "and checkpoint; of both engines, tf.debug.DebugSession shows the values of a run"

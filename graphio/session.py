@@ -1,4 +1,4 @@
-"""Session: runs parts of a graph on a state, in one of the two engines.
+"""Session: runs parts of a graph on a state, in one of the engines.
 
 Each (fetches, feeds) is pruned to a model of one signature, written to bytes, and loaded by the
 engine on the session's state: a run executes exactly what a file would hold.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
-import os
 import threading
 import time
 import weakref
@@ -18,7 +17,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from graphio import dtypes, fetching, logging, placement, scopes, tracebacks
+from graphio import dtypes, engines, fetching, logging, placement, scopes, tracebacks
 from graphio.config import ConfigProto, RunOptions
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
@@ -76,29 +75,24 @@ def session_of(graph: Graph, session: Session | None, what: str) -> Session:
     return chosen
 
 
-def _engine(target: str, config: ConfigProto) -> tuple[Any, dict[str, Any]]:
-    """The engine's module and the options of its load."""
+def _engine(target: str, config: ConfigProto) -> tuple[engines.Engine, dict[str, Any]]:
+    """The engine and the options of its load."""
     for name in ("intra_op_parallelism_threads", "inter_op_parallelism_threads"):
         if getattr(config, name) < 0:
             raise errors.InvalidArgumentError(
                 message=f"{name} is {getattr(config, name)}, expected 0 or more"
             )
-    if target in ("", "runtime"):
-        from graphio import runtime
-
-        return runtime, {"trusted": True, "parallel": config.inter_op_parallelism_threads}
-    if target == "cinfer":
-        from graphio import cinfer
-
-        return cinfer, {
-            "threads": max(1, config.intra_op_parallelism_threads),
-            "parallel": config.inter_op_parallelism_threads,
-            "limits": {"max_load": (1 << 32) - 1},  # its own bytes are trusted
-        }
-    raise errors.NotFoundError(
-        message=f"No session factory registered for the target {target!r}; there are 'runtime' "
-        "(the Python runtime) and 'cinfer'"
-    )
+    try:
+        engine = engines.choose(target)
+    except ValueError:
+        raise errors.NotFoundError(
+            message=f"No session factory registered for the target {target!r}; there are "
+            f"{engines.listed()}"
+        ) from None
+    options = {"parallel": config.inter_op_parallelism_threads, **engine.trusting}
+    if engine.has("threads"):
+        options["threads"] = max(1, config.intra_op_parallelism_threads)
+    return engine, options
 
 
 class Session(pickling.Unpicklable):
@@ -144,7 +138,7 @@ class Session(pickling.Unpicklable):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}")
         self.graph = (scopes.get_default_graph() if graph is None else graph).root
         given = target.decode() if isinstance(target, bytes) else target
-        self._target = given or os.environ.get("GRAPHIO_TARGET", "")
+        self._target = engines.session_target(given)
         given_config = ConfigProto() if config is None else config
         self._engine, self._options = _engine(self._target, given_config)
         self._devices = placement.Devices.of(given_config)
@@ -156,8 +150,6 @@ class Session(pickling.Unpicklable):
         self._always_observed = bool(self._timeout or self._costs_every)
         self._shows_shapes = given_config.graph_options.infer_shapes
         self.state = self._engine.new_state()
-        #: cinfer runs what it is given; the Python runtime joins steps of its own
-        self._rewrites = self._engine.__name__ == "graphio.cinfer"
         _sessions.add(self)
         self.graph.sessions.add(self)
         self._closed = False
@@ -331,7 +323,7 @@ class Session(pickling.Unpicklable):
         Raises:
             NotFoundError: an unknown target.
         """
-        chosen, _ = _engine(target or os.environ.get("GRAPHIO_TARGET", ""), ConfigProto())
+        chosen, _ = _engine(engines.session_target(target), ConfigProto())
         for session in list(_sessions):
             if session._engine is chosen:
                 session.state = chosen.new_state()
@@ -364,12 +356,12 @@ class Session(pickling.Unpicklable):
             _leave(self)
 
     def __repr__(self) -> str:
-        engine = self._engine.__name__.rpartition(".")[2]
         names = self.state.names()
         known = sum(map(self.state.initialized, names))
         ending = ", closed" if self._closed else ""
         return (
-            f"<tf.{type(self).__name__} in {engine} of {len(self.graph.operations)} operations, "
+            f"<tf.{type(self).__name__} in {self._engine.name} of "
+            f"{len(self.graph.operations)} operations, "
             f"{known} of {len(names)} variables with a value{ending}>"
         )
 
@@ -544,7 +536,7 @@ class _Plan:
         session = self._session
         try:
             model, arrays = self._model(placed=False)
-            if session._rewrites:
+            if session._engine.rewritten:
                 model, arrays = rewrite(model, arrays)
                 self._parts = fused.parts(model)
             loaded = session._engine.load(

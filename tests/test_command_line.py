@@ -200,7 +200,7 @@ def test_a_model_without_signatures_is_of_the_wrong_kind(
 def test_an_engine_that_is_not_installed_is_wrong_usage(
     graphio: Command, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "installed", lambda engine: engine in engines.OURS)
+    monkeypatch.setattr(engines, "installed", lambda engine: engine not in engines.OTHERS)
     for words in (["bench", "--engine"], ["run", "--compare"]):
         done = graphio(words[0], files / "net.onnx", words[1], "openvino", code=exits.USAGE)
         assert done.err == "graphio: openvino is not installed: pip install openvino\n"

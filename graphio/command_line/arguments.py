@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import Enum
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from graphio import engines
 from graphio.command_line.exits import USAGE, Refused
 from graphio.schema.calls import DEFAULT_SIGNATURE
 
-__all__ = ["Engine", "Inputs", "Signature", "Sizes", "choose_signature", "parse_sizes"]
+__all__ = [
+    "DEFAULT_ENGINE",
+    "Engine",
+    "Inputs",
+    "Signature",
+    "Sizes",
+    "choose_signature",
+    "engine_names",
+    "parse_sizes",
+]
 
+#: the fastest one, whose bits are the same on every machine
+DEFAULT_ENGINE = "cinfer"
+
+
+def engine_names() -> list[str]:
+    """The engines, the default of the commands first."""
+    return sorted(engines.ENGINES, key=lambda name: name != DEFAULT_ENGINE)
+
+
+def _engine(text: str) -> str:
+    """What --engine is given; refuses an engine that there is not."""
+    if text not in engines.ENGINES:
+        known = ", ".join(map(repr, engine_names()))
+        raise typer.BadParameter(f"{text!r} is not one of {known}.")
+    return text
+
+
+Engine = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        parser=_engine,
+        metavar=f"<{'|'.join(engine_names())}>",
+        autocompletion=engine_names,
+        help="Who runs it.",
+    ),
+]
 Signature = Annotated[
     str | None, typer.Option("--signature", "-s", help="Which signature; needless if there is one.")
 ]
@@ -36,23 +72,6 @@ Sizes = Annotated[
         "What is not said is 1.",
     ),
 ]
-
-
-class Engine(str, Enum):
-    """Who runs a model."""
-
-    cinfer = "cinfer"
-    runtime = "runtime"
-
-    def open(self, data: bytes, threads: int = 1) -> Any:
-        """A model file's bytes in this engine."""
-        if self is Engine.cinfer:
-            from graphio import cinfer
-
-            return cinfer.load(data, threads=threads)
-        from graphio import runtime
-
-        return runtime.load(data)
 
 
 def choose_signature(

@@ -6,17 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from graphio import engines
 from graphio.command_line import opening
-from graphio.command_line.arguments import Engine, choose_signature
+from graphio.command_line.arguments import choose_signature, engine_names
 from graphio.command_line.exits import USAGE, Refused
 from graphio.schema.engine import TensorSpec
 
-__all__ = ["NAMES", "Loaded", "installed", "load"]
+__all__ = ["Loaded", "check_known", "has_threads", "installed", "load", "names"]
 
-OURS = tuple(engine.value for engine in Engine)
 #: those that read the ONNX file itself
 OTHERS = ("onnxruntime", "openvino")
-NAMES = (*OURS, *OTHERS)
 #: in the names of types that onnxruntime exchanges with Python as bytes or not at all
 _NOT_OF_NUMPY = ("bfloat16", "float8", "float4", "int4", "int2")
 T = TypeVar("T")
@@ -40,11 +39,29 @@ class Loaded:
     data: bytes = b""
 
 
+def names() -> list[str]:
+    """The engines of graphio and those that read ONNX files themselves."""
+    return [*engine_names(), *OTHERS]
+
+
+def has_threads(engine: str) -> bool:
+    """Whether a run in an engine uses as many threads as it is told."""
+    ours = engines.ENGINES.get(engine)
+    return ours is None or ours.has("threads")
+
+
+def check_known(engine: str) -> None:
+    """Refuses an engine that there is not."""
+    if engine not in names():
+        known = ", ".join(names())
+        raise Refused(f"there is no engine '{engine}', expected one of {known}", USAGE)
+
+
 def installed(engine: str) -> bool:
     """Whether an engine can be imported."""
     import importlib.util
 
-    return engine in OURS or importlib.util.find_spec(engine) is not None
+    return engine in engines.ENGINES or importlib.util.find_spec(engine) is not None
 
 
 def load(engine: str, path: str, signature: str | None, threads: int = 1) -> Loaded:
@@ -53,9 +70,8 @@ def load(engine: str, path: str, signature: str | None, threads: int = 1) -> Loa
     Raises:
         Refused: an engine that is not installed, that reads no such file, or that cannot run it.
     """
-    if engine not in NAMES:
-        raise Refused(f"there is no engine '{engine}', expected one of {', '.join(NAMES)}", USAGE)
-    if engine in OURS:
+    check_known(engine)
+    if engine in engines.ENGINES:
         return _ours(engine, path, signature, threads)
     if opening.kind_of(path) != opening.ONNX:
         raise Refused(f"{engine} reads ONNX files, '{path}' is a {opening.kind_of(path)}")
@@ -77,7 +93,8 @@ def _asked(engine: str, question: Callable[[], T]) -> T:
 
 def _ours(engine: str, path: str, signature: str | None, threads: int) -> Loaded:
     data = opening.model_bytes(path)
-    model = Engine(engine).open(data, threads)
+    options = {"threads": threads} if has_threads(engine) else {}
+    model = engines.load(engine, data, **options)
     found = model.signature(choose_signature(signature, model.signatures, model.metadata))
     return Loaded(engine, lambda inputs: found(**inputs), found.name, found.inputs, data)
 

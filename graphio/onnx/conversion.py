@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any
 
+from graphio import engines
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
 from graphio.onnx.importing import import_model
@@ -53,7 +54,7 @@ def load(source: Any, target: str = "") -> Any:
 
     Args:
         source: path of an ONNX file, its bytes, or an onnx.ModelProto.
-        target: "" for the Python runtime, "cinfer" for the C library.
+        target: "" or "runtime" for the Python runtime, "cinfer" for the C library.
 
     Returns:
         The engine's model with the signature "predict".
@@ -62,14 +63,7 @@ def load(source: Any, target: str = "") -> Any:
         As import_model; UnimplementedError also for operators that the engine lacks.
         ValueError: an unknown target.
     """
-    if target not in ("", "cinfer"):
-        raise ValueError(f"target is {target!r}, expected '' or 'cinfer'")
+    engine = engines.choose(target)
     data = convert(source)
     assert data is not None
-    if target == "cinfer":
-        from graphio import cinfer
-
-        return cinfer.load(data)
-    from graphio import runtime
-
-    return runtime.load(data)
+    return engine.load(data)

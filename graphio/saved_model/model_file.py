@@ -7,11 +7,11 @@ model.signature("predict")(x=batch)["y"]
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from graphio import engines
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.graph import Graph, Operation, Tensor
 from graphio.rewrite import rewrite, weights_in_panels
@@ -77,7 +77,7 @@ def load(
     Args:
         path: of the file, or a folder that simple_save or a SavedModelBuilder wrote, TensorFlow's
             included; or a URL of either in an object store.
-        target: "" for the Python runtime, "cinfer" for the C library.
+        target: "" or "runtime" for the Python runtime, "cinfer" for the C library.
         state: an engine's state to share; None: one of its own with the file's values.
         lazy: True checks the bytes of big tensors when they are first used.
 
@@ -89,9 +89,7 @@ def load(
         UnimplementedError: operators that the engine lacks; all are named.
         ValueError: an unknown target.
     """
-    if target not in ("", "cinfer"):
-        raise ValueError(f"target is {target!r}, expected '' or 'cinfer'")
-    engine = importlib.import_module("graphio.cinfer" if target == "cinfer" else "graphio.runtime")
+    engine = engines.choose(target)
     is_folder = stores.is_folder(path)
     if is_folder and is_saved_model(path):
         from graphio import tensorflow_files

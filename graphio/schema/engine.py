@@ -1,7 +1,8 @@
-"""The interface that both engines have: graphio.runtime and graphio.cinfer."""
+"""The interface that every engine has: graphio.runtime, graphio.cinfer."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -150,9 +151,43 @@ class Signature(Protocol):
 class Model(Protocol):
     """A loaded model on a state."""
 
-    signatures: tuple[str, ...]
-    state: State
-    metadata: Mapping[str, str]
+    @property
+    def signatures(self) -> tuple[str, ...]:
+        """Names of the ways to run it."""
+
+    @property
+    def state(self) -> State:
+        """Its variables and random generators."""
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Text by key, as the file has it."""
 
     def signature(self, name: str | None = None) -> Signature:
         """The signature of a name; None: the only one."""
+
+
+class EngineModule(Protocol):
+    """What a module must have to be an engine."""
+
+    def load(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        *,
+        state: Any = None,
+        lazy: bool = False,
+        host: Mapping[str, HostFunction] | None = None,
+        parallel: int = 1,
+    ) -> Model:
+        """Opens a model file, or its bytes. An engine may have more options.
+
+        Args:
+            source: a path, a URL of an object store, or what the file would hold.
+            state: where its variables live, of this engine; None: a state of its own.
+            lazy: True checks the bytes of big tensors when they are first used.
+            host: functions that HostCall nodes call, by name.
+            parallel: how many nodes may run at the same time.
+        """
+
+    def new_state(self) -> State:
+        """An empty state."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Handle", "Recipe", "Unpicklable", "rebuild", "state_recipe"]
 
-_ENGINES = ("runtime", "cinfer")
 _HEADER = 64  # bytes of a model file whose checksums cover all others
 T = TypeVar("T")
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -58,7 +57,7 @@ class Recipe:
     """How a model was opened. It pickles to the model itself, once in a pickle.
 
     Args:
-        engine: "runtime" or "cinfer".
+        engine: the name of its module in graphio, such as "runtime".
         source: the path, the bytes, or a function that gives the bytes.
         options: of the engine's load by name, without the state.
         state: on which the model is.
@@ -119,7 +118,7 @@ def state_recipe(
     generators and blobs.
 
     Args:
-        engine: "runtime" or "cinfer".
+        engine: the name of its module in graphio, such as "runtime".
         state: of that engine.
         declared: name to element type's number and shape.
     """
@@ -212,11 +211,20 @@ _MAKERS: Mapping[str, Callable[..., Any]] = {
 
 
 def _engine(name: str) -> Any:
-    if name not in _ENGINES:
+    """The engine that a pickle names: a module of graphio's with the functions of one."""
+    module = f"graphio.{name}"
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        found = None
+    if not hasattr(found, "load") or not hasattr(found, "new_state"):
         raise errors.UnimplementedError(
-            message=f"a pickle names the engine {name!r}, expected one of {', '.join(_ENGINES)}"
+            message=f"a pickle names the engine {name!r}, which is not there: it was written by a "
+            "newer graphio; install that one here, too"
         )
-    return importlib.import_module(f"graphio.{name}")
+    return found
 
 
 # ---- what a recipe says ----

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Iterable
 from typing import Any
 
+from graphio import engines
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
 from graphio.rewrite import rewrite, weights_in_panels
@@ -68,7 +68,7 @@ def load(
 
     Args:
         source, tags: as convert.
-        target: "" for the Python runtime, "cinfer" for the C library.
+        target: "" or "runtime" for the Python runtime, "cinfer" for the C library.
         state: an engine's state to share; None: one of its own with the file's values.
 
     Returns:
@@ -78,8 +78,7 @@ def load(
         As convert; UnimplementedError also for operators that the engine lacks.
         ValueError: an unknown target.
     """
-    if target not in ("", "cinfer"):
-        raise ValueError(f"target is {target!r}, expected '' or 'cinfer'")
+    engine = engines.choose(target)
     data = convert(source, tags=tags)
-    engine = importlib.import_module("graphio.cinfer" if target == "cinfer" else "graphio.runtime")
+    assert data is not None
     return engine.load(data, state=state)

@@ -10,15 +10,14 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from graphio.command_line import engines, exits, fitting, opening, output
-from graphio.command_line.arguments import Inputs, Signature, Sizes
+from graphio.command_line import engines, fitting, opening, output
+from graphio.command_line.arguments import DEFAULT_ENGINE, Inputs, Signature, Sizes, engine_names
 from graphio.command_line.giving import given_inputs
 
 NAME = "bench"
 Facts = dict[str, Any]
 _ROUND = 0.02  # seconds that an engine runs before the next one has its turn
 _BAR = 30
-_SINGLE = "runtime"  # the engine that has one thread whatever is asked
 
 
 def command(
@@ -38,12 +37,12 @@ def command(
 ) -> None:
     """Time MODEL in each engine, in turns: loading, the first run, the median and least of many."""
     names = engine or _those_for(model)
-    if all(name == _SINGLE for name in names):
+    if not any(map(engines.has_threads, names)):
         unused = {"threads": "for cinfer and the peers; the runtime has one"}
         fitting.refuse_unused(context, unused, "In this comparison")
     rows = _rows(names, threads or [1])
     data = opening.model_bytes(model)
-    reference = engines.load("cinfer", model, signature)
+    reference = engines.load(DEFAULT_ENGINE, model, signature)
     given = given_inputs(data, reference, inputs, size)
     for row in rows:
         row.open(model, signature, given)
@@ -61,8 +60,8 @@ def command(
 
 
 def _rows(names: list[str], threads: list[int]) -> list[_Row]:
-    """A row for each engine and number of threads; one for the engine that always has one."""
-    counts = {name: [1] if name == _SINGLE else threads for name in names}
+    """A row for each engine and number of threads; one for an engine that always has one."""
+    counts = {name: threads if engines.has_threads(name) else [1] for name in names}
     most = max(map(len, counts.values()))
     return [
         _Row(name, counts[name][i]) for i in range(most) for name in names if i < len(counts[name])
@@ -71,19 +70,15 @@ def _rows(names: list[str], threads: list[int]) -> list[_Row]:
 
 def _those_for(model: str) -> list[str]:
     if opening.kind_of(model) != opening.ONNX:
-        return list(engines.OURS)
-    return [name for name in engines.NAMES if engines.installed(name)]
+        return engine_names()
+    return [name for name in engines.names() if engines.installed(name)]
 
 
 class _Row:
     """An engine with a number of threads, and what was measured of it."""
 
     def __init__(self, engine: str, threads: int) -> None:
-        if engine not in engines.NAMES:
-            known = ", ".join(engines.NAMES)
-            raise exits.Refused(
-                f"there is no engine '{engine}', expected one of {known}", exits.USAGE
-            )
+        engines.check_known(engine)
         self.engine, self.threads = engine, threads
         self.times: list[float] = []
         self._run: Callable[[Mapping[str, Any]], Any] = dict

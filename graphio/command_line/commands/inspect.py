@@ -11,7 +11,7 @@ import typer
 from rich.tree import Tree
 
 from graphio.command_line import fitting, opening, output
-from graphio.command_line.arguments import Signature, Sizes
+from graphio.command_line.arguments import Signature, Sizes, engine_names
 from graphio.command_line.commands import ls
 from graphio.schema import errors, stores
 
@@ -61,7 +61,7 @@ def model_facts(path: str, kind: str, nodes: bool = False) -> Facts:
         data = opening.model_bytes(path, "none" if kind != opening.MODEL else "exact")
     except errors.UnimplementedError as error:
         lacks = {"runs": False, "why": str(error)}
-        return facts | {"engines": {"cinfer": lacks, "runtime": lacks}}
+        return facts | {"engines": dict.fromkeys(engine_names(), lacks)}
     from graphio.describing import describe
     from graphio.schema import container
 
@@ -77,12 +77,12 @@ def model_facts(path: str, kind: str, nodes: bool = False) -> Facts:
 
 def _engines(data: bytes) -> Facts:
     """Whether each engine has all operators."""
-    from graphio import cinfer, runtime
+    from graphio import engines
 
     found: Facts = {}
-    for name, engine in (("cinfer", cinfer), ("runtime", runtime)):
+    for name in engine_names():
         try:
-            loaded = engine.load(data, lazy=True)
+            loaded = engines.load(name, data, lazy=True)
         except errors.UnimplementedError as error:
             found[name] = {"runs": False, "why": str(error)}
         else:

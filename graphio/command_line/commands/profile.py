@@ -9,7 +9,14 @@ import typer
 from rich.console import Console
 
 from graphio.command_line import fitting, opening, output
-from graphio.command_line.arguments import Engine, Inputs, Signature, Sizes, choose_signature
+from graphio.command_line.arguments import (
+    DEFAULT_ENGINE,
+    Engine,
+    Inputs,
+    Signature,
+    Sizes,
+    choose_signature,
+)
 from graphio.command_line.endings import ending
 from graphio.command_line.giving import given_files, given_inputs
 
@@ -21,7 +28,7 @@ def command(
     context: typer.Context,
     model: Annotated[str, typer.Argument(help="A model, also of ONNX or TensorFlow.")],
     inputs: Inputs = None,
-    engine: Annotated[Engine, typer.Option(help="Who runs it.")] = Engine.cinfer,
+    engine: Engine = DEFAULT_ENGINE,
     runs: Annotated[int, typer.Option(min=1, help="How many are measured.")] = 20,
     rows: Annotated[int, typer.Option(min=1, help="How many operations are shown.")] = 20,
     trace: Annotated[
@@ -35,7 +42,7 @@ def command(
     as_json: output.Json = False,
 ) -> None:
     """Show what each operation of a run of MODEL takes, the least of several runs."""
-    from graphio import profile
+    from graphio import engines, profile
     from graphio.schema import container, files
 
     if as_json:
@@ -43,20 +50,18 @@ def command(
     if trace is not None:
         fitting.refuse_source([model, *given_files(inputs)], [trace])
     data = opening.model_bytes(model)
-    opened = engine.open(data)
+    opened = engines.load(engine, data)
     loaded = opened.signature(choose_signature(signature, opened.signatures, opened.metadata))
     given = given_inputs(data, loaded, inputs, size)
     message, _ = container.unpack(data, lazy=True)
-    found = profile.of_runs(
-        message, profile.observed(loaded, [*given.values()], runs), engine.value
-    )
+    found = profile.of_runs(message, profile.observed(loaded, [*given.values()], runs), engine)
     if trace is not None:
         with files.naming("write", trace):
             found.save(trace)
     facts = {
         "model": model,
         "signature": loaded.name,
-        "engine": engine.value,
+        "engine": engine,
         "runs": runs,
         "seconds": found.seconds,
         "operations": [asdict(row) for row in found.operations],

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from graphio.command_line import engines, exits, fitting, output, writing_outputs
-from graphio.command_line.arguments import Engine, Inputs, Signature, Sizes
+from graphio.command_line.arguments import DEFAULT_ENGINE, Engine, Inputs, Signature, Sizes
 from graphio.command_line.giving import given_files, given_inputs
 from graphio.command_line.reading_inputs import read_arrays
 
@@ -28,12 +28,12 @@ def command(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help=".npz, .npy, .csv, .parquet"),
     ] = None,
-    engine: Annotated[Engine, typer.Option(help="Who runs it.")] = Engine.cinfer,
+    engine: Engine = DEFAULT_ENGINE,
     threads: Annotated[int, typer.Option(min=1, help="Of cinfer.")] = 1,
     batch: Annotated[int, typer.Option(min=0, help="Rows at a time; 0: all at once.")] = 0,
     compare: Annotated[
         str | None,
-        typer.Option(metavar="ENGINE", help=f"Run it there, too: {', '.join(engines.NAMES)}."),
+        typer.Option(metavar="ENGINE", help=f"Run it there, too: {', '.join(engines.names())}."),
     ] = None,
     expect: Annotated[
         str | None, typer.Option(metavar="FILE.npz", help="Outputs that it must give.")
@@ -50,7 +50,7 @@ def command(
     if out is not None:
         writing_outputs.check_ending(out)
         fitting.refuse_source([model, *given_files(inputs), *([expect] if expect else [])], [out])
-    loaded = engines.load(engine.value, model, signature, threads)
+    loaded = engines.load(engine, model, signature, threads)
     given = given_inputs(loaded.data, loaded, inputs, size)
     results = _run(loaded, given, batch)
     facts: Facts = {"model": model, "signature": loaded.name, "engine": loaded.engine}
@@ -70,7 +70,7 @@ def command(
 
 
 def _check_options(
-    context: typer.Context, engine: Engine, others: tuple[str | None, str | None]
+    context: typer.Context, engine: str, others: tuple[str | None, str | None]
 ) -> None:
     """Refuses options that do nothing here.
 
@@ -78,7 +78,8 @@ def _check_options(
         others: what --compare and --expect were given.
     """
     unused = {}
-    if engine is Engine.runtime and others[0] in (None, Engine.runtime.value):
+    running = (engine, others[0] or engine)
+    if not any(map(engines.has_threads, running)):
         unused["threads"] = "for cinfer and the peers; the runtime has one"
     if others == (None, None):
         unused["tolerance"] = "for --compare and --expect"
