@@ -13,7 +13,10 @@ import sys
 import types
 from typing import Any
 
+from graphio.schema import native as _native
 from graphio.version import __version__ as __version__
+
+_native.provide(lambda: importlib.import_module("graphio.cinfer.file_functions"))
 
 #: The public names by module. The first use of one loads all of these modules, because Python's
 #: operators on tensors and the gradients are registered by the modules of graphio.ops.

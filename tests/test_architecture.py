@@ -29,8 +29,6 @@ ALLOWED = {
 FOLDERS = {"schema": "graphio/schema", "runtime": "runtime", "cinfer": "graphio/cinfer"}
 #: where an arrow bends, and why
 EXCEPTIONS = {
-    ("graphio/schema/crc32c.py", "graphio.cinfer"): "the C library's checksum, where it was built",
-    ("graphio/schema/files.py", "graphio.cinfer"): "a hint to the system, where it was built",
     ("graphio/schema/images.py", "PIL"): "formats of pictures, when a model decodes them",
     ("graphio/schema/remote.py", "fsspec"): "object stores, when a path is a URL",
     ("graphio/schema/small_types.py", "ml_dtypes"): "types that numpy lacks, when a file has them",

@@ -198,8 +198,6 @@ IMPORTING = {
     "onnx/ours_images.py": "the runtime's geometry of resizing",
     "command_line/cost.py": "the memory that cinfer has planned",
     "commands/selftest.py": "compares the bits of cinfer's instruction sets with the runtime",
-    "schema/crc32c.py": "the C library's checksum, where it was built",
-    "schema/files.py": "a hint to the system, where it was built",
 }
 
 

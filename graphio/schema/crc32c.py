@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from graphio.schema import native
+
 POLYNOMIAL = 0x82F63B78
 LANES = 1024  # blocks that numpy works on side by side
 
@@ -19,16 +21,8 @@ def crc32c(data: Any, crc: int = 0) -> int:
 
 @functools.cache
 def _implementation() -> Callable[[Any, int], int]:
-    try:
-        from graphio.cinfer._native import ffi, lib
-    except ImportError:
-        return crc32c_numpy
-
-    def native(data: Any, crc: int) -> int:
-        view = ffi.from_buffer(data)
-        return int(lib.ci_crc32c(crc, view, len(view)))
-
-    return native
+    found = native.functions()
+    return crc32c_numpy if found is None else found.crc32c
 
 
 @functools.cache

@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from graphio.schema import errors
+from graphio.schema import errors, native
 
 CHUNK = 1 << 24  # bytes given to one write, so that an interrupt waits for no gigabyte
 PIECE = 1 << 22  # bytes that are checked at a time: a processor's cache still holds them
@@ -58,12 +58,8 @@ def let_go(handle: int) -> None:
 @functools.cache
 def _start() -> Callable[[int, int, int], object]:
     """FileLayer.start of this system: cinfer knows how, where it is built."""
-    try:
-        from graphio.cinfer._native import lib
-    except ImportError:
-        return lambda handle, offset, count: None
-    start: Callable[[int, int, int], object] = lib.ci_file_start
-    return start
+    found = native.functions()
+    return (lambda handle, offset, count: None) if found is None else found.start
 
 
 class FileLayer:

@@ -1,0 +1,17 @@
+"""The C library's functions for files, as graphio.schema.native has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphio.cinfer._native import ffi, lib
+
+__all__ = ["crc32c", "start"]
+
+start = lib.ci_file_start
+
+
+def crc32c(data: Any, crc: int) -> int:
+    """The CRC-32C of a bytes-like object, going on from crc."""
+    view = ffi.from_buffer(data)
+    return int(lib.ci_crc32c(crc, view, len(view)))
