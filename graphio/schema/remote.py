@@ -12,7 +12,8 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from graphio.schema import errors, files, installation, stores
+from graphio.schema import errors, files, installation, store_paths
+from graphio.schema.store_protocols import Buffer, StoredFile
 
 __all__ = ["KINDS", "FsspecStore", "file_system"]
 
@@ -70,12 +71,12 @@ class FsspecStore:
 
     def path(self, name: str) -> str:
         """As Store.path."""
-        return stores.join(self.folder, name)
+        return store_paths.join(self.folder, name)
 
     def make(self) -> None:
         """As Store.make: there are no folders."""
 
-    def put(self, name: str, parts: Iterable[stores.Buffer], token: str | None = None) -> None:
+    def put(self, name: str, parts: Iterable[Buffer], token: str | None = None) -> None:
         """As Store.put: one request, or a multipart upload that is aborted on failure."""
         with self._naming("write", name):
             pending = bytearray()
@@ -162,7 +163,7 @@ class FsspecStore:
         with self._naming("read", name):
             return bytes(self._fs.cat_file(self.path(name)))
 
-    def open(self, name: str) -> stores.StoredFile:
+    def open(self, name: str) -> StoredFile:
         """As Store.open."""
         with self._naming("read", name):
             size = int(self._fs.info(self.path(name))["size"])
@@ -367,7 +368,7 @@ def _file_system(protocol: str, kind: Kind) -> Any:
         ) from error
 
 
-def _pieces(parts: Iterable[stores.Buffer]) -> Iterator[memoryview]:
+def _pieces(parts: Iterable[Buffer]) -> Iterator[memoryview]:
     for part in parts:
         view = memoryview(part)
         view = view.cast("B") if view.nbytes else view[:0]

@@ -8,20 +8,24 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import pathlib
 import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from graphio.schema import commit_record, errors, files
 from graphio.schema.files import SYSTEM, FileLayer
+from graphio.schema.store_paths import absolute, is_remote, join, plain, real, split
+from graphio.schema.store_protocols import Buffer, Record, Store, StoredFile
 
 __all__ = [
+    "Buffer",
     "LocalStore",
     "Record",
     "Store",
+    "StoredFile",
+    "absolute",
     "can_be_folder",
     "is_folder",
     "is_remote",
@@ -36,154 +40,10 @@ __all__ = [
     "write",
 ]
 
-Buffer = bytes | bytearray | memoryview
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]+)://", re.ASCII)
-_BROKEN = re.compile(r"(s3a?|gc?s|az|abfss?|memory|file):/", re.ASCII)
-_LOCAL = ("file", "local")
 _STARTED = time.time()
 #: seconds before this process began after which nobody writes a temporary file any more
 OTHERS_AGE = 3600.0
 _TRIES = 4
-
-
-class Store(Protocol):
-    """A folder of files. Errors are graphio's and name the file.
-
-    Attributes:
-        shared: whether other machines may be saving here now and nothing can be renamed: what no
-            index refers to may then belong to a save under way.
-    """
-
-    shared: bool
-
-    def path(self, name: str) -> str:
-        """A file's whole path, for messages and for prefixes that are returned."""
-        ...
-
-    def make(self) -> None:
-        """Makes the folder, durably, if it is not there; the one that it is in must be."""
-        ...
-
-    def put(self, name: str, parts: Iterable[Buffer], token: str | None = None) -> None:
-        """Writes a file: whole or not at all; when this returns its bytes are durable.
-
-        Args:
-            token: the id of the save that it belongs to, 16 hexadecimal digits.
-        """
-        ...
-
-    def record(self, name: str, token: str) -> Record:
-        """Begins a save that the index `name` will commit."""
-        ...
-
-    def end_if_dead(self, record: str, locks: bool, is_old: Callable[[], bool]) -> bool:
-        """As commit_record.end_if_dead, for a name among `entries`."""
-        ...
-
-    def rename(self, old: str, new: str) -> None:
-        """Puts a file in the place of another; not where the store is shared."""
-        ...
-
-    def barrier(self) -> None:
-        """What was put or removed before is durable before anything after."""
-        ...
-
-    def read(self, name: str, *, follow: bool = False) -> bytes:
-        """A file's bytes.
-
-        Args:
-            follow: True follows a symbolic link in the file's place.
-        """
-        ...
-
-    def open(self, name: str) -> StoredFile:
-        """A file that is read at many places. Links are not followed."""
-        ...
-
-    def remove(self, name: str) -> bool:
-        """Removes a file if it is there; returns whether it was."""
-        ...
-
-    def tidy(self, base: str, temporaries: Iterable[str]) -> None:
-        """Removes those of some temporary files that earlier processes left.
-
-        Args:
-            base: of the prefix that is saved. Temporary files of other runs go when they are old:
-                another process may be writing them.
-            temporaries: that belong to no save.
-        """
-        ...
-
-    def names(self) -> list[str]:
-        """The names of all files, sorted; no temporary ones."""
-        ...
-
-    def entries(self) -> list[str]:
-        """Likewise, with the temporary ones."""
-        ...
-
-    def exists(self, name: str) -> bool:
-        """Whether there is such a file."""
-        ...
-
-    def size(self, name: str) -> int | None:
-        """A file's length; None: it is not there."""
-        ...
-
-    def modified(self, name: str) -> float:
-        """When a file was last written, in seconds since 1970 of the store's clock."""
-        ...
-
-    def arrived(self, name: str) -> float:
-        """Likewise, when it came here: later than it was written if it was copied."""
-        ...
-
-
-class Record(Protocol):
-    """What a save will commit with.
-
-    Attributes:
-        locks: whether a lock tells other processes that the save is under way.
-    """
-
-    locks: bool
-
-    def put(self, data: bytes) -> None:
-        """Commits.
-
-        Raises:
-            AlreadyExistsError: another writer has made this checkpoint in the meantime.
-            UnavailableError: what the system or the store said; it may have committed yet.
-        """
-        ...
-
-    def cancel(self) -> bool:
-        """Ends the save after a failure; False: it may commit yet."""
-        ...
-
-
-class StoredFile(Protocol):
-    """A file of a store that was opened.
-
-    Attributes:
-        size: its length.
-        piece: how many bytes are best read at a time.
-    """
-
-    size: int
-    piece: int
-
-    def read_into(self, offset: int, target: memoryview) -> None:
-        """Fills target with the bytes from offset on; DataLossError if there are fewer."""
-        ...
-
-    def part(self, offset: int, nbytes: int) -> memoryview:
-        """Some bytes: mapped, or fetched where there is no map; DataLossError as read_into."""
-        ...
-
-    def close(self) -> None:
-        """Closes the file; views of it stay."""
-        ...
 
 
 class LocalStore:
@@ -280,65 +140,6 @@ class LocalStore:
         """As Store.arrived."""
         with files.naming("read", self.path(name)):
             return os.stat(self.path(name)).st_ctime
-
-
-def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a URL of another store: "s3://bucket/run", not "file:///run"."""
-    found = _URL.match(os.fspath(path))
-    return found is not None and found.group(1) not in _LOCAL
-
-
-def plain(path: str | os.PathLike[str]) -> str:
-    """The path without the "file://" of a local one.
-
-    Raises:
-        InvalidArgumentError: pathlib has made "s3:/" of a URL.
-    """
-    where = os.fspath(path)
-    if isinstance(path, pathlib.PurePath) and _BROKEN.match(path.as_posix()):
-        raise errors.InvalidArgumentError(
-            message=f"{where!r} was a URL before pathlib took a slash from it: pass text"
-        )
-    found = _URL.match(where)
-    return where[found.end() :] if found and found.group(1) in _LOCAL else where
-
-
-def absolute(path: str | os.PathLike[str]) -> str:
-    """The path from the root on, which means the same in every folder; a URL as it is.
-
-    "link/.." stays: it is not the folder of the link.
-    """
-    where = plain(path)
-    return where if is_remote(where) else os.path.join(os.getcwd(), where)
-
-
-def real(folder: str | os.PathLike[str]) -> str:
-    """A folder's one name, for comparisons: links followed, no slash twice."""
-    where = plain(folder)
-    found = _URL.match(where)
-    if found is None or not is_remote(where):
-        return os.path.realpath(where)
-    return found.group().lower() + "/".join(filter(None, where[found.end() :].split("/")))
-
-
-def split(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Folder and base name of a path or a URL; the folder of a bare name is ""."""
-    where = plain(path)
-    found = _URL.match(where)
-    if found is None:
-        return os.path.split(where)
-    folder, _, base = where[found.end() :].rpartition("/")
-    return found.group() + folder, base
-
-
-def join(folder: str | os.PathLike[str], name: str) -> str:
-    """The path of a name in a folder, unless the name is a whole path itself."""
-    where, name = plain(folder), plain(name)
-    if is_remote(name):
-        return name
-    if not is_remote(where):
-        return os.path.join(where, name)
-    return where + name if where.endswith("/") else f"{where}/{name}"
 
 
 def of_folder(folder: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> Store:
