@@ -336,10 +336,10 @@ def _load_builder() -> None:
         return
     importlib.import_module("graphio.schema.installation").warn_of_conflict(stacklevel=3)
     found = {module: importlib.import_module(module) for module in _EXPORTS}
-    outside = importlib.import_module("graphio.door").outside
+    export = importlib.import_module("graphio.api_boundary").export
     globals().update(
         {
-            name: outside(getattr(found[module], name), __name__, name)
+            name: export(getattr(found[module], name), __name__, name)
             for name, module in _MODULE_OF.items()
         }
     )
@@ -349,5 +349,5 @@ def _load_builder() -> None:
 
 
 def _guard(namespace: types.ModuleType) -> None:
-    """Puts its functions behind the door through which programs call them."""
-    importlib.import_module("graphio.door").guard(namespace)
+    """Wraps its functions as the guards that they are marked with say."""
+    importlib.import_module("graphio.api_boundary").guard_namespace(namespace)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from graphio import api_guard
 from graphio.schema import installation, meter
 
 __all__ = ["bar", "progress_bars"]
@@ -32,6 +33,7 @@ def bar(what: str, total: int, unit: str) -> Any:
     )
 
 
+@api_guard.guarded
 @contextlib.contextmanager
 def progress_bars() -> Iterator[None]:
     """A context in which long saves, restores, imports and exports of this thread show a bar.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import scopes
+from graphio import api_guard, scopes
 
 __all__ = [
     "GraphKeys",
@@ -52,21 +52,25 @@ class GraphKeys:
     WHILE_CONTEXT = "while_context"
 
 
+@api_guard.guarded
 def add_to_collection(name: str, value: Any) -> None:
     """Adds a value to a collection of the default graph."""
     scopes.get_default_graph().add_to_collection(name, value)
 
 
+@api_guard.guarded
 def add_to_collections(names: Any, value: Any) -> None:
     """Adds a value to several collections of the default graph."""
     scopes.get_default_graph().add_to_collections(names, value)
 
 
+@api_guard.guarded
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
     """A copy of a collection of the default graph; scope: a regular expression for names."""
     return scopes.get_default_graph().get_collection(key, scope)
 
 
+@api_guard.guarded
 def get_collection_ref(key: str) -> list[Any]:
     """A collection of the default graph itself."""
     return scopes.get_default_graph().get_collection_ref(key)

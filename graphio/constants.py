@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes, source
+from graphio import api_guard, dtypes, scopes, source
 from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.schema import array_likes, errors
@@ -31,6 +31,7 @@ Array = np.ndarray[Any, Any]
 _conversions: list[tuple[type, Callable[..., Tensor]]] = []
 
 
+@api_guard.guarded
 def register_tensor_conversion_function(
     base_type: type, conversion_func: Callable[..., Tensor], priority: int = 100
 ) -> None:
@@ -44,6 +45,7 @@ def register_tensor_conversion_function(
     _conversions.insert(0, (base_type, conversion_func))
 
 
+@api_guard.guarded
 @source.locating
 def constant(
     value: Any,
@@ -273,6 +275,7 @@ def _inferred(flat: list[Any], value: Any) -> DType:
     )
 
 
+@api_guard.guarded
 @source.locating
 def convert_to_tensor(
     value: Any,
@@ -363,6 +366,7 @@ def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
     return tensor
 
 
+@api_guard.guarded
 @source.locating
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor that must be fed.
@@ -384,6 +388,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return operation.outputs[0]
 
 
+@api_guard.guarded
 @source.locating
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """A tensor that may be fed, and else has the value of input.

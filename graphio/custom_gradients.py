@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import gradient_registry, nest, scopes, source
+from graphio import api_guard, gradient_registry, nest, scopes, source
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import GradientFunction, Region
 from graphio.graph import Operation, Tensor
@@ -69,6 +69,7 @@ class RegisterGradient:
         return function
 
 
+@api_guard.guarded
 def NotDifferentiable(op_type: str) -> None:
     """Says that no gradient passes through what bears the name. See RegisterGradient."""
     if not isinstance(op_type, str):
@@ -193,6 +194,7 @@ def _check(dx: Any, x: Tensor, what: str, index: int) -> None:
 # ---- of a function ----
 
 
+@api_guard.guarded
 def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """A decorator for a function that returns (its result, its gradient function).
 
@@ -349,6 +351,7 @@ def _counted(
     return found
 
 
+@api_guard.guarded
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """A decorator: the function's gradient is that of the identity, whatever it computes; the
     variables that it reads get none."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graphio import dtypes, gradient_registry
+from graphio import api_guard, dtypes, gradient_registry
 from graphio.constants import convert_to_tensor
 from graphio.graph import Operation, Tensor
 from graphio.ops import emit
@@ -164,6 +164,7 @@ def _plain(value: Any, kind: str) -> Any:
     return list(value) if kind == "ints" else value
 
 
+@api_guard.guarded
 def register_operator(
     domain: str,
     name: str,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import fetching, scopes
+from graphio import api_guard, fetching, scopes
 from graphio.debug_values import (
     DebugTensor,
     TensorFilter,
@@ -44,6 +44,7 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 
 
+@api_guard.guarded
 def listing(graph: Graph | None = None) -> str:
     """A graph as text, a line a node; print(graph) shows the last 200.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio import api_guard
 from graphio.graph import Operation, Tensor
 from graphio.schema import errors
 from graphio.source import Source
@@ -95,6 +96,7 @@ def _is_floating(array: Array) -> bool:
     return array.dtype.kind in "fc" or array.dtype.name in ("bfloat16",)
 
 
+@api_guard.guarded
 def has_inf_or_nan(datum: DebugTensor, array: Array) -> bool:
     """A tensor filter: whether something in a floating tensor is infinite or no number."""
     return _is_floating(array) and not bool(np.isfinite(array).all())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphio import api_guard
 from graphio.schema import dtypes as table
 from graphio.schema import errors, small_types
 
@@ -357,6 +358,7 @@ def holder(kind: str, inside: DType) -> DType:
     return _holders[key]
 
 
+@api_guard.guarded
 def as_dtype(value: Any) -> DType:
     """The dtype of a DType, a name, TensorFlow's number, a numpy or Python type.
 

@@ -12,7 +12,7 @@ import enum
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import dtypes, gradient_registry, scopes, variable_reads
+from graphio import api_guard, dtypes, gradient_registry, scopes, variable_reads
 from graphio.constants import convert_to_tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index_gradients, math, sequence  # noqa: F401 (gradients are registered)
@@ -52,6 +52,7 @@ def _unconnected(given: Any) -> UnconnectedGradients:
         raise ValueError(f"Unknown value for unconnected_gradients: {given!r}") from None
 
 
+@api_guard.operator
 def gradients(
     ys: Any,
     xs: Any,
@@ -118,6 +119,7 @@ def _gradients(
         ]
 
 
+@api_guard.operator
 def hessians(
     ys: Any,
     xs: Any,

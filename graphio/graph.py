@@ -107,7 +107,7 @@ class Graph(Unpicklable):
         self.front_reads: dict[str, Tensor] = {}  # reads of variables outside, made for uses here
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
-        self.taken_back = False  # whether it holds what a failed call had made
+        self.rolled_back = False  # whether it holds what a failed call had made
         #: the root graph around that of a dataset's function
         self.around: Graph | None = None
         if outer is None:
@@ -298,10 +298,10 @@ class Graph(Unpicklable):
         self.root.version += 1
 
     def mark(self) -> tuple[int, int]:
-        """What take_back needs to know of the graph as it is now."""
+        """What roll_back needs to know of the graph as it is now."""
         return len(self.operations), len(self.root.state_attributes.get("variables", ()))
 
-    def take_back(self, mark: tuple[int, int]) -> None:
+    def roll_back(self, mark: tuple[int, int]) -> None:
         """Removes the operations added since a mark; their names stay taken, as TensorFlow's do.
 
         Where a variable was made meanwhile nothing is removed, for collections hold it.
@@ -312,7 +312,7 @@ class Graph(Unpicklable):
         if len(self.operations) <= count:
             return
         nowhere = Graph()
-        nowhere.taken_back = True
+        nowhere.rolled_back = True
         for made in reversed(self.operations[count:]):
             self.root._by_name.pop(made.name, None)
             made._let_go(nowhere)
@@ -395,8 +395,8 @@ class Graph(Unpicklable):
                     f"{tensor!r} must be from the same graph as the operation: it belongs to the "
                     "body of a tf.cond or tf.while_loop; return it from there"
                 )
-            if tensor.graph.taken_back:
-                hint = "it was made by a call that failed, and was taken back; make it anew"
+            if tensor.graph.rolled_back:
+                hint = "it was made by a call that failed, and was rolled back; make it anew"
             raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
         return tensor
 
@@ -1021,12 +1021,12 @@ class _Unchanged(contextlib.AbstractContextManager[None]):
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         root = self._graph.root
         if kind is not None:
-            self._take_back(root)
+            self._roll_back(root)
         root.journal.close()
 
-    def _take_back(self, root: Graph) -> None:
+    def _roll_back(self, root: Graph) -> None:
         nowhere = Graph()
-        nowhere.taken_back = True
+        nowhere.rolled_back = True
 
         def let_go(table: object, _: object, value: Any) -> None:
             if table is root._by_name:

@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError, Message
 
-from graphio import scopes
+from graphio import api_guard, scopes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Operation, Tensor
 from graphio.graph_def import GraphDef, foreign_of, functions_of, graph_def_of
@@ -18,6 +18,7 @@ from graphio.schema import errors, tensorflow_pb2
 __all__ = ["element_of", "import_graph_def"]
 
 
+@api_guard.guarded
 def import_graph_def(
     graph_def: Any,
     input_map: Mapping[str, Any] | None = None,

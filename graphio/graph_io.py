@@ -7,6 +7,7 @@ from typing import Any
 
 from google.protobuf import text_format
 
+from graphio import api_guard
 from graphio.graph import Graph
 from graphio.graph_def import GraphDef, graph_def_of
 from graphio.node_def import View, message_of
@@ -15,6 +16,7 @@ from graphio.schema import files
 __all__ = ["write_graph"]
 
 
+@api_guard.guarded
 def write_graph(
     graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
 ) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.graph import Graph, Operation
 from graphio.graph_def import GraphDef, functions_of, graph_def_of
 from graphio.graph_import import import_graph_def
@@ -33,6 +33,7 @@ _DEVICE = re.compile(r"/(?:device:)?(?:cpu|gpu|tpu|CPU|GPU|TPU):(?:\d+|\*)")
 _PASSING = {"CheckNumerics", "Identity", "StopGradient"}
 
 
+@api_guard.guarded
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
     """The part of a graph that some nodes need, as a message of its own.
 
@@ -77,6 +78,7 @@ def _variables_in(node: model_pb2.Node) -> set[str]:
     return found - {""}
 
 
+@api_guard.guarded
 def convert_variables_to_constants(
     sess: Any,
     input_graph_def: Any,
@@ -172,6 +174,7 @@ def list_captures(graph: model_pb2.Graph) -> None:
             body.capture[:] = sorted(v for v in used if v.partition(":")[0] not in inside)
 
 
+@api_guard.guarded
 def remove_training_nodes(
     input_graph: Any, protected_nodes: Iterable[str] | None = None
 ) -> GraphDef:
@@ -240,6 +243,7 @@ def _drop_checks(graph: model_pb2.Graph, kept: set[str]) -> None:
             node.control_input[:] = [name for name in awaited if name not in checks]
 
 
+@api_guard.guarded
 def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> list[int | None]:
     """The static shape of a graph's tensor, None where a size is not known.
 
@@ -251,6 +255,7 @@ def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> list[int |
     return graph.get_tensor_by_name(name).shape.as_list()
 
 
+@api_guard.guarded
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
     """Whether TensorFlow would run a node on the CPU only; here every node does.
 
@@ -272,6 +277,7 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
     return node.attr[kinds[node.op]].type in small + strings
 
 
+@api_guard.guarded
 def set_cpu0(device_string: str) -> str:
     """A device's name with the CPU in the place of its device: "/job:a/gpu:1" and so on."""
     return _DEVICE.sub("", device_string) + "/device:CPU:0"

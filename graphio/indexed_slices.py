@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from graphio import api_guard
 from graphio.composite import Composite
 from graphio.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.dtypes import as_dtype
@@ -121,6 +122,7 @@ def _to_tensor(
 register_tensor_conversion_function(IndexedSlices, _to_tensor)
 
 
+@api_guard.guarded
 def convert_to_tensor_or_indexed_slices(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Tensor | IndexedSlices:

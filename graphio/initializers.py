@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant as _constant
 from graphio.graph import Tensor
 from graphio.ops import array, draws, factoring, linear, math, matrices, random
@@ -316,21 +316,25 @@ class identity_initializer(Initializer):
         return _constant((self.gain * ones).astype(dtype.as_numpy_dtype))
 
 
+@api_guard.guarded
 def he_normal(seed: int | None = None) -> Initializer:
     """Truncated normal of variance 2 / in (He et al. 2015)."""
     return variance_scaling_initializer(2.0, "fan_in", "truncated_normal", seed)
 
 
+@api_guard.guarded
 def he_uniform(seed: int | None = None) -> Initializer:
     """Uniform within sqrt(6 / in) either side of 0 (He et al. 2015)."""
     return variance_scaling_initializer(2.0, "fan_in", "uniform", seed)
 
 
+@api_guard.guarded
 def lecun_normal(seed: int | None = None) -> Initializer:
     """Truncated normal of variance 1 / in (LeCun 1998)."""
     return variance_scaling_initializer(1.0, "fan_in", "truncated_normal", seed)
 
 
+@api_guard.guarded
 def lecun_uniform(seed: int | None = None) -> Initializer:
     """Uniform within sqrt(3 / in) either side of 0 (LeCun 1998)."""
     return variance_scaling_initializer(1.0, "fan_in", "uniform", seed)

@@ -7,6 +7,8 @@ import sys as _sys
 from collections import Counter
 from typing import Any
 
+from graphio.api_guard import unguarded as _unguarded
+
 __all__ = [
     "DEBUG", "ERROR", "FATAL", "INFO", "WARN", "TaskLevelStatusMessage", "debug", "error", "fatal",
     "flush", "get_logger", "get_verbosity", "info", "log", "log_every_n", "log_first_n", "log_if",
@@ -104,6 +106,7 @@ def _log_if(level: int, msg: Any, condition: Any, args: tuple[Any, ...]) -> None
         _logger.log(level, msg, *args, stacklevel=3)
 
 
+@_unguarded
 def get_logger() -> _python.Logger:
     """Python's logger that all messages go through."""
     return _logger

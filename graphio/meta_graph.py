@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from graphio import scopes
+from graphio import api_guard, scopes
 from graphio.collection_def import Collections
 from graphio.collections import GraphKeys
 from graphio.export import build_model
@@ -237,6 +237,7 @@ class MetaGraphDef(ModelView):
 # ---- from a graph ----
 
 
+@api_guard.guarded
 def export_meta_graph(
     filename: str | os.PathLike[str] | None = None,
     meta_info_def: MetaInfo | None = None,

@@ -7,7 +7,7 @@ import enum
 from collections.abc import Iterator
 from typing import Any
 
-from graphio import scopes
+from graphio import api_guard, scopes
 
 __all__ = [
     "VariableAggregation",
@@ -37,6 +37,7 @@ class VariableAggregation(enum.Enum):
     ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA  # its older name
 
 
+@api_guard.guarded
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
     """A context outside of all branches, loops, control dependencies and functions of datasets.
@@ -55,12 +56,14 @@ def init_scope() -> Iterator[None]:
         yield
 
 
+@api_guard.guarded
 @contextlib.contextmanager
 def container(container_name: str) -> Iterator[str]:
     """Accepted: a session keeps its own state."""
     yield container_name
 
 
+@api_guard.guarded
 @contextlib.contextmanager
 def op_scope(values: Any, name: str | None, default_name: str | None = None) -> Iterator[str]:
     """name_scope in an older order of arguments."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.schema import model_pb2, tensors
 from graphio.tensor_shape import TensorShape
 
@@ -185,6 +185,7 @@ class TensorProto(View):
         return super().__getattr__(name)
 
 
+@api_guard.guarded
 def make_tensor_proto(
     values: Any,
     dtype: Any = None,
@@ -212,6 +213,7 @@ def make_tensor_proto(
     return TensorProto(tensors.from_array(made.op.attrs["value"]))
 
 
+@api_guard.guarded
 def make_ndarray(tensor: Any) -> Array:
     """The array of a tensor message."""
     return np.array(tensors.to_array(message_of(tensor)))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.tensor_shape import TensorShape, as_shape
 from graphio.variables import Variable
 
@@ -20,6 +20,7 @@ __all__ = [
 Partitioner = Callable[..., list[int]]
 
 
+@api_guard.guarded
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     """A partitioner that cuts one axis into so many parts."""
 
@@ -32,6 +33,7 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     return partition
 
 
+@api_guard.guarded
 def variable_axis_size_partitioner(
     max_shard_bytes: int,
     axis: int = 0,
@@ -58,6 +60,7 @@ def variable_axis_size_partitioner(
     return partition
 
 
+@api_guard.guarded
 def min_max_variable_partitioner(
     max_partitions: int = 1,
     axis: int = 0,
@@ -78,6 +81,7 @@ def min_max_variable_partitioner(
     return partition
 
 
+@api_guard.guarded
 def create_partitioned_variables(
     shape: Any,
     slicing: Sequence[int],

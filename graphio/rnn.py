@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import carrying, dtypes, nest
+from graphio import api_guard, carrying, dtypes, nest
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, math, reduction
@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 
+@api_guard.makes_variables
 def dynamic_rnn(
     cell: Any,
     inputs: Any,
@@ -66,6 +67,7 @@ def dynamic_rnn(
         )
 
 
+@api_guard.makes_variables
 def bidirectional_dynamic_rnn(
     cell_fw: Any,
     cell_bw: Any,
@@ -319,6 +321,7 @@ def _lay_out(y: Tensor, axis: int, batch: int | None, steps: int | None) -> None
 # ---- as many steps as there are tensors ----
 
 
+@api_guard.makes_variables
 def static_rnn(
     cell: Any,
     inputs: Sequence[Any],
@@ -373,6 +376,7 @@ def _either(condition: Tensor, yes: Any, no: Any) -> Any:
     return nest.map_structure(lambda a, b: _chosen(condition, a, b), yes, no)
 
 
+@api_guard.makes_variables
 def static_bidirectional_rnn(
     cell_fw: Any,
     cell_bw: Any,
@@ -429,6 +433,7 @@ def _turned(pieces: Sequence[Any], lengths: Any) -> list[Any]:
 # ---- a loop that the caller steers ----
 
 
+@api_guard.makes_variables
 def raw_rnn(
     cell: Any,
     loop_fn: Callable[..., Any],

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from graphio import door, dtypes, initializers, nest, scopes
+from graphio import api_boundary, dtypes, initializers, nest, scopes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -58,7 +58,7 @@ class RNNCell(Layer):
         dtype: of its variables; None: that of the first input.
     """
 
-    @door.guarded
+    @api_boundary.rolling_back
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
         """The output and the next state.
 

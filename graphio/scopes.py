@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from graphio import source, tracebacks
+from graphio import api_guard, source, tracebacks
 from graphio.composite import Composite
 from graphio.tensor import Tensor
 
@@ -43,6 +43,7 @@ class _Stack(threading.local):
 _stack = _Stack()
 
 
+@api_guard.unguarded
 def get_default_graph() -> Graph:
     """The graph that new operations go to in this thread."""
     return _stack.graphs[-1] if _stack.graphs else _graph_beneath()
@@ -57,6 +58,7 @@ def _graph_beneath() -> Graph:
     return _stack.root
 
 
+@api_guard.unguarded
 def reset_default_graph() -> None:
     """Puts an empty graph in the place of the default graph.
 
@@ -121,7 +123,7 @@ def _other_graph(values: Iterable[Any]) -> Graph | None:
             if not isinstance(part, Composite) and not Tensor.is_like(part):
                 continue
             graph: Graph = part.graph
-            if graph.root is here or graph.outer is not None or graph.taken_back:
+            if graph.root is here or graph.outer is not None or graph.rolled_back:
                 return None
             if found is not None and found is not graph:
                 return None
@@ -236,12 +238,13 @@ class operation_scope(name_scope):
         try:
             if error is not None:
                 source.locate(error)
-                self._graph.take_back(self._before)
+                self._graph.roll_back(self._before)
             return super().__exit__(kind, error, traceback)
         finally:
             self._graph.root.building.release()
 
 
+@api_guard.unguarded
 def control_dependencies(control_inputs: Any) -> contextlib.AbstractContextManager[None]:
     """A context whose new operations run after the given ones; None forgets those outside.
 
@@ -251,6 +254,7 @@ def control_dependencies(control_inputs: Any) -> contextlib.AbstractContextManag
     return get_default_graph().control_dependencies(control_inputs)
 
 
+@api_guard.unguarded
 def device(
     device_name_or_function: str | Callable[..., Any] | None,
 ) -> contextlib.AbstractContextManager[None]:
@@ -269,6 +273,7 @@ def device(
     return get_default_graph().device(device_name_or_function)
 
 
+@api_guard.unguarded
 def colocate_with(
     op: Any, ignore_existing: bool = False
 ) -> contextlib.AbstractContextManager[None]:

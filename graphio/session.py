@@ -17,7 +17,9 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from graphio import dtypes, engines, fetching, logging, placement, scopes, tracebacks
+
+
+from graphio import api_guard, dtypes, engines, fetching, logging, placement, scopes, tracebacks
 from graphio.config import ConfigProto, RunOptions
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
@@ -46,6 +48,7 @@ _stack = _Stack()
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
+@api_guard.unguarded
 def get_default_session() -> Session | None:
     """The session that eval and run use in this thread, None if there is none."""
     return _stack.sessions[-1] if _stack.sessions else None

@@ -1,8 +1,10 @@
-"""The user's line, the innermost frame outside this package; and what a refused call says."""
+"""The program's line, the innermost frame outside this package; and the errors of public calls."""
 
 from __future__ import annotations
 
+import contextlib
 import dis
+import enum
 import functools
 import inspect
 import os
@@ -18,7 +20,9 @@ from graphio.schema.errors import OpError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+#: the folder of the whole package, wherever in it this module is
+_PACKAGE = os.path.dirname(os.path.abspath(sys.modules[__name__.split(".")[0]].__file__ or ""))
+_PACKAGE += os.sep
 
 
 class Source(NamedTuple):
@@ -33,6 +37,12 @@ class Source(NamedTuple):
 
 
 NOWHERE = Source("", 0, "")
+
+
+def is_inside(file: str) -> bool:
+    """Whether code of a file is left out of what a program sees: this package's and contextlib's,
+    which runs the package's contexts."""
+    return file.startswith((_PACKAGE, contextlib.__file__))
 
 
 def user_line() -> Source:
@@ -56,8 +66,7 @@ def _shared(file: str, line: int, function: str) -> Source:
 @functools.lru_cache(maxsize=4096)
 def _base_name(path: str) -> str:
     """The name without folder of a file of the user's program; "" for one of this package's."""
-    inside = path.startswith(_PACKAGE) or "contextlib" in path
-    return "" if inside else os.path.basename(path)
+    return "" if is_inside(path) else os.path.basename(path)
 
 
 def locate(error: BaseException | None, function: str = "") -> None:
@@ -91,15 +100,23 @@ def locating(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-# ---- refusals ----
+# ---- errors of public calls ----
+
+
+class _Origin(enum.Enum):
+    """Where an error comes from."""
+
+    PROGRAM = "a frame of the user's program"
+    CHECK = "a raise statement of this package"
+    UNCHECKED = "Python or numpy, at a value that no check of this package has refused"
+
 
 #: where Python's and numpy's own modules are
 _LIBRARIES = tuple(
     os.path.dirname(os.path.abspath(module.__file__ or "")) + os.sep for module in (os, np)
 )
-#: what Python and numpy raise inside this package at an argument that nobody looked at before, and
-#: what the caller gets
-_SLIPS: tuple[tuple[type[Exception], type[Exception]], ...] = (
+#: the class of the error that the caller gets for an unchecked one
+_CLASSES: tuple[tuple[type[Exception], type[Exception]], ...] = (
     (TypeError, TypeError),
     (AttributeError, TypeError),
     (ValueError, ValueError),
@@ -109,31 +126,30 @@ _SLIPS: tuple[tuple[type[Exception], type[Exception]], ...] = (
     (AssertionError, ValueError),
 )
 _RAISES = {number for name, number in dis.opmap.items() if name in ("RAISE_VARARGS", "RERAISE")}
-_FOREIGN, _SAID, _SLIPPED = range(3)
 
 
 def refusal(
     error: Exception, function: Callable[..., Any], arguments: Any, options: Mapping[str, Any]
 ) -> Exception:
-    """What the caller of a public function is told: error itself, with the function's name and the
-    user's line; or, where no check of ours has spoken, an error that shows the arguments too.
+    """The error that the caller of a public function gets: error itself, with the function's name
+    and the user's line; or, where Python or numpy has raised it, one that shows the arguments too.
 
     What a function of the user's raises is left alone.
     """
     origin = _origin(error)
-    if origin == _FOREIGN:
+    if origin is _Origin.PROGRAM:
         return error
     name = function.__qualname__.removesuffix(".__init__").split("<locals>.")[-1]
     if function.__name__ == "__call__":
         name = type(arguments[0]).__name__
     found = _arguments(function, arguments, options)
-    if origin == _SLIPPED and found is not None:
-        kind = next((given for caught, given in _SLIPS if isinstance(error, caught)), None)
+    if origin is _Origin.UNCHECKED and found is not None:
+        kind = next((given for caught, given in _CLASSES if isinstance(error, caught)), None)
         if kind is not None:
             text = getattr(error, "before_locating", str(error)) or type(error).__name__
             error = kind(f"{name}: an argument is of a wrong type or value: {text}; given {found}")
-    said = _letters(name.split(".")[-1]) in _letters(str(error))
-    locate(error, "" if said else name)
+    named = _letters(name.split(".")[-1]) in _letters(str(error))
+    locate(error, "" if named else name)
     return error
 
 
@@ -141,21 +157,25 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text)).lower()
 
 
-def _origin(error: Exception) -> int:
-    """Whether a frame of the user's raised it, a check of ours, or nobody on purpose."""
+def _origin(error: Exception) -> _Origin:
+    """Where an error comes from.
+
+    A raise statement and a call of a C function that fails leave the same error and traceback:
+    only the instruction at which the last frame stopped tells them apart.
+    """
     at: TracebackType | None = error.__traceback__
     last = at
     while at is not None:
         name = at.tb_frame.f_code.co_filename
         if not name.startswith((_PACKAGE, *_LIBRARIES, "<frozen")):
-            return _FOREIGN
+            return _Origin.PROGRAM
         last, at = at, at.tb_next
     if last is None:
-        return _FOREIGN
+        return _Origin.PROGRAM
     code = last.tb_frame.f_code
-    said = code.co_filename.startswith(_PACKAGE) and code.co_code[last.tb_lasti] in _RAISES
+    raised = code.co_filename.startswith(_PACKAGE) and code.co_code[last.tb_lasti] in _RAISES
     bare = isinstance(error, AssertionError) and not error.args
-    return _SAID if said and not bare else _SLIPPED
+    return _Origin.CHECK if raised and not bare else _Origin.UNCHECKED
 
 
 def _arguments(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from graphio import door, dtypes, scopes, tracebacks
+from graphio import api_boundary, api_guard, dtypes, scopes, tracebacks
 from graphio.composite import Composite
 from graphio.constants import (
     as_array,
@@ -57,7 +57,7 @@ class SparseTensor(Composite):
     combines_with_tensors = True  # tensor * sparse is ours to compute
     __array_ufunc__ = None  # and so is array * sparse
 
-    @door.guarded
+    @api_boundary.rolling_back
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         given = [
             ("indices", _numbers(indices, dtypes.int64), dtypes.int64),
@@ -250,6 +250,7 @@ def _to_tensor(
 register_tensor_conversion_function(SparseTensor, _to_tensor)
 
 
+@api_guard.guarded
 def convert_to_tensor_or_sparse_tensor(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Tensor | SparseTensor:
@@ -269,6 +270,7 @@ def convert_to_tensor_or_sparse_tensor(
     return value
 
 
+@api_guard.guarded
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
     """A SparseTensor that must be fed: with a SparseTensorValue, or a tuple of its three parts.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio import scopes
+from graphio import api_guard, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Operation
 from graphio.ops.control_flow import group
@@ -10,6 +10,7 @@ from graphio.ops.control_flow import group
 __all__ = ["initialize_all_tables", "tables_initializer"]
 
 
+@api_guard.guarded
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that runs the collection TABLE_INITIALIZERS as it is now.
 
@@ -22,6 +23,7 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
     return group(*initializers, name=name)
 
 
+@api_guard.guarded
 def initialize_all_tables(name: str = "init_all_tables") -> Operation:
     """The old name of tables_initializer."""
     return tables_initializer(name)

@@ -6,13 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from graphio import scopes
+from graphio import api_guard, scopes
 from graphio.collections import GraphKeys
 from graphio.variable_scope import VariableScope, variable_scope
 
 __all__ = ["make_template"]
 
 
+@api_guard.makes_variables
 def make_template(
     name_: str,
     func_: Callable[..., Any],

@@ -14,7 +14,7 @@ from unittest import mock
 
 import numpy as np
 
-from graphio import nest, scopes
+from graphio import api_guard, nest, scopes
 from graphio.assertions import Assertions
 from graphio.constants import constant
 from graphio.dtypes import as_dtype
@@ -315,11 +315,13 @@ def _regular(*values: Any) -> bool:
         return False
 
 
+@api_guard.unguarded
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs all tests of the program that runs."""
     unittest.main(module="__main__", argv=None if argv is None else list(argv))
 
 
+@api_guard.unguarded
 def get_temp_dir() -> str:
     """A folder for tests, one for the process."""
     found: str | None = _folder.get("path")
@@ -331,6 +333,7 @@ def get_temp_dir() -> str:
 _folder: dict[str, str] = {}
 
 
+@api_guard.unguarded
 def test_src_dir_path(relative_path: str) -> str:
     """A path relative to the working folder."""
     return os.path.join(os.getcwd(), relative_path)
@@ -339,31 +342,37 @@ def test_src_dir_path(relative_path: str) -> str:
 test_src_dir_path.__test__ = False  # type: ignore[attr-defined]
 
 
+@api_guard.unguarded
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
     """False: both engines use the processor."""
     return False
 
 
+@api_guard.unguarded
 def is_built_with_cuda() -> bool:
     """False: both engines use the processor."""
     return False
 
 
+@api_guard.unguarded
 def is_built_with_rocm() -> bool:
     """False: both engines use the processor."""
     return False
 
 
+@api_guard.unguarded
 def is_built_with_gpu_support() -> bool:
     """False: both engines use the processor."""
     return False
 
 
+@api_guard.unguarded
 def gpu_device_name() -> str:
     """ "": there is none."""
     return ""
 
 
+@api_guard.unguarded
 def assert_equal_graph_def(actual: Any, expected: Any, checkpoint_v2: bool = False) -> None:
     """Raises AssertionError unless two messages of graphs have the same nodes, in any order.
 
@@ -394,6 +403,7 @@ def assert_equal_graph_def(actual: Any, expected: Any, checkpoint_v2: bool = Fal
 # ---- numeric gradients ----
 
 
+@api_guard.unguarded
 def compute_gradient(
     x: Any,
     x_shape: Any,
@@ -478,6 +488,7 @@ def _numeric(run: Callable[..., Any], start: Array, y: Tensor, delta: float) -> 
     return np.stack(rows)
 
 
+@api_guard.unguarded
 def compute_gradient_error(
     x: Any,
     x_shape: Any,

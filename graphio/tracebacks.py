@@ -6,13 +6,14 @@ environment variable GRAPHIO_FULL_TRACEBACKS is set.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import ParamSpec, TypeVar
+
+from graphio import api_guard, source
 
 __all__ = [
     "disable_traceback_filtering",
@@ -25,9 +26,6 @@ __all__ = [
 
 P = ParamSpec("P")
 R = TypeVar("R")
-#: whose frames are left out: this package's, and those of contexts that it is in
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_CONTEXTS = contextlib.__file__
 
 
 class _Thread(threading.local):
@@ -38,17 +36,20 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
+@api_guard.unguarded
 def enable_traceback_filtering() -> None:
     """Leaves graphio's own frames out of the tracebacks of errors in this thread: the default,
     unless the environment variable GRAPHIO_FULL_TRACEBACKS is set."""
     _thread.short = True
 
 
+@api_guard.unguarded
 def disable_traceback_filtering() -> None:
     """Keeps all frames in the tracebacks of errors in this thread."""
     _thread.short = False
 
 
+@api_guard.unguarded
 def is_traceback_filtering_enabled() -> bool:
     """Whether tracebacks of this thread's errors are short."""
     return _thread.short
@@ -91,7 +92,9 @@ def shorten_cause(error: BaseException) -> None:
 def _is_called_by_the_program(at: TracebackType) -> bool:
     """Whether tracebacks are short, and the frame is one that the program has called."""
     caller = at.tb_frame.f_back
-    return _thread.short and not (caller is not None and _is_inside(caller.f_code.co_filename))
+    return _thread.short and not (
+        caller is not None and source.is_inside(caller.f_code.co_filename)
+    )
 
 
 def _shorten_earlier(error: BaseException) -> None:
@@ -109,11 +112,7 @@ def _entries(at: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _is_ours(at: TracebackType) -> bool:
-    return _is_inside(at.tb_frame.f_code.co_filename)
-
-
-def _is_inside(file: str) -> bool:
-    return file.startswith((_PACKAGE, _CONTEXTS))
+    return source.is_inside(at.tb_frame.f_code.co_filename)
 
 
 def _link(first: TracebackType, following: list[TracebackType]) -> None:

@@ -1,4 +1,4 @@
-"""Tables whose changes can be taken back, at a cost that grows with the changes, not the table."""
+"""Tables whose changes can be rolled back, at a cost that grows with the changes, not the table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Journal:
             self.entries.clear()
 
     def undo(self, mark: int, undone: Callable[[Any, Any, Any], None] | None = None) -> None:
-        """Takes back what was changed since a mark, the last change first.
+        """Rolls back what was changed since a mark, the last change first.
 
         Args:
             mark: what `open` gave.
@@ -59,7 +59,7 @@ class Journal:
         del entries[mark:]
 
     def restore(self, table: Table[K, V], mark: int) -> None:
-        """Gives one table its content at a mark; this can itself be taken back."""
+        """Gives one table its content at a mark; this can itself be rolled back."""
         entries = self.entries
         formers: dict[K, Any] = {}  # the oldest of each key: nested marks would double the others
         for at in range(len(entries) - 3, mark - 1, -3):

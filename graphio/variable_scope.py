@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes, scopes, source
+from graphio import api_guard, dtypes, scopes, source
 from graphio.collections import GraphKeys
 from graphio.constants import as_array, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Graph, Tensor
+from graphio.initializers import Initializer, glorot_uniform_initializer, zeros_initializer
 from graphio.modes import VariableAggregation, VariableSynchronization
 from graphio.partitioned_variables import (
     PartitionedVariable,
@@ -162,6 +163,7 @@ def targets_by_name(graph: Graph) -> dict[str, list[Variable]]:
     return {name: [v] for name, v in store.variables.items() if v not in parts} | wholes
 
 
+@api_guard.makes_variables
 def no_regularizer(_: Any) -> None:
     """A regularizer that stops an outer scope's from being applied."""
 
@@ -263,6 +265,7 @@ class VariableScope:
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
 
+@api_guard.makes_variables
 def get_variable_scope() -> VariableScope:
     """The scope that get_variable is in."""
     return _Store.of(scopes.get_default_graph()).scope
@@ -428,6 +431,7 @@ def _nested_getter(inner: Callable[..., Any], outer: Callable[..., Any]) -> Call
     return getter
 
 
+@api_guard.makes_variables
 @contextlib.contextmanager
 def variable_op_scope(
     values: Any, name_or_scope: Any, default_name: str | None = None, **options: Any
@@ -440,6 +444,7 @@ def variable_op_scope(
 # ---- get_variable ----
 
 
+@api_guard.makes_variables
 @source.locating
 def get_variable(
     name: str,
@@ -532,6 +537,7 @@ def partitioned_as_scope(**options: Any) -> Any:
     return _get(scope.name, reuse=scope.reuse, **{**defaults, **options})
 
 
+@api_guard.makes_variables
 def get_local_variable(name: str, *arguments: Any, **options: Any) -> Variable | Any:
     """As get_variable, for a variable that checkpoints leave out; it joins `collections`, too."""
     others = options.get("collections") or ()
@@ -772,19 +778,17 @@ def _dtype_of(value: Any) -> DType | None:
 
 
 def _default(dtype: DType) -> Any:
-    from graphio import initializers
-
     if dtype.is_floating:
-        return initializers.glorot_uniform_initializer()
+        return glorot_uniform_initializer()
     if dtype.is_integer or dtype in (dtypes.bool, dtypes.string):
-        return initializers.zeros_initializer()
+        return zeros_initializer()
     raise ValueError(f"An initializer for a variable of {dtype.name} is required")
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """As inspect.signature has them, which takes long: an initializer of ours has its class's."""
-    kind: type = type(function)
-    if kind.__module__ == "graphio.initializers":
+    """As inspect.signature has them, which takes long: an initializer has those of its class."""
+    kind: Any = type(function)
+    if issubclass(kind, Initializer):
         return _parameters_of_calls(kind)
     return inspect.signature(function).parameters
 

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import behavior, door, dtypes, scopes, tracebacks, variable_reads
+from graphio import api_boundary, api_guard, behavior, dtypes, scopes, tracebacks, variable_reads
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.dtypes import DType
@@ -131,7 +131,7 @@ class Variable(Handle, Operators):
     synchronization: VariableSynchronization = VariableSynchronization.AUTO
     aggregation: VariableAggregation = VariableAggregation.NONE
 
-    @door.guarded
+    @api_boundary.rolling_back
     def __init__(
         self,
         initial_value: Any = None,
@@ -760,31 +760,37 @@ def _collection(key: str, scope: str | None) -> list[Variable]:
     return scopes.get_default_graph().get_collection(key, scope)
 
 
+@api_guard.guarded
 def global_variables(scope: str | None = None) -> list[Variable]:
     """The variables that checkpoints hold; scope: a regular expression for names."""
     return _collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
+@api_guard.guarded
 def local_variables(scope: str | None = None) -> list[Variable]:
     """The variables of a process alone; scope: a regular expression for names."""
     return _collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
+@api_guard.guarded
 def model_variables(scope: str | None = None) -> list[Variable]:
     """The collection of model variables; scope: a regular expression for names."""
     return _collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
+@api_guard.guarded
 def trainable_variables(scope: str | None = None) -> list[Variable]:
     """The variables that optimizers change; scope: a regular expression for names."""
     return _collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
+@api_guard.guarded
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
     """The variables with moving averages; scope: a regular expression for names."""
     return _collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
+@api_guard.guarded
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
     """An operation that gives all variables of a list their initial values."""
     from graphio.ops.control_flow import group
@@ -792,16 +798,19 @@ def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> O
     return group(*[v.initializer for v in var_list], name=name)
 
 
+@api_guard.guarded
 def global_variables_initializer() -> Operation:
     """An operation that gives all global variables their initial values."""
     return variables_initializer(global_variables())
 
 
+@api_guard.guarded
 def local_variables_initializer() -> Operation:
     """An operation that gives all local variables their initial values."""
     return variables_initializer(local_variables())
 
 
+@api_guard.guarded
 @scopes.in_graph_of_inputs
 def is_variable_initialized(variable: Variable, name: str | None = None) -> Tensor:
     """A bool scalar: whether the variable has a value."""
@@ -817,6 +826,7 @@ def is_variable_initialized(variable: Variable, name: str | None = None) -> Tens
     return made.outputs[0]
 
 
+@api_guard.guarded
 def report_uninitialized_variables(
     var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
@@ -867,6 +877,7 @@ def _assignable(ref: Any, method: str) -> Callable[..., Tensor]:
     return found
 
 
+@api_guard.guarded
 def assign(
     ref: Variable,
     value: Any,
@@ -884,6 +895,7 @@ def assign(
     return _assignable(ref, "assign")(value, name=name)
 
 
+@api_guard.guarded
 def assign_add(
     ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
@@ -891,6 +903,7 @@ def assign_add(
     return _assignable(ref, "assign_add")(value, name=name)
 
 
+@api_guard.guarded
 def assign_sub(
     ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import logging
+from graphio import api_guard, logging
 from graphio.debug_values import (
     DebugTensor,
     TensorFilter,
@@ -124,6 +124,7 @@ class Watch:
             self._busy = False
 
 
+@api_guard.guarded
 def watch(
     session: Session,
     what: Any = None,

@@ -136,7 +136,7 @@ def test_the_collector_is_as_it_was_after_a_model_was_built_and_loaded() -> None
             gc.enable()
 
 
-def test_what_a_failed_call_had_changed_is_taken_back_and_names_are_free_again() -> None:
+def test_what_a_failed_call_had_changed_is_rolled_back_and_names_are_free_again() -> None:
     with tf.Graph().as_default() as graph:
         tf.get_variable("v", [1])
         before = [op.name for op in graph.get_operations()]

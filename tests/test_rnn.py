@@ -373,7 +373,7 @@ def test_a_cell_of_a_failed_build_says_so() -> None:
         cell, x = cells.BasicRNNCell(3, activation=lambda y: y[:, :2]), tf.ones([2, 4, 3])
         with pytest.raises(ValueError, match="keep dtype and shape"):
             tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
-        with pytest.raises(ValueError, match="failed, and was taken back"):
+        with pytest.raises(ValueError, match="failed, and was rolled back"):
             tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
 
 

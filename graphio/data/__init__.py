@@ -1,5 +1,6 @@
 """tf.data: pipelines that feed a graph element by element."""
 
+from graphio import api_guard
 from graphio.data.dataset import AUTOTUNE, Dataset, Options
 from graphio.data.iterator import (
     Iterator,
@@ -27,16 +28,19 @@ __all__ = [
 ]
 
 
+@api_guard.guarded
 def get_output_types(dataset_or_iterator: Dataset | Iterator) -> object:
     """dtypes of an element's components."""
     return dataset_or_iterator.output_types
 
 
+@api_guard.guarded
 def get_output_shapes(dataset_or_iterator: Dataset | Iterator) -> object:
     """Static shapes of an element's components."""
     return dataset_or_iterator.output_shapes
 
 
+@api_guard.guarded
 def get_output_classes(dataset_or_iterator: Dataset | Iterator) -> object:
     """Classes of an element's components."""
     return dataset_or_iterator.output_classes

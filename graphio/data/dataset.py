@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import door, dtypes, scopes, source
+from graphio import api_boundary, dtypes, scopes, source
 from graphio.constants import as_array, convert_to_tensor
 from graphio.data import (
     elements,
@@ -179,7 +179,7 @@ class Dataset(Methods, Unpicklable):
     # ---- sources ----
 
     @staticmethod
-    @door.guarded
+    @api_boundary.rolling_back
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """A dataset of one element.
 
@@ -191,7 +191,7 @@ class Dataset(Methods, Unpicklable):
         return made._named(name)
 
     @staticmethod
-    @door.guarded
+    @api_boundary.rolling_back
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """A dataset of the slices along the first dimension.
 
@@ -229,7 +229,7 @@ class Dataset(Methods, Unpicklable):
         return Dataset(structure.sliced(specs), opened, given=leaves)._named(name)
 
     @staticmethod
-    @door.guarded
+    @api_boundary.rolling_back
     def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset:
         """A dataset of the slices of a SparseTensor along its first dimension.
 
@@ -259,7 +259,7 @@ class Dataset(Methods, Unpicklable):
         )
 
     @staticmethod
-    @door.guarded
+    @api_boundary.rolling_back
     def from_generator(
         generator: Callable[..., Any],
         output_types: Any,
@@ -287,7 +287,7 @@ class Dataset(Methods, Unpicklable):
         )._named(name)
 
     @staticmethod
-    @door.guarded
+    @api_boundary.rolling_back
     def range(*args: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Dataset:
         """Numbers: range(stop), range(start, stop), range(start, stop, step).
 
@@ -312,7 +312,7 @@ class Dataset(Methods, Unpicklable):
         )._named(name)
 
     @staticmethod
-    @door.guarded
+    @api_boundary.rolling_back
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
         """One element of each dataset side by side, until the shortest ends.
 
@@ -337,7 +337,7 @@ class Dataset(Methods, Unpicklable):
         return made._named(name)
 
     @staticmethod
-    @door.guarded
+    @api_boundary.rolling_back
     def list_files(
         file_pattern: Any, shuffle: bool | None = None, seed: Any = None, name: str | None = None
     ) -> Dataset:
@@ -368,7 +368,7 @@ class Dataset(Methods, Unpicklable):
         found = self.element_specs if specs is _SAME else specs
         return Dataset(found, opener, [self], given, functions)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def map(
         self,
         map_func: Callable[..., Any],
@@ -406,12 +406,12 @@ class Dataset(Methods, Unpicklable):
 
         return self._derived(opened, function.specs, [count], [function])._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of the datasets that map_func gives, one dataset after the other."""
         return self._interleaved(map_func, 1, 1 << 62, "flat_map")._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def interleave(
         self,
         map_func: Callable[..., Any],
@@ -451,7 +451,7 @@ class Dataset(Methods, Unpicklable):
             [function],
         )
 
-    @door.guarded
+    @api_boundary.rolling_back
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of which predicate, a scalar bool, is true."""
         function = self._predicate(predicate, "filter")
@@ -459,7 +459,7 @@ class Dataset(Methods, Unpicklable):
             lambda o: elements.Filter(self.open(o), o.load(function)), functions=[function]
         )._named(name)
 
-    @door.keeping
+    @api_boundary.rolling_back_variables
     def map_with_legacy_function(
         self, map_func: Callable[..., Any], num_parallel_calls: Any = None
     ) -> Dataset:
@@ -488,7 +488,7 @@ class Dataset(Methods, Unpicklable):
             raise ValueError(f"{what}: `predicate` must return a scalar boolean tensor.")
         return function
 
-    @door.guarded
+    @api_boundary.rolling_back
     def batch(
         self,
         batch_size: Any,
@@ -525,7 +525,7 @@ class Dataset(Methods, Unpicklable):
             [size, drop_remainder],
         )
 
-    @door.guarded
+    @api_boundary.rolling_back
     def padded_batch(
         self,
         batch_size: Any,
@@ -594,7 +594,7 @@ class Dataset(Methods, Unpicklable):
         if any(s.inside is not None for s in structure.flatten(self.element_specs)):
             raise TypeError(f"{what}: a component is a dataset; use flat_map to batch inside it")
 
-    @door.guarded
+    @api_boundary.rolling_back
     def shuffle(
         self,
         buffer_size: Any,
@@ -623,28 +623,28 @@ class Dataset(Methods, Unpicklable):
 
         return self._derived(opened, given=[size, given])._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """The elements count times over; None or -1: without end."""
         times = _number(-1 if count is None else count, "repeat")
         made = self._derived(lambda o: stages.Repeat(self.open(o), o.number(times)), given=[times])
         return made._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first count elements; -1: all."""
         most = _number(count, "take")
         made = self._derived(lambda o: stages.Take(self.open(o), o.number(most)), given=[most])
         return made._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first count elements; -1: none."""
         least = _number(count, "skip")
         made = self._derived(lambda o: stages.Skip(self.open(o), o.number(least)), given=[least])
         return made._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every num_shards-th element, from number index on.
 
@@ -665,7 +665,7 @@ class Dataset(Methods, Unpicklable):
             given=[number, first],
         )._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """These elements, then those of another dataset of the same types.
 
@@ -678,7 +678,7 @@ class Dataset(Methods, Unpicklable):
             specs, lambda o: stages.Concatenate(self.open(o), other.open(o)), [self, other]
         )._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """Makes elements ahead, in a thread.
 
@@ -699,7 +699,7 @@ class Dataset(Methods, Unpicklable):
 
         return self._derived(opened, given=[size])._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
         """Keeps the elements of the first pass for those after it.
 
@@ -720,7 +720,7 @@ class Dataset(Methods, Unpicklable):
 
         return self._derived(opened, given=[text])._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def window(
         self,
         size: Any,
@@ -755,7 +755,7 @@ class Dataset(Methods, Unpicklable):
             [wanted, moved, step, drop_remainder],
         )._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def reduce(
         self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
     ) -> Any:
@@ -772,7 +772,7 @@ class Dataset(Methods, Unpicklable):
 
         return reduced(self, initial_state, reduce_func, name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def unbatch(self, name: str | None = None) -> Dataset:
         """The slices of every element along its first dimension."""
         shapes = [structure.node_shape(node) for node in structure.nodes(self.element_specs)]
@@ -786,7 +786,7 @@ class Dataset(Methods, Unpicklable):
         specs = structure.sliced(self.element_specs)
         return self._derived(lambda o: elements.Unbatch(self.open(o), places), specs)._named(name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Pairs of a number, int64 from start on, and an element."""
         return Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), self), name=name)

@@ -6,7 +6,7 @@ import functools
 import weakref
 from typing import Any
 
-from graphio import door, dtypes, scopes
+from graphio import api_boundary, api_guard, dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.data import graphs, structure, variables
 from graphio.data.dataset import Dataset, element_of
@@ -56,7 +56,7 @@ class Iterator(Unpicklable):
         return f"<Iterator shapes: {self.output_shapes}, types: {self.output_types}>"
 
     @staticmethod
-    @door.guarded
+    @api_boundary.rolling_back
     def from_structure(
         output_types: Any,
         output_shapes: Any = None,
@@ -81,7 +81,7 @@ class Iterator(Unpicklable):
         return Iterator(specs, Handle(graph, name, specs, one_shot=False), None)
 
     @staticmethod
-    @door.guarded
+    @api_boundary.rolling_back
     def from_string_handle(
         string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
     ) -> Iterator:
@@ -114,7 +114,7 @@ class Iterator(Unpicklable):
             raise ValueError(_ONE_SHOT)
         return self._initializer
 
-    @door.guarded
+    @api_boundary.rolling_back
     def make_initializer(self, dataset: Dataset, name: str | None = None) -> Operation:
         """An operation that lets this iterator begin with a dataset of its types.
 
@@ -129,7 +129,7 @@ class Iterator(Unpicklable):
         _check_fits(self._specs, dataset.element_specs)
         return _maker(self._handle, dataset, name)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def get_next(self, name: str | None = None) -> Any:
         """The next element: tensors that step on in every run that needs them.
 
@@ -153,7 +153,7 @@ class Iterator(Unpicklable):
         )
         return element_of(self._specs, found.outputs)
 
-    @door.guarded
+    @api_boundary.rolling_back
     def string_handle(self, name: str | None = None) -> Tensor:
         """A scalar string that names this iterator: see from_string_handle. Without a name it is
         the same tensor at each call.
@@ -349,12 +349,14 @@ def make_saveable_from_iterator(iterator: Iterator) -> IteratorSaveable:
     return IteratorSaveable(iterator)
 
 
+@api_guard.guarded
 def make_one_shot_iterator(dataset: Dataset) -> Iterator:
     """See Dataset.make_one_shot_iterator."""
     found: Iterator = dataset.make_one_shot_iterator()
     return found
 
 
+@api_guard.guarded
 def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
     """See Dataset.make_initializable_iterator."""
     found: Iterator = dataset.make_initializable_iterator(shared_name)

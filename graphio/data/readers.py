@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphio import door, dtypes
+from graphio import api_boundary, dtypes
 from graphio.constants import as_array, convert_to_tensor
 from graphio.data import records
 from graphio.data.dataset import Dataset, _number
@@ -86,7 +86,7 @@ class TextLineDataset(_FileDataset):
         name: of the dataset, for messages.
     """
 
-    @door.guarded
+    @api_boundary.rolling_back
     def __init__(
         self,
         filenames: Any,
@@ -104,7 +104,7 @@ class TextLineDataset(_FileDataset):
 class TFRecordDataset(_FileDataset):
     """The records of TFRecord files, as bytes; see TextLineDataset."""
 
-    @door.guarded
+    @api_boundary.rolling_back
     def __init__(
         self,
         filenames: Any,
@@ -128,7 +128,7 @@ class FixedLengthRecordDataset(_FileDataset):
         header_bytes, footer_bytes: left out at each file's beginning and end.
     """
 
-    @door.guarded
+    @api_boundary.rolling_back
     def __init__(
         self,
         filenames: Any,

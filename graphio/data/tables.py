@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import door
+from graphio import api_boundary
 from graphio.data import arrow
 from graphio.data.arrow import Column
 from graphio.data.dataset import Dataset
@@ -262,7 +262,7 @@ class ArrowDataset(_TableDataset):
         ValueError: a name that is no column; a missing value that nothing stands for.
     """
 
-    @door.guarded
+    @api_boundary.rolling_back
     def __init__(
         self,
         table: Any,
@@ -314,7 +314,7 @@ class ParquetDataset(_TableDataset):
         ImportError, TypeError, ValueError: as ArrowDataset; of values, in a run.
     """
 
-    @door.guarded
+    @api_boundary.rolling_back
     def __init__(
         self,
         filenames: Any,

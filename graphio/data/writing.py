@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
+from graphio import api_guard
 from graphio.data import records
 from graphio.io.gfile import failing_as_tensorflow
 from graphio.schema import errors
@@ -176,6 +177,7 @@ def _packer(options: TFRecordOptions) -> Any:
     )
 
 
+@api_guard.guarded
 def tf_record_iterator(path: str | os.PathLike[str], options: Any = None) -> Iterator[bytes]:
     """The records of a file, as bytes.
 

@@ -8,7 +8,7 @@ from graphio.io import gfile
 
 __all__ = ["gfile"]
 
-#: names that live elsewhere
+#: names that are defined elsewhere
 _OTHERS = {
     "graphio": (
         "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "decode_base64",
@@ -21,6 +21,8 @@ _OTHERS = {
     ),
     "graphio.train": ("write_graph",),
 }  # fmt: skip
+#: modules of these that work only with the builder loaded, which registers operators
+_OF_THE_BUILDER = {"graphio.ops.sequence_example"}
 
 
 def __getattr__(name: str) -> Any:
@@ -30,7 +32,7 @@ def __getattr__(name: str) -> Any:
 
     for module, names in _OTHERS.items():
         if name in names:
-            if module.startswith("graphio.ops"):
+            if module in _OF_THE_BUILDER:
                 import graphio
 
                 graphio.Graph  # noqa: B018

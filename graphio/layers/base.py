@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Protocol
 
-from graphio import door, dtypes, initializers, nest, scopes
+from graphio import api_boundary, api_guard, dtypes, initializers, nest, scopes
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor
 from graphio.graph import Graph, Operation, Tensor
@@ -121,7 +121,7 @@ class Layer:
 
     # ---- calling ----
 
-    @door.guarded
+    @api_boundary.rolling_back
     def __call__(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
         """The layer's result for inputs; the first call makes its variables.
 
@@ -399,6 +399,7 @@ def functional(kind: Callable[P, Layer], summary: str) -> Functional[P]:
     """
     made = inspect.signature(kind)
 
+    @api_guard.guarded
     def call(inputs: Any, *arguments: Any, reuse: Any = None, **options: Any) -> Any:
         given = made.bind(*arguments, **options).arguments
         options["_scope"], options["_reuse"] = given.get("name"), reuse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math as _math
 from typing import Any
 
-from graphio import dtypes, initializers
+from graphio import api_guard, dtypes, initializers
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -194,6 +194,7 @@ def chosen(training: Any, true_fn: Any, false_fn: Any) -> Any:
 dense = functional(Dense, "activation(inputs . kernel + bias) along the last axis.")
 
 
+@api_guard.guarded
 def dropout(
     inputs: Any,
     rate: Any = 0.5,
@@ -216,6 +217,7 @@ def dropout(
     return layer.apply(inputs, training=training)  # type: ignore[no-any-return]
 
 
+@api_guard.guarded
 def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Tensor:
     """inputs (n, ...) as (n, size of the rest); see Flatten."""
     return Flatten(name=name, data_format=data_format).apply(inputs)  # type: ignore[no-any-return]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import dtypes, initializers, scopes
+from graphio import api_guard, dtypes, initializers, scopes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.layers.base import Layer, named, size_of, sizes_of
@@ -267,6 +267,7 @@ def _then(scale: Any, shift: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
     return scale, shift if beta is None else math.add(shift, beta)
 
 
+@api_guard.guarded
 def batch_normalization(
     inputs: Any,
     axis: Any = -1,

@@ -6,7 +6,9 @@ import json
 import os
 from typing import Any
 
-from graphio import engines
+
+
+from graphio import api_guard, engines
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
 from graphio.onnx.importing import import_model
@@ -18,6 +20,7 @@ __all__ = ["SIGNATURE", "convert", "load"]
 SIGNATURE = "predict"
 
 
+@api_guard.guarded
 def convert(
     source: Any, path: str | os.PathLike[str] | None = None, *, optimize: str = "exact"
 ) -> bytes | None:
@@ -49,6 +52,7 @@ def convert(
     return None
 
 
+@api_guard.guarded
 def load(source: Any, target: str = "") -> Any:
     """Opens an ONNX model in an engine.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx
 
-from graphio import saved_model
+from graphio import api_guard, saved_model
 from graphio.export import build_model
 from graphio.onnx.emitting import OLDEST_OPSET, Emitter
 from graphio.onnx.upgrade import TARGET
@@ -22,6 +22,7 @@ OPSETS = range(OLDEST_OPSET, TARGET + 1)
 _SINGLE_FILE = 1 << 30  # bytes of weights; protobuf cannot hold more than 2 GiB
 
 
+@api_guard.guarded
 def export(
     path: str | os.PathLike[str] | None,
     session: Any,
@@ -67,6 +68,7 @@ def export(
     return _write(Emitter(message, arrays, message.signature[0], opset).model(), path)
 
 
+@api_guard.guarded
 def from_model(
     source: str | os.PathLike[str] | bytes,
     path: str | os.PathLike[str] | None = None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx
 
-from graphio import gradient_registry, scopes
+from graphio import api_guard, gradient_registry, scopes
 from graphio.custom_operators import CustomOperator
 from graphio.graph import Operation, Tensor
 from graphio.onnx import adapting, bodies, expansion, lowering, retyping, training
@@ -61,6 +61,7 @@ class Imported:
     metadata: dict[str, str] = field(default_factory=dict)
 
 
+@api_guard.guarded
 def import_model(source: Any, *, trainable: Any = False, prefix: str | None = None) -> Imported:
     """Adds an ONNX model to the default graph.
 

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.onnx.attributes import DTYPE_KEYS, to_protos
@@ -20,6 +20,7 @@ from graphio.schema import operators
 __all__ = ["call"]
 
 
+@api_guard.guarded
 def call(
     op: str,
     *inputs: Any,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -58,6 +58,7 @@ __all__ = [
 # ---- elementwise ----
 
 
+@api_guard.operator
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """The angle of the point (x, y), in [-pi, pi], with broadcasting.
 
@@ -98,6 +99,7 @@ def _has_minus(x: Tensor) -> Tensor:
     return compare("Less", turned, zero)
 
 
+@api_guard.operator
 def rint(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to the even one; floating.
 
@@ -110,6 +112,7 @@ def rint(x: Any, name: str | None = None) -> Tensor:
         return unary("Round", tensor, at)
 
 
+@api_guard.operator
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """A scalar times a tensor, or times the values of IndexedSlices.
 
@@ -129,6 +132,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
         return binary("Mul", factor, tensor, at)
 
 
+@api_guard.operator
 def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y rounded towards zero, with broadcasting; keeps the dtype.
 
@@ -146,6 +150,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
         return binary("Mul", math.sign(quotient), math.floor(math.abs(quotient)), at)
 
 
+@api_guard.operator
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x - y * truncatediv(x, y): the remainder with the dividend's sign, with broadcasting.
 
@@ -175,6 +180,7 @@ def _guarded(
         return select(off, zero, kept, at)
 
 
+@api_guard.operator
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y with broadcasting, and 0 where y is 0; integers are divided as truediv does.
 
@@ -191,6 +197,7 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         return _guarded("DivNoNan", a, b, at, False, lambda n, d: binary("Div", n, d))
 
 
+@api_guard.operator
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
     """1 / x, and 0 where x is 0."""
     with scope(name, "reciprocal_no_nan") as at:
@@ -199,6 +206,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
         return div_no_nan(scalar(1, tensor.dtype), tensor, at)
 
 
+@api_guard.operator
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x * y with broadcasting, and 0 where y is 0, whatever x is."""
     with scope(name, "MulNoNan") as at:
@@ -211,16 +219,19 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         return binary("Mul", select(off, zero, a), b, at)
 
 
+@api_guard.operator
 def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y with broadcasting, and 0 where x is 0, whatever y is."""
     return _guarded("Xdivy", x, y, name, True, lambda a, b: binary("Div", a, b))
 
 
+@api_guard.operator
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x * log(y) with broadcasting, and 0 where x is 0, whatever y is."""
     return _guarded("Xlogy", x, y, name, True, lambda a, b: binary("Mul", a, unary("Log", b)))
 
 
+@api_guard.operator
 def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     """The vector product of vectors of three elements along the last axis.
 
@@ -255,6 +266,7 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
 # ---- ranges and running values ----
 
 
+@api_guard.operator
 def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
     """num values from start to stop, both included, evenly spaced.
 
@@ -296,6 +308,7 @@ def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tenso
 linspace = lin_space
 
 
+@api_guard.operator
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
@@ -335,6 +348,7 @@ def cumprod(
         )
 
 
+@api_guard.operator
 def cumulative_logsumexp(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
@@ -424,6 +438,7 @@ def _joined_to_next(sums: Tensor, step: int | Tensor, axis: int, reverse: bool) 
 # ---- products of any axes ----
 
 
+@api_guard.operator
 def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     """The sum of products that an equation describes, such as "ij,jk->ik".
 
@@ -502,6 +517,7 @@ def _einsum_dims(equation: str, operands_dims: list[tuple[int | None, ...]], wha
 # ---- reductions ----
 
 
+@api_guard.operator
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -514,6 +530,7 @@ def reduce_variance(
         return reduction.reduce_mean(apart, axis, keepdims=keepdims, name=at)
 
 
+@api_guard.operator
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -522,6 +539,7 @@ def reduce_std(
         return math.sqrt(reduce_variance(input_tensor, axis, keepdims), name=at)
 
 
+@api_guard.operator
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -535,6 +553,7 @@ def reduce_euclidean_norm(
         return math.sqrt(total, name=at)
 
 
+@api_guard.operator
 def arg_max(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
@@ -542,6 +561,7 @@ def arg_max(
     return reduction.argmax(input, dimension, name=name, output_type=output_type)
 
 
+@api_guard.operator
 def arg_min(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -47,6 +47,7 @@ __all__ = [
 # ---- sequences ----
 
 
+@api_guard.operator
 def reverse_sequence(
     input: Any,
     seq_lengths: Any,
@@ -120,6 +121,7 @@ def _reverse(x: Tensor, lengths: Tensor, time: int, batch: int, name: str | None
     return node("ReverseSequence", [x, lengths], x.dtype, dims_of(x), name=name, **attrs)
 
 
+@api_guard.operator
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
 ) -> Tensor:
@@ -161,6 +163,7 @@ def sequence_mask(
         return cast(inside, wanted, at)
 
 
+@api_guard.operator
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     """Elements moved along axes; what leaves at the end enters at the beginning.
 
@@ -241,6 +244,7 @@ def _rolled(x: Tensor, step: Tensor, axis: int) -> Tensor:
     return primitive.gather(x, wrapped, axis)
 
 
+@api_guard.operator
 def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
     """The coordinates of a grid's points, one tensor for each axis.
 
@@ -323,6 +327,7 @@ def _rearranged(op: str, input: Any, block_size: int, name: str | None, data_for
         return y if first else primitive.transpose(y, [0, 2, 3, 1], at)
 
 
+@api_guard.operator
 def space_to_depth(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
@@ -340,6 +345,7 @@ def space_to_depth(
     return _rearranged("SpaceToDepth", input, block_size, name, data_format)
 
 
+@api_guard.operator
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
@@ -383,6 +389,7 @@ def _sizes(x: Tensor, parts: Sequence[tuple[int, int, int]]) -> Tensor:
     return primitive.concat(rows, 0)
 
 
+@api_guard.operator
 def space_to_batch_nd(
     input: Any, block_shape: Any, paddings: Any, name: str | None = None
 ) -> Tensor:
@@ -428,6 +435,7 @@ def space_to_batch_nd(
         return primitive.reshape_to(moved, _sizes(x, shape), result, at)
 
 
+@api_guard.operator
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
     """What turns space_to_batch_nd back, then cuts crops off.
 
@@ -474,6 +482,7 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
         return primitive.slice_axes(joined, starts, stops, list(range(1, m + 1)), name=at)
 
 
+@api_guard.operator
 def space_to_batch(input: Any, paddings: Any, block_size: int, name: str | None = None) -> Tensor:
     """space_to_batch_nd over height and width with square blocks."""
     result = space_to_batch_nd(input, [block_size] * 2, paddings, name=name or "SpaceToBatch")
@@ -481,6 +490,7 @@ def space_to_batch(input: Any, paddings: Any, block_size: int, name: str | None 
     return result
 
 
+@api_guard.operator
 def batch_to_space(input: Any, crops: Any, block_size: int, name: str | None = None) -> Tensor:
     """batch_to_space_nd over height and width with square blocks."""
     result = batch_to_space_nd(input, [block_size] * 2, crops, name=name or "BatchToSpace")

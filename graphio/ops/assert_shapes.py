@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Operation, Tensor
@@ -89,6 +89,7 @@ def _known_rank(rank: Tensor) -> int | None:
     return None if value is None else int(value)
 
 
+@api_guard.operator
 def assert_rank(
     x: Any,
     rank: Any,
@@ -114,6 +115,7 @@ def assert_rank(
     )
 
 
+@api_guard.operator
 def assert_rank_at_least(
     x: Any,
     rank: Any,
@@ -135,6 +137,7 @@ def assert_rank_at_least(
     )
 
 
+@api_guard.operator
 def assert_rank_in(
     x: Any,
     ranks: Sequence[Any],
@@ -156,6 +159,7 @@ def assert_rank_in(
     )
 
 
+@api_guard.operator
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
     """The tensor, if it is a scalar for all that is known.
 
@@ -171,6 +175,7 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
         return found
 
 
+@api_guard.operator
 def assert_shapes(
     shapes: Any,
     data: Any = None,

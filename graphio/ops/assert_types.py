@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 
+@api_guard.operator
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
     """An operation that does nothing, if x is an integer tensor.
 
@@ -43,6 +44,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
         return control_flow.no_op("statically_determined_was_integer")
 
 
+@api_guard.operator
 def assert_type(
     tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> Operation:
@@ -62,6 +64,7 @@ def assert_type(
         return control_flow.no_op("statically_determined_correct_type")
 
 
+@api_guard.operator
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     """The floating dtype that all tensors have; float32 where neither they nor dtype say any.
 
@@ -87,11 +90,13 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     return wanted
 
 
+@api_guard.operator
 def is_tensor(x: Any) -> bool:
     """Whether x is a tensor, a variable, or a sparse tensor or slices of tensors."""
     return Tensor.is_like(x) or isinstance(x, (SparseTensor, IndexedSlices))
 
 
+@api_guard.operator
 def is_numeric_tensor(tensor: Any) -> bool:
     """Whether it is a tensor of numbers: integers, floats or complex ones."""
     if not isinstance(tensor, Tensor):
@@ -99,6 +104,7 @@ def is_numeric_tensor(tensor: Any) -> bool:
     return tensor.dtype.is_integer or tensor.dtype.is_floating or tensor.dtype.is_complex
 
 
+@api_guard.operator
 def assert_proper_iterable(values: Any) -> None:
     """Refuses what can be iterated over though it is one value: a tensor, an array, text.
 
@@ -115,6 +121,7 @@ def assert_proper_iterable(values: Any) -> None:
         )
 
 
+@api_guard.operator
 def assert_variables_initialized(var_list: Collection[Any] | None = None) -> Tensor | None:
     """A tensor that fails with FailedPreconditionError if a variable has no value.
 

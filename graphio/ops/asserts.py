@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.folding import constant_value
@@ -56,6 +56,7 @@ def _known_text(value: Any) -> str:
 
 
 def _binary(function: str, test: Binary, known: Any, sign: str) -> AssertionOfTwo:
+    @api_guard.operator
     def build(
         x: Any,
         y: Any,
@@ -99,6 +100,7 @@ def _checked(
 
 
 def _unary(function: str, test: Binary, known: Any, sign: str) -> Assertion:
+    @api_guard.operator
     def build(
         x: Any,
         data: Any = None,
@@ -151,6 +153,7 @@ assert_non_negative = _unary(
 assert_non_positive = _unary("assert_non_positive", comparison.less_equal, np.less_equal, "<=")
 
 
+@api_guard.operator
 def assert_near(
     x: Any,
     y: Any,

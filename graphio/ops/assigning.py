@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
@@ -114,6 +114,7 @@ def _known(dims: tuple[int | None, ...]) -> list[int]:
     return [d for d in dims if d is not None]
 
 
+@api_guard.operator
 def scatter_update(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
@@ -138,6 +139,7 @@ def scatter_update(
     return _scatter(ref, indices, updates, "update", name)
 
 
+@api_guard.operator
 def scatter_add(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -145,6 +147,7 @@ def scatter_add(
     return _scatter(ref, indices, updates, "add", name)
 
 
+@api_guard.operator
 def scatter_sub(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -152,6 +155,7 @@ def scatter_sub(
     return _scatter(ref, indices, updates, "sub", name)
 
 
+@api_guard.operator
 def scatter_mul(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -159,6 +163,7 @@ def scatter_mul(
     return _scatter(ref, indices, updates, "mul", name)
 
 
+@api_guard.operator
 def scatter_div(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -166,6 +171,7 @@ def scatter_div(
     return _scatter(ref, indices, updates, "div", name)
 
 
+@api_guard.operator
 def scatter_min(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -173,6 +179,7 @@ def scatter_min(
     return _scatter(ref, indices, updates, "min", name)
 
 
+@api_guard.operator
 def scatter_max(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -180,6 +187,7 @@ def scatter_max(
     return _scatter(ref, indices, updates, "max", name)
 
 
+@api_guard.operator
 def scatter_nd_update(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
@@ -201,6 +209,7 @@ def scatter_nd_update(
     return _scatter(ref, indices, updates, "update", name, nd=True)
 
 
+@api_guard.operator
 def scatter_nd_add(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -208,6 +217,7 @@ def scatter_nd_add(
     return _scatter(ref, indices, updates, "add", name, nd=True)
 
 
+@api_guard.operator
 def scatter_nd_sub(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -215,6 +225,7 @@ def scatter_nd_sub(
     return _scatter(ref, indices, updates, "sub", name, nd=True)
 
 
+@api_guard.operator
 def batch_scatter_update(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
@@ -293,6 +304,7 @@ def _assign_part(variable: Variable, item: Any, value: Any, name: str | None = N
 # ---- counting ----
 
 
+@api_guard.operator
 def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Tensor:
     """Increments an integer scalar variable up to a limit.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Tensor
@@ -21,6 +21,7 @@ __all__ = ["bitcast"]
 _WORDS = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint64}
 
 
+@api_guard.operator
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     """The bits of a tensor read as another dtype.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphio import api_guard
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import shapes
@@ -23,6 +24,7 @@ __all__ = [
 
 
 def _builder(function: str, op: str, tf_type: str, summary: str, **attrs: Any) -> Binary:
+    @api_guard.operator
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a, b = operands(x, y, tf_type)
@@ -62,6 +64,7 @@ right_shift = _builder(
 )  # fmt: skip
 
 
+@api_guard.operator
 def invert(x: Any, name: str | None = None) -> Tensor:
     """x with every bit turned: -x - 1 of a signed integer.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -31,6 +31,7 @@ from graphio.schema import errors
 __all__ = ["crop_and_resize", "non_max_suppression", "non_max_suppression_padded"]
 
 
+@api_guard.operator
 def non_max_suppression(
     boxes: Any,
     scores: Any,
@@ -97,6 +98,7 @@ def _threshold(value: Any, name: str, what: str) -> Tensor:
     return primitive.reshape(tensor, [1])
 
 
+@api_guard.operator
 def non_max_suppression_padded(
     boxes: Any,
     scores: Any,
@@ -120,6 +122,7 @@ def non_max_suppression_padded(
         return padded, count
 
 
+@api_guard.operator
 def crop_and_resize(
     image: Any,
     boxes: Any = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math as _math
 from typing import Any
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import (
@@ -91,6 +91,7 @@ def _sampled(
         return classes, expected(true), expected(classes)
 
 
+@api_guard.operator
 def log_uniform_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -122,6 +123,7 @@ def log_uniform_candidate_sampler(
                     range_max, seed, name, uniform=False)  # fmt: skip
 
 
+@api_guard.operator
 def uniform_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -136,6 +138,7 @@ def uniform_candidate_sampler(
                     range_max, seed, name, uniform=True)  # fmt: skip
 
 
+@api_guard.operator
 def compute_accidental_hits(
     true_classes: Any,
     sampled_candidates: Any,
@@ -212,6 +215,7 @@ def _logits(
     return primitive.concat([near, far], 1), primitive.concat(answers, 1)
 
 
+@api_guard.operator
 def nce_loss(
     weights: Any,
     biases: Any,
@@ -252,6 +256,7 @@ def nce_loss(
         return reduction.reduce_sum(losses, [1], name=at)
 
 
+@api_guard.operator
 def sampled_softmax_loss(
     weights: Any,
     biases: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Graph, Operation, Tensor
@@ -18,6 +18,7 @@ __all__ = ["Assert", "add_check_numerics_ops", "check_numerics", "verify_tensor_
 not_differentiable("Assert", domain="graphio")
 
 
+@api_guard.operator
 def Assert(
     condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
 ) -> Operation:
@@ -63,6 +64,7 @@ def Assert(
         )
 
 
+@api_guard.operator
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
     """The tensor, if all of it is finite; a run in which it is not fails.
 
@@ -88,6 +90,7 @@ def _check_numerics_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
     return [check_numerics(grad, f"{words} {op.attrs['message']}")]
 
 
+@api_guard.operator
 def verify_tensor_all_finite(
     t: Any = None,
     msg: str | None = None,
@@ -127,6 +130,7 @@ def _computes(operation: Operation) -> bool:
     )
 
 
+@api_guard.operator
 def add_check_numerics_ops() -> Operation:
     """An operation that checks every floating tensor that the graph has by now, in their order.
 

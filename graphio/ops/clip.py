@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio import api_guard
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.indexed_slices import IndexedSlices
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 
+@api_guard.operator
 def norm(
     tensor: Any,
     ord: Any = "euclidean",
@@ -119,6 +121,7 @@ def _matrix_norm(x: Tensor, order: Any, rows: int, columns: int, keep: bool, at:
     return primitive.unary("Identity", largest, at)
 
 
+@api_guard.operator
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """t, scaled down where its Euclidean norm over axes exceeds clip_norm.
 
@@ -151,6 +154,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         return math.realdiv(scaled, math.maximum(safe, limit), name=at)
 
 
+@api_guard.operator
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """t, scaled down where its Euclidean norm over the number of its elements exceeds clip_norm."""
     with scope(name, "clip_by_average_norm") as at:
@@ -161,6 +165,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
         return math.realdiv(math.multiply(x, limit), math.maximum(average, limit), name=at)
 
 
+@api_guard.operator
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
     """The Euclidean norm of all tensors together; None entries are left out.
 
@@ -183,6 +188,7 @@ def _values(t: Any) -> Tensor:
     return t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t)
 
 
+@api_guard.operator
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Any], Tensor]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, imaging, linear, math, random, reduction
@@ -64,6 +64,7 @@ def _channels(images: Any, function: str, at: str) -> list[Tensor]:
     return [x[..., i] for i in range(3)]
 
 
+@api_guard.operator
 def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
     """Hue, saturation and value, each in [0, 1], of floating images (..., 3) in [0, 1].
 
@@ -87,6 +88,7 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
         return array.stack([hue, div_no_nan(spread, value), value], -1, name=at)
 
 
+@api_guard.operator
 def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """Red, green and blue of images (..., 3) of hue, saturation and value; see rgb_to_hsv."""
     with scope(name, "HSVToRGB") as at:
@@ -115,6 +117,7 @@ def _in_hsv(image: Any, function: str, change: Any) -> Tensor:
         return imaging.convert_image_dtype(rgb, old, saturate=not old.is_floating, name=at)
 
 
+@api_guard.operator
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
     """Images (..., 3) whose hue is turned by delta, where 1 is once around.
 
@@ -131,6 +134,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
     return _in_hsv(image, name or "adjust_hue", turned)
 
 
+@api_guard.operator
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
     """Images (..., 3) whose saturation is multiplied; see adjust_hue."""
 
@@ -141,6 +145,7 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
     return _in_hsv(image, name or "adjust_saturation", stronger)
 
 
+@api_guard.operator
 def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     """adjust_hue by a random number in [-max_delta, max_delta).
 
@@ -152,6 +157,7 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     return adjust_hue(image, random.random_uniform([], -max_delta, max_delta, seed=seed))
 
 
+@api_guard.operator
 def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """adjust_saturation by a random factor in [lower, upper).
 
@@ -174,21 +180,25 @@ def _mixed(images: Any, function: str) -> Tensor:
         return linear.tensordot(x, matrix, [[len(dims_of(x) or ()) - 1], [0]])
 
 
+@api_guard.operator
 def rgb_to_yiq(images: Any) -> Tensor:
     """Brightness, and the two colours of NTSC, of floating images (..., 3)."""
     return _mixed(images, "rgb_to_yiq")
 
 
+@api_guard.operator
 def yiq_to_rgb(images: Any) -> Tensor:
     """The inverse of rgb_to_yiq."""
     return _mixed(images, "yiq_to_rgb")
 
 
+@api_guard.operator
 def rgb_to_yuv(images: Any) -> Tensor:
     """Brightness, and the two colours of PAL, of floating images (..., 3)."""
     return _mixed(images, "rgb_to_yuv")
 
 
+@api_guard.operator
 def yuv_to_rgb(images: Any) -> Tensor:
     """The inverse of rgb_to_yuv."""
     return _mixed(images, "yuv_to_rgb")
@@ -207,6 +217,7 @@ def _both(a: Any, b: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
     )
 
 
+@api_guard.operator
 def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
     """How far the noise between two images lies below the largest value, in decibels.
 
@@ -226,6 +237,7 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
         return math.subtract(peak, 10.0 / _math.log(10.0) * math.log(error), name=at)
 
 
+@api_guard.operator
 def ssim(
     img1: Any,
     img2: Any,
@@ -284,6 +296,7 @@ def _gauss(size: int, sigma: float, channels: int) -> Any:
 # ---- edges ----
 
 
+@api_guard.operator
 def sobel_edges(image: Any) -> Tensor:
     """How images (n, h, w, c) change downwards and to the right: (n, h, w, c, 2).
 

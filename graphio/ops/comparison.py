@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
@@ -43,6 +43,7 @@ not_differentiable(
 
 
 def _comparison(function: str, op: str, tf_type: str, summary: str) -> Binary:
+    @api_guard.operator
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a, b = operands(x, y, tf_type)
@@ -67,6 +68,7 @@ greater = _comparison("greater", "Greater", "Greater", "x > y")
 greater_equal = _comparison("greater_equal", "GreaterOrEqual", "GreaterEqual", "x >= y")
 
 
+@api_guard.operator
 def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x and y are equal, element by element, with broadcasting; any dtype.
 
@@ -79,6 +81,7 @@ def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
         return compare("Equal", a, b, at)
 
 
+@api_guard.operator
 def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x and y differ, element by element, with broadcasting; any dtype.
 
@@ -93,6 +96,7 @@ def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _logical(function: str, op: str, tf_type: str, summary: str) -> Binary:
+    @api_guard.operator
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a = convert_to_tensor(x, dtype=_bool_unless_tensor(x), name="x")
@@ -127,6 +131,7 @@ logical_or = _logical("logical_or", "Or", "LogicalOr", "x or y")
 logical_xor = _logical("logical_xor", "Xor", "LogicalXor", "x or y but not both")
 
 
+@api_guard.operator
 def logical_not(x: Any, name: str | None = None) -> Tensor:
     """not x, element by element; bool.
 

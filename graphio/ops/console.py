@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import scopes
+from graphio import api_guard, scopes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Operation, Tensor
 from graphio.ops.emit import is_symbolic, node, scope
@@ -22,6 +22,7 @@ __all__ = ["Print", "print"]
 Write = Callable[[str], object]
 
 
+@api_guard.operator
 def Print(
     input_: Any,
     data: Sequence[Any],
@@ -70,6 +71,7 @@ def Print(
             return node("Identity", [x], x.dtype, dims_of(x), name=at, tf_type="Print")
 
 
+@api_guard.operator
 def print(
     *inputs: Any,
     output_stream: Any = None,

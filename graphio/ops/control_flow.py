@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import carrying, dtypes, nest, scopes
+from graphio import api_guard, carrying, dtypes, nest, scopes
 from graphio.carrying import Late, Part
 from graphio.composite import Composite
 from graphio.constants import constant, convert_to_tensor
@@ -41,12 +41,14 @@ __all__ = [
 _CHAIN = 6  # branches that are tried one in the other; bodies nest only so deep
 
 
+@api_guard.operator
 def no_op(name: str | None = None) -> Operation:
     """An operation that does nothing; its control inputs run first."""
     graph = scopes.get_default_graph()
     return graph.add_operation("NoOp", [], [], domain="graphio", name=name or "NoOp")
 
 
+@api_guard.operator
 def group(*inputs: Any, name: str | None = None) -> Operation:
     """An operation that is done when all inputs are.
 
@@ -64,6 +66,7 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
         return no_op(name or "group_deps")
 
 
+@api_guard.operator
 def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any = None) -> list[Any]:
     """The tensors, each of which waits for all of them.
 
@@ -111,6 +114,7 @@ def read_what_they_assign(*bodies: Graph) -> None:
 # ---- cond and case ----
 
 
+@api_guard.operator
 def cond(
     pred: Any,
     true_fn: Callable[[], Any] | None = None,
@@ -303,6 +307,7 @@ def common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
     return TensorShape([m if m == n else None for m, n in pairs])
 
 
+@api_guard.operator
 def case(
     pred_fn_pairs: Any,
     default: Callable[[], Any] | None = None,
@@ -406,6 +411,7 @@ def _checked(condition: Tensor, message: str) -> Operation:
     return Assert(condition, [f"case: {message}"])
 
 
+@api_guard.operator
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None,
     name: str | None = None,
@@ -479,6 +485,7 @@ def _numbered(branch_fns: Any) -> list[Callable[[], Any]]:
     return [function for _, function in sorted(given, key=lambda pair: pair[0])]
 
 
+@api_guard.operator
 def smart_cond(
     pred: Any,
     true_fn: Callable[[], Any] | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
@@ -130,6 +130,7 @@ def _groups(x: Dims, w: Dims, what: str) -> int:
 # ---- builders ----
 
 
+@api_guard.operator
 def conv2d(
     input: Any,
     filter: Any = None,
@@ -195,6 +196,7 @@ def _conv2d(
         return to_nchw(y, first, at)
 
 
+@api_guard.operator
 def conv2d_transpose(
     value: Any = None,
     filter: Any = None,
@@ -235,6 +237,7 @@ def conv2d_transpose(
         )  # fmt: skip
 
 
+@api_guard.operator
 def conv2d_backprop_input(
     input_sizes: Any,
     filter: Any,
@@ -321,6 +324,7 @@ def _without_padding(x: Tensor, sizes: Tensor, pairs: list[list[int]], name: str
     return node("Slice", [x, before, ends, axes], x.dtype, dims, name=name)
 
 
+@api_guard.operator
 def conv2d_backprop_filter(
     input: Any,
     filter_sizes: Any,
@@ -350,6 +354,7 @@ def conv2d_backprop_filter(
         return _filter_gradient(image, sizes, to_nhwc(dy, first), attrs, dims, at)
 
 
+@api_guard.operator
 def depthwise_conv2d(
     input: Any,
     filter: Any,
@@ -424,6 +429,7 @@ def _depthwise(
     return sizes, attrs, first
 
 
+@api_guard.operator
 def depthwise_conv2d_native_backprop_input(
     input_sizes: Any,
     filter: Any,
@@ -459,6 +465,7 @@ def depthwise_conv2d_native_backprop_input(
         return to_nchw(dx, first, at)
 
 
+@api_guard.operator
 def depthwise_conv2d_native_backprop_filter(
     input: Any,
     filter_sizes: Any,
@@ -485,6 +492,7 @@ def depthwise_conv2d_native_backprop_filter(
         return primitive.reshape_to(dw, primitive.int_vector([kh, kw, c, k]), (kh, kw, c, k), at)
 
 
+@api_guard.operator
 def separable_conv2d(
     input: Any,
     depthwise_filter: Any,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -29,6 +29,7 @@ class _Counted(NamedTuple):
     row_count: Tensor | None = None
 
 
+@api_guard.operator
 def bincount(
     arr: Any,
     weights: Any = None,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Operation, Tensor
@@ -94,6 +94,7 @@ def _shaped(y: Tensor, x: Tensor, row: int, height: Any, width: Any) -> Tensor:
 # ---- the functions ----
 
 
+@api_guard.operator
 def crop_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
@@ -131,6 +132,7 @@ def crop_to_bounding_box(
         return _shaped(y, x, row, target_height, target_width)
 
 
+@api_guard.operator
 def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
@@ -167,6 +169,7 @@ def pad_to_bounding_box(
         return _shaped(y, x, row, target_height, target_width)
 
 
+@api_guard.operator
 def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
     """Images cut or filled with zeros around their middle to a size.
 
@@ -206,6 +209,7 @@ def _about_the_middle(size: Any, target: Any) -> tuple[Any, Any, Any]:
     )
 
 
+@api_guard.operator
 def resize_image_with_pad(
     image: Any, target_height: Any, target_width: Any, method: Any = 0, align_corners: bool = False
 ) -> Tensor:
@@ -259,6 +263,7 @@ def _fitting(sizes: Sequence[Any], targets: Sequence[Any]) -> tuple[list[Any], l
     return new, before
 
 
+@api_guard.operator
 @of_any_rank("central_crop", 3)
 def central_crop(image: Any, central_fraction: Any) -> Tensor:
     """The middle of images.

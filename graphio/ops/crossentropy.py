@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
@@ -37,6 +37,7 @@ __all__ = [
 Gradients = Sequence["Tensor | None"]
 
 
+@api_guard.operator
 def softmax_cross_entropy_with_logits_v2(
     labels: Any, logits: Any, axis: Any = None, name: str | None = None, dim: Any = None
 ) -> Tensor:
@@ -160,6 +161,7 @@ def _unrolled(loss: Tensor, like_this: Tensor, dims: shapes.Dims, name: str) -> 
     return primitive.reshape_to(loss, target, dims, name)
 
 
+@api_guard.operator
 def softmax_cross_entropy_with_logits(
     _sentinel: Any = None,
     labels: Any = None,
@@ -199,6 +201,7 @@ def _by_name(function: str, sentinel: Any, labels: Any, logits: Any) -> None:
         raise ValueError(f"Both labels and logits must be provided to {function}.")
 
 
+@api_guard.operator
 def sparse_softmax_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
@@ -252,6 +255,7 @@ def _sparse_loss(logits: Tensor, labels: Tensor, name: str | None) -> Tensor:
     return made.outputs[0]
 
 
+@api_guard.operator
 def sigmoid_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
@@ -299,6 +303,7 @@ def _folded_logits(x: Tensor) -> tuple[Tensor, Tensor]:
     return positive, softplus(negated)
 
 
+@api_guard.operator
 def weighted_cross_entropy_with_logits(
     labels: Any = None,
     logits: Any = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, index, math, nn, reduction, run_checks
@@ -37,6 +37,7 @@ def _lengths(sequence_length: Any, steps: Tensor) -> Tensor:
     return run_checks.once(lengths, fits, "sequence_length is more than there are steps:")
 
 
+@api_guard.operator
 def ctc_loss(
     labels: SparseTensor,
     inputs: Any = None,
@@ -141,6 +142,7 @@ def _chances(x: Tensor, path: Tensor, lengths: Tensor, counts: Tensor) -> Tensor
     return reduction.reduce_logsumexp(array.where(ends, last, never), 1)
 
 
+@api_guard.operator
 def ctc_greedy_decoder(
     inputs: Any,
     sequence_length: Any,

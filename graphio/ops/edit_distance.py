@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.graph import Tensor
 from graphio.ops.emit import scope
 from graphio.ops.host import host_call
@@ -21,6 +21,7 @@ Array = np.ndarray[Any, Any]
 Rows = dict[tuple[int, ...], list[Any]]
 
 
+@api_guard.operator
 def edit_distance(
     hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import index, math, primitive, run_checks, scattering, statistics
@@ -46,6 +46,7 @@ def _segments_in_all(ids: Tensor) -> Tensor:
 
 
 def _segment_builder(function: str, tf_type: str, how: str, summary: str) -> SparseSegments:
+    @api_guard.operator
     def build(
         data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
     ) -> Tensor:
@@ -94,6 +95,7 @@ sparse_segment_sqrt_n = _segment_builder(
 # ---- embeddings ----
 
 
+@api_guard.operator
 def embedding_lookup_sparse(
     params: Any,
     sp_ids: Any,
@@ -164,6 +166,7 @@ def _weighted(
     return binary("Div", total, primitive.unsqueeze(divisor, axes), at)
 
 
+@api_guard.operator
 def safe_embedding_lookup_sparse(
     embedding_weights: Any,
     sparse_ids: Any,

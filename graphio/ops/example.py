@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio import dtypes, source
+from graphio import api_guard, dtypes, source
 from graphio.constants import as_array, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Tensor
@@ -245,6 +245,7 @@ def packed(rules: Sequence[Rule], tensors: Sequence[Tensor]) -> dict[str, Any]:
     return found
 
 
+@api_guard.operator
 @source.locating
 def parse_single_example(
     serialized: Any, features: Mapping[str, Any], name: str | None = None, example_names: Any = None
@@ -276,6 +277,7 @@ def parse_single_example(
     return packed(rules, _call(run, text, outputs, name, "ParseSingleExample"))
 
 
+@api_guard.operator
 @source.locating
 def parse_example(
     serialized: Any, features: Mapping[str, Any], name: str | None = None, example_names: Any = None

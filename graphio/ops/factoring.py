@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
@@ -40,6 +40,7 @@ def _matrices(value: Any, tf_type: str, at: str) -> tuple[Tensor, tuple[int | No
     return x, dims
 
 
+@api_guard.operator
 @of_any_rank("self_adjoint_eig", 2)
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors of symmetric matrices.
@@ -62,6 +63,7 @@ def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tens
         return made.outputs[0], made.outputs[1]
 
 
+@api_guard.operator
 def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
     """The eigenvalues of symmetric matrices; see self_adjoint_eig."""
     return self_adjoint_eig(tensor, name)[0]
@@ -80,6 +82,7 @@ def _eig_gradient(op: Operation, de: Tensor | None, dv: Tensor | None) -> Gradie
     return [0.5 * (whole + linear.matrix_transpose(whole))]
 
 
+@api_guard.operator
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
     """Matrices as products of an orthogonal and an upper triangular one.
 
@@ -135,6 +138,7 @@ def _divided(x: Tensor, r: Tensor) -> Tensor:
     return linear.matrix_transpose(turned)
 
 
+@api_guard.operator
 @of_any_rank("Svd", 2)
 def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, math, reduction
@@ -58,6 +58,7 @@ def _spread(end: Tensor, like: Tensor) -> Tensor:
     return end + array.zeros_like(like)
 
 
+@api_guard.operator
 def fake_quant_with_min_max_args(
     inputs: Any,
     min: float = -6,
@@ -85,6 +86,7 @@ def fake_quant_with_min_max_args(
         return _quantized(inputs, float(min), float(max), num_bits, narrow_range, at)
 
 
+@api_guard.operator
 def fake_quant_with_min_max_vars(
     inputs: Any,
     min: Any,
@@ -98,6 +100,7 @@ def fake_quant_with_min_max_vars(
         return _quantized(inputs, min, max, num_bits, narrow_range, at)
 
 
+@api_guard.operator
 def fake_quant_with_min_max_vars_per_channel(
     inputs: Any,
     min: Any,
@@ -111,6 +114,7 @@ def fake_quant_with_min_max_vars_per_channel(
         return _quantized(inputs, min, max, num_bits, narrow_range, at)
 
 
+@api_guard.operator
 def fake_quant_with_min_max_args_gradient(
     gradients: Any,
     inputs: Any,
@@ -127,6 +131,7 @@ def fake_quant_with_min_max_args_gradient(
     return found[0]
 
 
+@api_guard.operator
 def fake_quant_with_min_max_vars_gradient(
     gradients: Any,
     inputs: Any,
@@ -140,6 +145,7 @@ def fake_quant_with_min_max_vars_gradient(
     return _gradients(gradients, inputs, min, max, num_bits, narrow_range, name, None)
 
 
+@api_guard.operator
 def fake_quant_with_min_max_vars_per_channel_gradient(
     gradients: Any,
     inputs: Any,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
@@ -44,6 +44,7 @@ def _text(value: Any, parameter: str, tf_type: str, at: str) -> Tensor:
     return tensor
 
 
+@api_guard.operator
 def read_file(filename: Any, name: str | None = None) -> Tensor:
     """What a file holds: a scalar string.
 
@@ -66,6 +67,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
         return _call("ReadFile", work, [given], (dtypes.string, []), at).outputs[0]
 
 
+@api_guard.operator
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
     """An operation that writes a text to a file, with the folders that lead to it.
 
@@ -95,6 +97,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
         return _call("WriteFile", work, given, None, at)
 
 
+@api_guard.operator
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
     """The files that match a pattern, or one of a vector of them: a sorted string vector."""
 
@@ -110,6 +113,7 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
         return _call("MatchingFiles", work, [given], (dtypes.string, [None]), at).outputs[0]
 
 
+@api_guard.operator
 def timestamp(name: str | None = None) -> Tensor:
     """Seconds since 1970, a float64 scalar."""
     with scope(name, "Timestamp") as at:

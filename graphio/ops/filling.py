@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor, node_of
 from graphio.folding import constant_value
 from graphio.gradient_registry import not_differentiable
@@ -50,6 +50,7 @@ not_differentiable("Shape", "Size", "Range", "ConstantOfShape", "Constant", "One
 _CONSTANT_BELOW = 1000
 
 
+@api_guard.operator
 def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
     """The shape of input as a vector.
 
@@ -73,6 +74,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
         return node("Cast", [full], wanted, result, name=at, tf_type="Shape", to=wanted)
 
 
+@api_guard.operator
 def shape_n(
     input: Sequence[Any],
     out_type: Any = dtypes.int32,
@@ -83,6 +85,7 @@ def shape_n(
         return [shape(value, out_type=out_type) for value in input]
 
 
+@api_guard.operator
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
     """The number of elements as a scalar, int32 or int64."""
     with scope(name, "Size") as at:
@@ -100,6 +103,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
         return node("Cast", [full], wanted, (), name=at, tf_type="Size", to=wanted)
 
 
+@api_guard.operator
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes as an int32 scalar."""
     with scope(name, "Rank") as at:
@@ -142,6 +146,7 @@ def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str
         )
 
 
+@api_guard.operator
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of zeros (empty strings, False).
 
@@ -157,6 +162,7 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
     return _filled(shape, 0, dtype, name, "zeros")
 
 
+@api_guard.operator
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of ones (True); see zeros."""
     return _filled(shape, 1, dtype, name, "ones")
@@ -185,6 +191,7 @@ def _filled_like(
         )
 
 
+@api_guard.operator
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -199,6 +206,7 @@ def zeros_like(
     return _filled_like(tensor, 0, dtype, name, optimize, "zeros_like")
 
 
+@api_guard.operator
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -206,6 +214,7 @@ def ones_like(
     return _filled_like(tensor, 1, dtype, name, optimize, "ones_like")
 
 
+@api_guard.operator
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """A tensor of shape dims whose elements are all the scalar value.
 
@@ -229,6 +238,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
         return node("Expand", [filling, target], filling.dtype, result, name=at, tf_type="Fill")
 
 
+@api_guard.operator
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None
 ) -> Tensor:
@@ -296,6 +306,7 @@ def _natural_dtype(value: Any) -> dtypes.DType:
     return dtypes.float32 if isinstance(value, float) else dtypes.int32
 
 
+@api_guard.operator
 def eye(
     num_rows: Any,
     num_columns: Any = None,
@@ -341,6 +352,7 @@ def eye(
         return node("Expand", [square, target], square.dtype, dims, name=at)
 
 
+@api_guard.operator
 def diag(diagonal: Any, name: str | None = None) -> Tensor:
     """The square matrix with a vector as its diagonal and zeros beside it.
 

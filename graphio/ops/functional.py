@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes, nest, scopes
+from graphio import api_guard, dtypes, nest, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array
@@ -24,6 +24,7 @@ __all__ = ["foldl", "foldr", "map_fn", "scan"]
 Tensors = list[Tensor]
 
 
+@api_guard.operator
 def scan(
     fn: Callable[..., Any],
     elems: Any,
@@ -76,6 +77,7 @@ def scan(
         return _packed(structure, results, length, back_prop)
 
 
+@api_guard.operator
 def map_fn(
     fn: Callable[..., Any],
     elems: Any,
@@ -148,6 +150,7 @@ def _mapped_rows(
     return nest.pack_sequence_as(structure, made)
 
 
+@api_guard.operator
 def foldl(
     fn: Callable[..., Any],
     elems: Any,
@@ -161,6 +164,7 @@ def foldl(
     return _fold(fn, elems, initializer, False, back_prop, name, "foldl")
 
 
+@api_guard.operator
 def foldr(
     fn: Callable[..., Any],
     elems: Any,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -160,6 +160,7 @@ def check_size(dims: tuple[int | None, ...], what: str) -> None:
         )
 
 
+@api_guard.operator
 def resize_bilinear(
     images: Any,
     size: Any,
@@ -186,6 +187,7 @@ def resize_bilinear(
                    mode="linear")  # fmt: skip
 
 
+@api_guard.operator
 def resize_bicubic(
     images: Any,
     size: Any,
@@ -204,6 +206,7 @@ def resize_bicubic(
     return _resize("ResizeBicubic", images, size, align_corners, half_pixel_centers, name, **attrs)
 
 
+@api_guard.operator
 def resize_nearest_neighbor(
     images: Any,
     size: Any,
@@ -223,6 +226,7 @@ def resize_nearest_neighbor(
                    mode="nearest", nearest_mode=nearest)  # fmt: skip
 
 
+@api_guard.operator
 def resize_area(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
@@ -305,6 +309,7 @@ _METHODS: dict[int | str, Callable[..., Tensor]] = {
 }
 
 
+@api_guard.operator
 def resize_images(
     images: Any,
     size: Any,
@@ -374,12 +379,14 @@ def _turned(image: Any, axis: int, op: str, name: str | None) -> Tensor:
         return index.reverse(x, [row + axis], name=at)
 
 
+@api_guard.operator
 @of_any_rank("flip_left_right", 3)
 def flip_left_right(image: Any, name: str | None = None) -> Tensor:
     """Images with left and right exchanged; (h, w, c) or (n, h, w, c)."""
     return _turned(image, 1, "flip_left_right", name)
 
 
+@api_guard.operator
 @of_any_rank("flip_up_down", 3)
 def flip_up_down(image: Any, name: str | None = None) -> Tensor:
     """Images with top and bottom exchanged; (h, w, c) or (n, h, w, c)."""
@@ -399,18 +406,21 @@ def _turned_or_not(image: Any, axis: int, op: str, seed: int | None) -> Tensor:
         return y
 
 
+@api_guard.operator
 @of_any_rank("random_flip_left_right", 3)
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """Each image with left and right exchanged, or as it is, with equal chances."""
     return _turned_or_not(image, 1, "random_flip_left_right", seed)
 
 
+@api_guard.operator
 @of_any_rank("random_flip_up_down", 3)
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     """Each image with top and bottom exchanged, or as it is, with equal chances."""
     return _turned_or_not(image, 0, "random_flip_up_down", seed)
 
 
+@api_guard.operator
 @of_any_rank("transpose_image", 3)
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """Images with height and width exchanged; (h, w, c) or (n, h, w, c)."""
@@ -419,6 +429,7 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
         return primitive.transpose(x, [*range(row), row + 1, row, row + 2], at)
 
 
+@api_guard.operator
 @of_any_rank("rot90", 3)
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     """Images turned counter-clockwise by k times 90 degrees; (h, w, c) or (n, h, w, c).
@@ -464,6 +475,7 @@ def _turned_in_run(x: Tensor, row: int, turns: Tensor, name: str) -> Tensor:
 # ---- colours ----
 
 
+@api_guard.operator
 def convert_image_dtype(
     image: Any, dtype: Any, saturate: bool = False, name: str | None = None
 ) -> Tensor:
@@ -496,6 +508,7 @@ def convert_image_dtype(
         return to(binary("Mul", x, scalar(wanted.max + 0.5, old)), wanted, name=at)
 
 
+@api_guard.operator
 def per_image_standardization(image: Any) -> Tensor:
     """Each image less its mean, over its standard deviation or 1 / sqrt(size), if that is more.
 
@@ -526,6 +539,7 @@ def per_image_standardization(image: Any) -> Tensor:
         return binary("Div", apart, binary("Max", spread, math.rsqrt(count)), at)
 
 
+@api_guard.operator
 def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     """The brightness 0.2989 r + 0.587 g + 0.114 b of images (..., 3), as (..., 1).
 
@@ -550,6 +564,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
         return convert_image_dtype(grey, old, saturate=not old.is_floating, name=at)
 
 
+@api_guard.operator
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """Images (..., 1) with three equal channels.
 
@@ -574,6 +589,7 @@ def _as_floats(image: Any, op: str) -> tuple[Tensor, dtypes.DType]:
     return (x if old.is_floating else convert_image_dtype(x, dtypes.float32)), old
 
 
+@api_guard.operator
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
     """Images with delta added to every colour in [0, 1); integers are taken as such."""
     with scope(None, "adjust_brightness") as at:
@@ -582,6 +598,7 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
         return convert_image_dtype(binary("Add", x, amount), old, saturate=True, name=at)
 
 
+@api_guard.operator
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     """Images with each channel's distance from its mean times contrast_factor.
 
@@ -602,6 +619,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
         return convert_image_dtype(binary("Add", far, mean), old, saturate=True, name=at)
 
 
+@api_guard.operator
 def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     """adjust_brightness by a random number in [-max_delta, max_delta).
 
@@ -613,6 +631,7 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
     return adjust_brightness(image, _drawn(image, -max_delta, max_delta, seed))
 
 
+@api_guard.operator
 def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """adjust_contrast by a random factor in [lower, upper).
 
@@ -630,6 +649,7 @@ def _drawn(image: Any, low: float, high: float, seed: int | None) -> Tensor:
     return cast(random.random_uniform([], low, high, seed=seed), wanted)
 
 
+@api_guard.operator
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
     """gain times the colours in [0, 1) to the power of gamma.
 
@@ -653,6 +673,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
 # ---- differences ----
 
 
+@api_guard.operator
 def total_variation(images: Any, name: str | None = None) -> Tensor:
     """The sum of absolute differences of neighbours: of an image a scalar, of a batch (n)."""
     with scope(name, "total_variation") as at:
@@ -666,6 +687,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
         return binary("Add", sums[0], sums[1], at)
 
 
+@api_guard.operator
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     """The differences to the next row and to the next column, 0 in the last: (dy, dx).
 

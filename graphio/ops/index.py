@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -49,6 +49,7 @@ __all__ = [
 # ---- slices of ranges ----
 
 
+@api_guard.operator
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
     """size elements along each axis, from begin on.
 
@@ -195,6 +196,7 @@ def _check_slice(
             )
 
 
+@api_guard.operator
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """tensor with the order along the axes turned round.
 
@@ -236,6 +238,7 @@ reverse_v2 = reverse
 # ---- rows by number ----
 
 
+@api_guard.operator
 def gather(
     params: Any,
     indices: Any,
@@ -335,6 +338,7 @@ def _gather_in_batches(
     return primitive.transpose(found, [*order, *range(own + len(between), whole)], name)
 
 
+@api_guard.operator
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """Along the last axis, the elements of params that indices names row by row.
 
@@ -369,6 +373,7 @@ def read_along(x: Tensor, indices: Tensor, name: str | None = None) -> Tensor:
     return node("GatherElements", [x, indices], x.dtype, dims_of(indices), name=name, axis=axis)
 
 
+@api_guard.operator
 def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: Any = 0) -> Tensor:
     """The elements or slices of params at full or partial coordinates.
 
@@ -432,6 +437,7 @@ def read_at(
     )
 
 
+@api_guard.operator
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Tensor:
     """The elements or rows of tensor where mask holds.
 
@@ -471,6 +477,7 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
 # ---- writing by number ----
 
 
+@api_guard.operator
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
     """A tensor of zeros with updates added at coordinates.
 
@@ -589,6 +596,7 @@ def _check_count(dims: tuple[int | None, ...], ids: Tensor, what: str) -> None:
         )
 
 
+@api_guard.operator
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """Sums of the rows of each segment.
 
@@ -617,6 +625,7 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         return scatter_sum(ids, data, count, name=at)
 
 
+@api_guard.operator
 def unsorted_segment_sum(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
@@ -651,6 +660,7 @@ def unsorted_segment_sum(
         return node("Slice", inputs, total.dtype, dims, name=at)
 
 
+@api_guard.operator
 def one_hot(
     indices: Any,
     depth: Any,

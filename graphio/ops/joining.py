@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
@@ -44,6 +44,7 @@ __all__ = [
 Gradients = Sequence[Any]
 
 
+@api_guard.operator
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     """The tensors one after another along axis.
 
@@ -119,6 +120,7 @@ def _is_part(value: Any) -> bool:
     return is_symbolic(value) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
+@api_guard.operator
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape along a new axis.
 
@@ -152,6 +154,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         return node("Concat", wide, wide[0].dtype, dims, name=at, tf_type="Pack", axis=place)
 
 
+@api_guard.operator
 def unstack(
     value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
 ) -> list[Tensor]:
@@ -187,6 +190,7 @@ def unstack(
         ]
 
 
+@api_guard.operator
 def split(
     value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
 ) -> list[Tensor]:
@@ -284,6 +288,7 @@ def _with_the_rest(sizes: Tensor, x: Tensor, place: int) -> Tensor:
     return primitive.select(alone, rest, sizes)
 
 
+@api_guard.operator
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """input repeated along each axis.
 
@@ -320,6 +325,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 _PAD_MODES = {"CONSTANT": "constant", "REFLECT": "reflect"}
 
 
+@api_guard.operator
 def pad(
     tensor: Any,
     paddings: Any,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
@@ -36,6 +36,7 @@ __all__ = ["matmul", "matrix_transpose", "tensordot"]
 Gradients = Sequence["Tensor | None"]
 
 
+@api_guard.operator
 def matmul(
     a: Any,
     b: Any,
@@ -111,6 +112,7 @@ def _product(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return node("MatMul", [x, y], x.dtype, dims, name=name, tf_type=tf_type)
 
 
+@api_guard.operator
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """a with its last two axes exchanged.
 
@@ -149,6 +151,7 @@ def _transposed_at_the_end(x: Tensor, name: str) -> Tensor:
     return primitive.reshape_to(turned, primitive.concat([before, columns, rows], 0), None, name)
 
 
+@api_guard.operator
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over given axes of a and b.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import carrying, dtypes, nest, scopes
+from graphio import api_guard, carrying, dtypes, nest, scopes
 from graphio.carrying import Late, Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Graph, Tensor
@@ -25,6 +25,7 @@ class LoopTypeError(TypeError, ValueError):
     """A loop variable leaves an iteration with another dtype: what shapes do is a ValueError."""
 
 
+@api_guard.operator
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],

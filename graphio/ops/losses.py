@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.collections import GraphKeys, add_to_collection, get_collection
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
@@ -58,6 +58,7 @@ class Reduction:
             raise ValueError(f"Invalid Reduction Key {key}; expected one of {', '.join(cls.all())}")
 
 
+@api_guard.operator
 def compute_weighted_loss(
     losses: Any,
     weights: Any = 1.0,
@@ -161,6 +162,7 @@ def _pair(labels: Any, predictions: Any, keep_dtype: bool = False) -> tuple[Tens
     return truth, guess
 
 
+@api_guard.operator
 def absolute_difference(
     labels: Any,
     predictions: Any,
@@ -180,6 +182,7 @@ def absolute_difference(
         return compute_weighted_loss(each, weights, at, loss_collection, reduction)
 
 
+@api_guard.operator
 def mean_squared_error(
     labels: Any,
     predictions: Any,
@@ -199,6 +202,7 @@ def mean_squared_error(
         return compute_weighted_loss(each, weights, at, loss_collection, reduction)
 
 
+@api_guard.operator
 def huber_loss(
     labels: Any,
     predictions: Any,
@@ -223,6 +227,7 @@ def huber_loss(
         return compute_weighted_loss(each, weights, at, loss_collection, reduction)
 
 
+@api_guard.operator
 def log_loss(
     labels: Any,
     predictions: Any,
@@ -247,6 +252,7 @@ def log_loss(
         return compute_weighted_loss(each, weights, at, loss_collection, reduction)
 
 
+@api_guard.operator
 def hinge_loss(
     labels: Any,
     logits: Any,
@@ -268,6 +274,7 @@ def hinge_loss(
         return compute_weighted_loss(each, weights, at, loss_collection, reduction)
 
 
+@api_guard.operator
 def cosine_distance(
     labels: Any,
     predictions: Any,
@@ -297,6 +304,7 @@ def _sum_along(x: Tensor, axis: int) -> Tensor:
     return reduction.reduce_sum(x, [axis], keepdims=True)
 
 
+@api_guard.operator
 def sigmoid_cross_entropy(
     multi_class_labels: Any,
     logits: Any,
@@ -328,6 +336,7 @@ def sigmoid_cross_entropy(
         return compute_weighted_loss(each, weights, at, loss_collection, reduction)
 
 
+@api_guard.operator
 def softmax_cross_entropy(
     onehot_labels: Any,
     logits: Any,
@@ -365,6 +374,7 @@ def softmax_cross_entropy(
         return compute_weighted_loss(each, weights, at, loss_collection, reduction)
 
 
+@api_guard.operator
 def sparse_softmax_cross_entropy(
     labels: Any,
     logits: Any,
@@ -419,22 +429,26 @@ def _without_last_axis(weights: Tensor, losses: Tensor) -> Tensor:
 # ---- the collections ----
 
 
+@api_guard.operator
 def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Puts a loss into a collection; None: nowhere."""
     if loss_collection:
         add_to_collection(loss_collection, loss)
 
 
+@api_guard.operator
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Tensor]:
     """The losses of a collection, those of one name scope if it is given."""
     return list(get_collection(loss_collection, scope))
 
 
+@api_guard.operator
 def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
     """The losses that regularizers made."""
     return list(get_collection(GraphKeys.REGULARIZATION_LOSSES, scope))
 
 
+@api_guard.operator
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
 ) -> Tensor:
@@ -443,6 +457,7 @@ def get_regularization_loss(
     return math.add_n(found, name=name) if found else convert_to_tensor(0.0)
 
 
+@api_guard.operator
 def get_total_loss(
     add_regularization_losses: bool = True,
     name: str = "total_loss",
@@ -461,6 +476,7 @@ def get_total_loss(
     return math.add_n(list(found), name=name)
 
 
+@api_guard.operator
 def mean_pairwise_squared_error(
     labels: Any,
     predictions: Any,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.composite import Composite
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
@@ -104,6 +104,7 @@ Gradients = Sequence["Tensor | None"]
 
 
 def _unary_builder(function: str, op: str, tf_type: str, kind: str, summary: str) -> Unary:
+    @api_guard.operator
     def build(x: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             tensor = convert_to_tensor(x, name="x")
@@ -158,6 +159,7 @@ def _of_sparse(function: Unary) -> UnaryOfSparse:
 abs, negative, sign, sqrt, tanh, erf = map(_of_sparse, (abs, negative, sign, sqrt, tanh, erf))
 
 
+@api_guard.operator
 def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to the even one; integers stay as they are.
 
@@ -171,6 +173,7 @@ def round(x: Any, name: str | None = None) -> Tensor:
         return unary("Identity" if tensor.dtype.is_integer else "Round", tensor, at)
 
 
+@api_guard.operator
 @_of_sparse
 def square(x: Any, name: str | None = None) -> Tensor:
     """x * x, element by element; numeric."""
@@ -181,6 +184,7 @@ def square(x: Any, name: str | None = None) -> Tensor:
         return node("Mul", [tensor, tensor], tensor.dtype, dims, name=at, tf_type="Square")
 
 
+@api_guard.operator
 def rsqrt(x: Any, name: str | None = None) -> Tensor:
     """1 / sqrt(x), element by element; floating."""
     with scope(name, "Rsqrt") as at:
@@ -189,6 +193,7 @@ def rsqrt(x: Any, name: str | None = None) -> Tensor:
         return node("Reciprocal", [root], root.dtype, dims, name=at, tf_type="Rsqrt")
 
 
+@api_guard.operator
 def tan(x: Any, name: str | None = None) -> Tensor:
     """The tangent, sin(x) / cos(x); floating."""
     with scope(name, "Tan") as at:
@@ -196,6 +201,7 @@ def tan(x: Any, name: str | None = None) -> Tensor:
         return binary("Div", sin(tensor), cos(tensor), at)
 
 
+@api_guard.operator
 def expm1(x: Any, name: str | None = None) -> Tensor:
     """exp(x) - 1 without cancellation near 0; floating.
 
@@ -213,6 +219,7 @@ def expm1(x: Any, name: str | None = None) -> Tensor:
         return select(small, near, far, at)
 
 
+@api_guard.operator
 def log1p(x: Any, name: str | None = None) -> Tensor:
     """log(1 + x) without loss near 0; floating.
 
@@ -233,6 +240,7 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
         return select(lost, tensor, binary("Mul", log(u), fixed), at)
 
 
+@api_guard.operator
 def erfc(x: Any, name: str | None = None) -> Tensor:
     """1 - erf(x); floating."""
     with scope(name, "Erfc") as at:
@@ -240,6 +248,7 @@ def erfc(x: Any, name: str | None = None) -> Tensor:
         return binary("Sub", scalar(1, tensor.dtype), erf(tensor), at)
 
 
+@api_guard.operator
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """log(sigmoid(x)) = -softplus(-x); floating."""
     with scope(name, "LogSigmoid") as at:
@@ -248,16 +257,19 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
         return negative(unary("Softplus", negative(tensor)), name=at)
 
 
+@api_guard.operator
 def is_nan(x: Any, name: str | None = None) -> Tensor:
     """Whether each element is not a number: bool of x's shape; floating x."""
     return _float_test(x, "IsNaN", "IsNan", name)
 
 
+@api_guard.operator
 def is_inf(x: Any, name: str | None = None) -> Tensor:
     """Whether each element is infinite: bool of x's shape; floating x."""
     return _float_test(x, "IsInf", "IsInf", name)
 
 
+@api_guard.operator
 def is_finite(x: Any, name: str | None = None) -> Tensor:
     """Whether each element is neither infinite nor nan: bool of x's shape; floating x."""
     with scope(name, "IsFinite") as at:
@@ -276,6 +288,7 @@ def _float_test(x: Any, op: str, tf_type: str, name: str | None) -> Tensor:
 # ---- casts ----
 
 
+@api_guard.operator
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """x in another dtype; floats are truncated towards zero on their way to integers.
 
@@ -313,6 +326,7 @@ def _largest(dtype: DType, other: DType) -> float:
     return float(number if float(number) <= most else np.nextafter(number, number.dtype.type(0)))
 
 
+@api_guard.operator
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """value in another dtype, limited to what that one can hold: infinities of floating dtypes
     become the largest numbers that both have.
@@ -335,26 +349,31 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         return _cast(tensor, wanted, at)
 
 
+@api_guard.operator
 def to_float(x: Any, name: str = "ToFloat") -> Tensor:
     """x as float32."""
     return cast(x, dtypes.float32, name=name)
 
 
+@api_guard.operator
 def to_double(x: Any, name: str = "ToDouble") -> Tensor:
     """x as float64."""
     return cast(x, dtypes.float64, name=name)
 
 
+@api_guard.operator
 def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
     """x as int32, truncated towards zero."""
     return cast(x, dtypes.int32, name=name)
 
 
+@api_guard.operator
 def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
     """x as int64, truncated towards zero."""
     return cast(x, dtypes.int64, name=name)
 
 
+@api_guard.operator
 def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
     """x as bfloat16."""
     return cast(x, dtypes.bfloat16, name=name)
@@ -385,6 +404,7 @@ def _exponent(y: Tensor) -> Tensor:
 
 
 def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: str) -> Binary:
+    @api_guard.operator
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a, b = operands(x, y, tf_type)
@@ -432,6 +452,7 @@ TRUEDIV_OF = {
 }
 
 
+@api_guard.operator
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y with broadcasting; integers of 32 and 64 bits give float64, smaller ones float32.
 
@@ -447,6 +468,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
         return realdiv(a, b, name=at)
 
 
+@api_guard.operator
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y as Python's operator divides, a number x in the dtype of a tensor y; see truediv."""
     if is_symbolic(y) and isinstance(x, (int, float)):
@@ -454,6 +476,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
     return truediv(x, y, name=name)
 
 
+@api_guard.operator
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y as Python 2 divides: integers are floored, see floordiv; floats are not."""
     with scope(name, "div") as at:
@@ -469,6 +492,7 @@ def checked_divisor(y: Tensor) -> Tensor:
     return node("NonZeroDivisor", [y], y.dtype, dims_of(y), domain="graphio")
 
 
+@api_guard.operator
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The largest whole number up to x / y, with broadcasting; keeps the dtype.
 
@@ -494,6 +518,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
 floor_div = floordiv
 
 
+@api_guard.operator
 def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x - y * floordiv(x, y): the remainder with the divisor's sign, with broadcasting.
 
@@ -519,6 +544,7 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
 mod = floormod
 
 
+@api_guard.operator
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """(x - y) squared, with broadcasting.
 
@@ -533,6 +559,7 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
         return node("Mul", [d, d], d.dtype, dims, name=at, tf_type="SquaredDifference")
 
 
+@api_guard.operator
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """t limited to [clip_value_min, clip_value_max]; the bounds conduct the gradient.
 
@@ -553,6 +580,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         return result
 
 
+@api_guard.operator
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one dtype and shape.
 
@@ -587,6 +615,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
         return total if len(values) > 1 else unary("Identity", first, at)
 
 
+@api_guard.operator
 def accumulate_n(
     inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import (
@@ -60,6 +60,7 @@ def _matrices(value: Any, tf_type: str, at: str, parameter: str = "input") -> Te
     return x
 
 
+@api_guard.operator
 @of_any_rank("MatrixBandPart", 2)
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
     """Matrices with zeros outside a band around the diagonal.
@@ -109,6 +110,7 @@ def _size(x: Tensor, axis: int) -> Tensor:
     return primitive.gather(primitive.shape_of(x), scalar(axis, dtypes.int64), 0)
 
 
+@api_guard.operator
 def matrix_diag(
     diagonal: Any,
     name: str | None = None,
@@ -171,6 +173,7 @@ def _main_diagonals_in_matrices(diagonal: Any, name: str | None = None) -> Tenso
         return select(_on_diagonal(size, size), primitive.unsqueeze(x, [rank]), nought, at)
 
 
+@api_guard.operator
 def matrix_diag_part(
     input: Any,
     name: str | None = None,
@@ -217,6 +220,7 @@ def _main_diagonals(input: Any, name: str | None = None) -> Tensor:
         return primitive.gather(flat, binary("Mul", places, step), lead, at, "MatrixDiagPart")
 
 
+@api_guard.operator
 def matrix_set_diag(
     input: Any,
     diagonal: Any,
@@ -269,12 +273,14 @@ def _with_main_diagonals(input: Any, diagonal: Any, name: str | None = None) -> 
         return select(_on_diagonal(rows, columns), primitive.unsqueeze(values, [lead + 1]), x, at)
 
 
+@api_guard.operator
 def trace(x: Any, name: str | None = None) -> Tensor:
     """The sums of the diagonals of matrices (..., m, n): a tensor (...)."""
     with scope(name, "Trace") as at:
         return reduction.reduce_sum(matrix_diag_part(x), [-1], name=at)
 
 
+@api_guard.operator
 def diag_part(input: Any, name: str | None = None) -> Tensor:
     """The elements whose first half of coordinates equals the second half.
 
@@ -323,6 +329,7 @@ def _diag_part_in_run(x: Tensor, name: str) -> Tensor:
     return primitive.reshape_to(matrix_diag_part(square), both[0], None, name)
 
 
+@api_guard.operator
 @of_any_rank("MatrixDeterminant", 2)
 def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
     """The determinants of square matrices.

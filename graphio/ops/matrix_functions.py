@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, linear, math, reduction, run_checks, shapes, solving
@@ -31,6 +31,7 @@ def _matrices(value: Any, name: str, op: str, at: str, any_rank: bool = False) -
     return x
 
 
+@api_guard.operator
 def expm(input: Any, name: str | None = None) -> Tensor:
     """The exponential of square matrices: I + A + A^2 / 2 + A^3 / 6 + ...
 
@@ -86,6 +87,7 @@ def _pade(x: Tensor, size: int) -> tuple[Tensor, Tensor]:
     return even + odd, even - odd
 
 
+@api_guard.operator
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The Moore-Penrose inverse of matrices, by their singular values.
 
@@ -113,6 +115,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         return linear.matmul(v * array.expand_dims(inverse, -2), u, transpose_b=True, name=at)
 
 
+@api_guard.operator
 def matrix_rank(
     a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:

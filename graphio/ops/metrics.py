@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.collections import GraphKeys, add_to_collections
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
@@ -124,6 +124,7 @@ def _ratio(top: Tensor, bottom: Tensor, name: str) -> Tensor:
 # ---- means ----
 
 
+@api_guard.makes_variables
 def mean(
     values: Any,
     weights: Any = None,
@@ -159,6 +160,7 @@ def mean(
         return registered(value, update, metrics_collections, updates_collections)
 
 
+@api_guard.makes_variables
 def accuracy(
     labels: Any,
     predictions: Any,
@@ -180,6 +182,7 @@ def accuracy(
     return mean(hits, weights, metrics_collections, updates_collections, name or "accuracy")
 
 
+@api_guard.makes_variables
 def mean_absolute_error(
     labels: Any,
     predictions: Any,
@@ -195,6 +198,7 @@ def mean_absolute_error(
     return mean(error, weights, metrics_collections, updates_collections, chosen)
 
 
+@api_guard.makes_variables
 def mean_squared_error(
     labels: Any,
     predictions: Any,
@@ -210,6 +214,7 @@ def mean_squared_error(
     return mean(error, weights, metrics_collections, updates_collections, chosen)
 
 
+@api_guard.makes_variables
 def root_mean_squared_error(
     labels: Any,
     predictions: Any,
@@ -225,6 +230,7 @@ def root_mean_squared_error(
     return registered(value, update, metrics_collections, updates_collections)
 
 
+@api_guard.makes_variables
 def mean_relative_error(
     labels: Any,
     predictions: Any,
@@ -241,6 +247,7 @@ def mean_relative_error(
     return mean(error, weights, metrics_collections, updates_collections, chosen)
 
 
+@api_guard.makes_variables
 def mean_cosine_distance(
     labels: Any,
     predictions: Any,
@@ -258,6 +265,7 @@ def mean_cosine_distance(
     return registered(value, update, metrics_collections, updates_collections)
 
 
+@api_guard.makes_variables
 def percentage_below(
     values: Any,
     threshold: float,
@@ -272,6 +280,7 @@ def percentage_below(
     return mean(below, weights, metrics_collections, updates_collections, chosen)
 
 
+@api_guard.makes_variables
 def mean_tensor(
     values: Any,
     weights: Any = None,
@@ -311,6 +320,7 @@ def _floats(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
 def _counting(kind: str, summary: str) -> Counter:
     """The metric that counts how often label and prediction, as bools, are as the kind says."""
 
+    @api_guard.makes_variables
     def count(
         labels: Any,
         predictions: Any,
@@ -364,6 +374,7 @@ false_positives = _counting("false_positives", "How many predictions are true, t
 false_negatives = _counting("false_negatives", "How many predictions are false, the label true.")
 
 
+@api_guard.makes_variables
 def precision(
     labels: Any,
     predictions: Any,
@@ -379,6 +390,7 @@ def precision(
         return _share(hits, misses, metrics_collections, updates_collections)
 
 
+@api_guard.makes_variables
 def recall(
     labels: Any,
     predictions: Any,
@@ -419,6 +431,7 @@ def _confusion(labels: Any, predictions: Any, classes: int, weights: Any) -> tup
     return before_update(total), total.assign_add(matrix)
 
 
+@api_guard.makes_variables
 def mean_iou(
     labels: Any,
     predictions: Any,
@@ -449,6 +462,7 @@ def mean_iou(
         return registered(value, update, metrics_collections, updates_collections)
 
 
+@api_guard.makes_variables
 def mean_per_class_accuracy(
     labels: Any,
     predictions: Any,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, math, order, reduction, sparse
@@ -24,6 +24,7 @@ __all__ = [
 _NO_LABEL = dtypes.int64.min
 
 
+@api_guard.makes_variables
 def recall_at_k(
     labels: Any,
     predictions: Any,
@@ -51,6 +52,7 @@ def recall_at_k(
                   updates_collections, name, ranked=False)  # fmt: skip
 
 
+@api_guard.makes_variables
 def precision_at_k(
     labels: Any,
     predictions: Any,
@@ -66,6 +68,7 @@ def precision_at_k(
                   updates_collections, name, ranked=False)  # fmt: skip
 
 
+@api_guard.makes_variables
 def recall_at_top_k(
     labels: Any,
     predictions_idx: Any,
@@ -88,6 +91,7 @@ def recall_at_top_k(
                   updates_collections, name, ranked=True)  # fmt: skip
 
 
+@api_guard.makes_variables
 def precision_at_top_k(
     labels: Any,
     predictions_idx: Any,
@@ -103,6 +107,7 @@ def precision_at_top_k(
                   updates_collections, name, ranked=True)  # fmt: skip
 
 
+@api_guard.makes_variables
 def average_precision_at_k(
     labels: Any,
     predictions: Any,

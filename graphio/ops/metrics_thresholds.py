@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, index, math, reduction
@@ -88,6 +88,7 @@ def _spread(count: int) -> list[float]:
 # ---- area under a curve ----
 
 
+@api_guard.makes_variables
 def auc(
     labels: Any,
     predictions: Any,
@@ -175,6 +176,7 @@ def _interpolated(counts: dict[str, Tensor]) -> Tensor:
 def _counting(kind: str, summary: str) -> CounterAtThresholds:
     """The metric that counts one of the kinds for each threshold."""
 
+    @api_guard.makes_variables
     def count(
         labels: Any,
         predictions: Any,
@@ -229,6 +231,7 @@ def _shares(
         return registered(value, update, values, updates)
 
 
+@api_guard.makes_variables
 def precision_at_thresholds(
     labels: Any,
     predictions: Any,
@@ -243,6 +246,7 @@ def precision_at_thresholds(
     return _shares("precision", "fp", labels, predictions, thresholds, weights, *more)
 
 
+@api_guard.makes_variables
 def recall_at_thresholds(
     labels: Any,
     predictions: Any,
@@ -257,6 +261,7 @@ def recall_at_thresholds(
     return _shares("recall", "fn", labels, predictions, thresholds, weights, *more)
 
 
+@api_guard.makes_variables
 def specificity_at_sensitivity(
     labels: Any,
     predictions: Any,
@@ -278,6 +283,7 @@ def specificity_at_sensitivity(
     )  # fmt: skip
 
 
+@api_guard.makes_variables
 def sensitivity_at_specificity(
     labels: Any,
     predictions: Any,

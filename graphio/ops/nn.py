@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.folding import constant_value
@@ -79,6 +79,7 @@ log_sigmoid, sigmoid, tanh = math.log_sigmoid, math.sigmoid, math.tanh
 
 
 def _activation(op: str, summary: str, takes: str = FLOATING, **attrs: Any) -> Activation:
+    @api_guard.operator
     def build(features: Any, name: str | None = None) -> Tensor:
         with scope(name, op) as at:
             x = convert_to_tensor(features, name="features")
@@ -104,6 +105,7 @@ selu = _activation(
 )
 
 
+@api_guard.operator
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """x limited to [0, 6]; the gradient is 0 at both bounds."""
     with scope(name, "Relu6") as at:
@@ -112,6 +114,7 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
         return math.minimum(scalar(6, positive.dtype), positive, name=at)
 
 
+@api_guard.operator
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """x where x > 0, else alpha * x.
 
@@ -127,6 +130,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
         return node("LeakyRelu", [x], x.dtype, dims_of(x), name=at, alpha=float(alpha))
 
 
+@api_guard.operator
 def softsign(features: Any, name: str | None = None) -> Tensor:
     """x / (1 + |x|); floating."""
     with scope(name, "Softsign") as at:
@@ -135,6 +139,7 @@ def softsign(features: Any, name: str | None = None) -> Tensor:
         return binary("Div", x, binary("Add", math.abs(x), scalar(1, x.dtype)), at)
 
 
+@api_guard.operator
 def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
     """x * sigmoid(beta * x); floating. beta: a number or a tensor of x's dtype."""
     with scope(name, "swish") as at:
@@ -145,6 +150,7 @@ def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
         return binary("Mul", x, sigmoid(scaled), at)
 
 
+@api_guard.operator
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
     """relu(x) and relu(-x) joined along axis."""
     with scope(name, "CRelu") as at:
@@ -152,6 +158,7 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
         return relu(array.concat([x, math.negative(x)], axis), name=at)
 
 
+@api_guard.operator
 def bias_add(
     value: Any, bias: Any, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -213,12 +220,14 @@ def _one_for_each_channel(x: Tensor, bias: Tensor, axis: int) -> tuple[Tensor, T
     return x, primitive.reshape(bias, size, (None,))
 
 
+@api_guard.operator
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """x weights + biases: (n, k) (k, m) + (m)."""
     with scope(name, "xw_plus_b") as at:
         return bias_add(linear.matmul(x, weights), biases, name=at)
 
 
+@api_guard.operator
 def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """relu(x weights + biases): (n, k) (k, m) + (m)."""
     with scope(name, "relu_layer") as at:
@@ -228,6 +237,7 @@ def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Te
 # ---- softmax ----
 
 
+@api_guard.operator
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """exp(x) over its sum along axis.
 
@@ -243,6 +253,7 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
     return _softmax("Softmax", logits, renamed("axis", axis, "dim", dim), name)
 
 
+@api_guard.operator
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """log(softmax(logits)) without overflow; arguments as softmax's."""
     return _softmax("LogSoftmax", logits, renamed("axis", axis, "dim", dim), name)
@@ -265,6 +276,7 @@ def _softmax(op: str, logits: Any, axis: Any, name: str | None) -> Tensor:
 # ---- sums, norms, moments ----
 
 
+@api_guard.operator
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
     """Half the sum of squares: a scalar; floating t."""
     with scope(name, "L2Loss") as at:
@@ -274,6 +286,7 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
         return binary("Mul", total, scalar(0.5, x.dtype), at)
 
 
+@api_guard.operator
 def l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Tensor:
@@ -293,6 +306,7 @@ def l2_normalize(
         return math.multiply(tensor, math.rsqrt(math.maximum(total, epsilon)), name=at)
 
 
+@api_guard.operator
 def moments(
     x: Any,
     axes: Any,
@@ -331,6 +345,7 @@ def dtype_of_sums(dtype: DType) -> DType:
     return dtypes.float32 if dtype.base_dtype in (dtypes.float16, dtypes.bfloat16) else dtype
 
 
+@api_guard.operator
 def batch_normalization(
     x: Any,
     mean: Any,
@@ -365,6 +380,7 @@ def batch_normalization(
         return math.add(math.multiply(tensor, factor), moved, name=at)
 
 
+@api_guard.operator
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     """The part of the elements that are 0: float32 scalar."""
     with scope(name, "zero_fraction") as at:
@@ -374,6 +390,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
         return reduction.reduce_mean(math.to_float(zeros), name=at)
 
 
+@api_guard.operator
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
     """Whether each target class is among the k largest predictions; ties count as in.
 
@@ -405,6 +422,7 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
 # ---- dropout and embeddings ----
 
 
+@api_guard.operator
 def dropout(
     x: Any,
     keep_prob: Any = None,

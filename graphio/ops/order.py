@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import lacks_gradient
@@ -109,6 +109,7 @@ def _ranked(
     return made.outputs[0], made.outputs[1]
 
 
+@api_guard.operator
 def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> TopKV2:
     """The k largest elements along the last axis, the first of equal ones first.
 
@@ -166,6 +167,7 @@ def _sorted(values: Any, axis: Any, direction: str, tf_type: str, at: str) -> tu
     return _ranked(x, size, place, direction == "DESCENDING")
 
 
+@api_guard.operator
 def sort(
     values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
@@ -184,6 +186,7 @@ def sort(
         return primitive.unary("Identity", _sorted(values, axis, direction, "sort", at)[0], at)
 
 
+@api_guard.operator
 def argsort(
     values: Any,
     axis: Any = -1,
@@ -207,6 +210,7 @@ def argsort(
         return cast(_sorted(values, axis, direction, "argsort", at)[1], dtypes.int32, at)
 
 
+@api_guard.operator
 def searchsorted(
     sorted_sequence: Any,
     values: Any,
@@ -261,11 +265,13 @@ def _neighbours(x: Any, op: str, tf_type: str, name: str | None) -> Tensor:
         return reduction.reduce_all(compare(op, after, before), name=at)
 
 
+@api_guard.operator
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
     """Whether no element is below the one before it, row by row: a bool scalar."""
     return _neighbours(x, "GreaterOrEqual", "is_non_decreasing", name)
 
 
+@api_guard.operator
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
     """Whether each element is above the one before it, row by row: a bool scalar."""
     return _neighbours(x, "Greater", "is_strictly_increasing", name)
@@ -295,6 +301,7 @@ def _distinct(x: Any, out_idx: Any, tf_type: str, at: str) -> list[Tensor]:
     return [made[0], cast(made[2], kind), cast(made[3], kind)]
 
 
+@api_guard.operator
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Unique:
     """The distinct elements of a vector in the order of their first occurrence.
 
@@ -313,6 +320,7 @@ def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Uniq
         return Unique(*_distinct(x, out_idx, "Unique", at)[:2])
 
 
+@api_guard.operator
 def unique_with_counts(
     x: Any, out_idx: Any = dtypes.int32, name: str | None = None
 ) -> UniqueWithCounts:
@@ -330,6 +338,7 @@ def unique_with_counts(
         return UniqueWithCounts(*_distinct(x, out_idx, "UniqueWithCounts", at))
 
 
+@api_guard.operator
 def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> ListDiff:
     """The elements of a vector that another one lacks, in order, repeats kept.
 
@@ -359,6 +368,7 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
         return ListDiff(primitive.gather(tensor, places, 0), cast(places, kind))
 
 
+@api_guard.operator
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """The permutation that takes another one back: y[x[i]] = i.
 
@@ -386,6 +396,7 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
 # ---- counting ----
 
 
+@api_guard.operator
 def confusion_matrix(
     labels: Any,
     predictions: Any,
@@ -459,6 +470,7 @@ def check_bins(value_range: Any, nbins: Any) -> None:
         raise errors.InvalidArgumentError(message=f"value_range should ascend, got {ends.tolist()}")
 
 
+@api_guard.operator
 def histogram_fixed_width(
     values: Any,
     value_range: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graphio import api_guard
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, index, math, primitive
@@ -76,6 +77,7 @@ def _taps(
     return taps
 
 
+@api_guard.operator
 def extract_image_patches(
     images: Any,
     ksizes: Sequence[int] | None = None,
@@ -112,6 +114,7 @@ def extract_image_patches(
         return array.concat(taps, 3, name=at)
 
 
+@api_guard.operator
 def extract_patches(
     images: Any,
     sizes: Sequence[int],
@@ -124,6 +127,7 @@ def extract_patches(
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 
 
+@api_guard.operator
 def dilation2d(
     input: Any,
     filter: Any = None,
@@ -170,6 +174,7 @@ def dilation2d(
         return array.identity(found, name=at)
 
 
+@api_guard.operator
 def erosion2d(
     value: Any,
     kernel: Any,

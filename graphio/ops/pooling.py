@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import as_array, constant, convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
@@ -39,6 +39,7 @@ __all__ = ["avg_pool", "max_pool"]
 Gradients = Sequence["Tensor | None"]
 
 
+@api_guard.operator
 def max_pool(
     value: Any = None,
     ksize: Any = None,
@@ -99,6 +100,7 @@ def is_narrow(value: Any) -> bool:
     return found.is_integer and found.size <= 4 and found != dtypes.uint32
 
 
+@api_guard.operator
 def avg_pool(
     value: Any = None,
     ksize: Any = None,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import Region, lacks_gradient
@@ -27,6 +27,7 @@ lacks_gradient(
 )
 
 
+@api_guard.operator
 def py_func(
     func: Callable[..., Any],
     inp: Sequence[Any],
@@ -60,6 +61,7 @@ def py_func(
     return _call(func, inp, Tout, stateful, name, "PyFunc" if stateful else "PyFuncStateless")
 
 
+@api_guard.operator
 def numpy_function(
     func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None
 ) -> Any:
@@ -67,6 +69,7 @@ def numpy_function(
     return _call(func, inp, Tout, True, name, "PyFunc")
 
 
+@api_guard.operator
 def py_function(
     func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None
 ) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
@@ -53,6 +53,7 @@ def _generator(seed: int | None) -> Source:
     return draw
 
 
+@api_guard.operator
 def set_random_seed(seed: int | None) -> None:
     """Gives the default graph a seed; random operations made from now on use it.
 
@@ -69,6 +70,7 @@ def set_random_seed(seed: int | None) -> None:
     scopes.get_default_graph().root.seed = wrapped
 
 
+@api_guard.operator
 def random_normal(
     shape: Any,
     mean: Any = 0.0,
@@ -93,6 +95,7 @@ def random_normal(
         return draws.normal(_generator(seed), "RandomNormal", target, mean, stddev, wanted, at)
 
 
+@api_guard.operator
 def truncated_normal(
     shape: Any,
     mean: Any = 0.0,
@@ -108,6 +111,7 @@ def truncated_normal(
         return draws.normal(_generator(seed), op, target, mean, stddev, wanted, at)
 
 
+@api_guard.operator
 def random_uniform(
     shape: Any,
     minval: Any = 0,
@@ -141,6 +145,7 @@ def random_uniform(
         return draws.integers(source, target, minval, maxval, wanted, op, at)
 
 
+@api_guard.operator
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """value with its slices along axis 0 in random order.
 
@@ -161,6 +166,7 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
         return primitive.gather(x, order, 0, at, "RandomShuffle")
 
 
+@api_guard.operator
 def multinomial(
     logits: Any,
     num_samples: Any,

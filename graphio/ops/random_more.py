@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -21,6 +21,7 @@ from graphio.schema import errors
 __all__ = ["categorical", "get_seed", "random_crop", "random_gamma", "random_poisson"]
 
 
+@api_guard.operator
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """The graph's and the operation's seed that a random operation made now would use.
 
@@ -36,6 +37,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     return (0, most) if seeds == (0, 0) else seeds
 
 
+@api_guard.operator
 def categorical(
     logits: Any,
     num_samples: Any,
@@ -48,6 +50,7 @@ def categorical(
     return multinomial(logits, num_samples, seed, name or "categorical", wanted)
 
 
+@api_guard.operator
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """A part of a tensor, all places alike probable.
 
@@ -82,6 +85,7 @@ def _check_crop(x: Tensor, size: Any) -> None:
         raise ValueError(f"random_crop: Need value.shape >= size, got {x.shape} and {list(size)}")
 
 
+@api_guard.operator
 def random_gamma(
     shape: Any,
     alpha: Any,
@@ -174,6 +178,7 @@ def _accepted(form: Tensor, full: Tensor, seed: int | None) -> Tensor:
     return result
 
 
+@api_guard.operator
 def random_poisson(
     lam: Any,
     shape: Any,

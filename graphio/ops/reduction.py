@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient, not_differentiable
@@ -129,6 +129,7 @@ def _reduce(op: str, tf_type: str, x: Any, axis: Any, keepdims: bool, name: str 
         return _Axes(tensor, axis, keepdims, tf_type, at).emit(op, tensor, at, tf_type)
 
 
+@api_guard.operator
 def reduce_sum(
     input_tensor: Any,
     axis: Any = None,
@@ -154,6 +155,7 @@ def reduce_sum(
     return _reduce("ReduceSum", "Sum", input_tensor, axes, keep, name)
 
 
+@api_guard.operator
 def reduce_max(
     input_tensor: Any,
     axis: Any = None,
@@ -167,6 +169,7 @@ def reduce_max(
     return _reduce("ReduceMax", "Max", input_tensor, axes, keep, name)
 
 
+@api_guard.operator
 def reduce_min(
     input_tensor: Any,
     axis: Any = None,
@@ -180,6 +183,7 @@ def reduce_min(
     return _reduce("ReduceMin", "Min", input_tensor, axes, keep, name)
 
 
+@api_guard.operator
 def reduce_prod(
     input_tensor: Any,
     axis: Any = None,
@@ -193,6 +197,7 @@ def reduce_prod(
     return _reduce("ReduceProd", "Prod", input_tensor, axes, keep, name)
 
 
+@api_guard.operator
 def reduce_mean(
     input_tensor: Any,
     axis: Any = None,
@@ -229,6 +234,7 @@ def _per_result(x: Tensor, y: Tensor) -> Tensor:
     return cast(binary("Div", all_of_x, binary("Max", all_of_y, one)), x.dtype)
 
 
+@api_guard.operator
 def reduce_any(
     input_tensor: Any,
     axis: Any = None,
@@ -242,6 +248,7 @@ def reduce_any(
     return _of_bools("ReduceSum", "Any", input_tensor, axes, keep, name)
 
 
+@api_guard.operator
 def reduce_all(
     input_tensor: Any,
     axis: Any = None,
@@ -270,6 +277,7 @@ def _of_bools(op: str, tf_type: str, x: Any, axis: Any, keepdims: bool, name: st
         )
 
 
+@api_guard.operator
 def reduce_logsumexp(
     input_tensor: Any,
     axis: Any = None,
@@ -293,6 +301,7 @@ def reduce_logsumexp(
         return binary("Add", logarithm, shift, at)
 
 
+@api_guard.operator
 def count_nonzero(
     input_tensor: Any,
     axis: Any = None,
@@ -347,6 +356,7 @@ def _place(op: str, tf_type: str, x: Any, axis: Any, name: str | None, output_ty
         return found if plain else cast(found, wanted, at)
 
 
+@api_guard.operator
 def argmax(
     input: Any,
     axis: Any = None,
@@ -370,6 +380,7 @@ def argmax(
     return _place("ArgMax", "ArgMax", input, place, name, output_type)
 
 
+@api_guard.operator
 def argmin(
     input: Any,
     axis: Any = None,
@@ -408,6 +419,7 @@ def scan_axis(axis: Any, x: Tensor, op: str, at: str) -> int:
         return shapes.normalize_axis(number, x.shape.ndims, describe(at, op))
 
 
+@api_guard.operator
 def cumsum(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -18,6 +18,7 @@ from graphio.ops.shapes import dims_of
 __all__ = ["repeat"]
 
 
+@api_guard.operator
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
     """Each part of input along axis as often as repeats says, one after another.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.composite import Composite
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
@@ -54,6 +54,7 @@ def _read_variable_grad(op: Operation, dy: Tensor) -> Gradients:
     return [dy]
 
 
+@api_guard.operator
 def identity(input: Any, name: str | None = None) -> Tensor:
     """A tensor with the value of input: any dtype and shape. Of a SparseTensor or IndexedSlices
     another such with the same values."""
@@ -64,12 +65,14 @@ def identity(input: Any, name: str | None = None) -> Tensor:
         return primitive.unary("Identity", convert_to_tensor(input, name="input"), at)
 
 
+@api_guard.operator
 def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
     """A list of tensors with the values of input."""
     with scope(name, "IdentityN"):
         return [identity(value) for value in input]
 
 
+@api_guard.operator
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """The value of input, which gradients take for a constant."""
     with scope(name, "StopGradient") as at:
@@ -77,6 +80,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
         return node("StopGradient", [x], x.dtype, dims_of(x), name=at, domain="graphio")
 
 
+@api_guard.operator
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """The elements of tensor, in row-major order, in another shape.
 
@@ -106,6 +110,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
         return primitive.reshape_to(x, target, dims, at)
 
 
+@api_guard.operator
 def expand_dims(
     input: Any,
     axis: Any = None,
@@ -139,6 +144,7 @@ def expand_dims(
         return primitive.unsqueeze(x, [number], at)
 
 
+@api_guard.operator
 def squeeze(
     input: Any,
     axis: Any = None,
@@ -183,6 +189,7 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
+@api_guard.operator
 def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool = False) -> Tensor:
     """a with its axes in another order.
 
@@ -218,6 +225,7 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
         return primitive.transpose(x, [p % count for p in places], at)
 
 
+@api_guard.operator
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """input repeated to shape.
 
@@ -235,6 +243,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
         return node("Expand", [x, target], x.dtype, wanted, name=at, tf_type="BroadcastTo")
 
 
+@api_guard.operator
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """x where condition holds, else y.
 

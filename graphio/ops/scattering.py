@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -88,6 +88,7 @@ def _write(
         return _scattered(x, wide, values, "add" if sign else "none", at)
 
 
+@api_guard.operator
 def tensor_scatter_update(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Tensor:
@@ -108,11 +109,13 @@ def tensor_scatter_update(
     return _write("TensorScatterUpdate", tensor, indices, updates, name, 0)
 
 
+@api_guard.operator
 def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """A copy of a tensor with updates added at coordinates; see tensor_scatter_update."""
     return _write("TensorScatterAdd", tensor, indices, updates, name, 1)
 
 
+@api_guard.operator
 def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """A copy of a tensor with updates taken away at coordinates; see tensor_scatter_update."""
     return _write("TensorScatterSub", tensor, indices, updates, name, -1)
@@ -227,6 +230,7 @@ def _mean(x: Tensor, ids: Tensor, count: Tensor, how: str, at: str) -> Tensor:
 
 
 def _sorted_builder(function: str, tf_type: str, reduction: str, summary: str) -> Segments:
+    @api_guard.operator
     def build(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         return _segments(tf_type, reduction, "neutral", data, segment_ids, None, name)
 
@@ -250,6 +254,7 @@ segment_prod = _sorted_builder("segment_prod", "SegmentProd", "mul", "The produc
 def _unsorted_builder(
     function: str, tf_type: str, reduction: str, summary: str, none: str
 ) -> UnsortedSegments:
+    @api_guard.operator
     def build(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
         return _segments(tf_type, reduction, "kept", data, segment_ids, num_segments, name)
 
@@ -284,6 +289,7 @@ unsorted_segment_prod = _unsorted_builder(
 # ---- parts ----
 
 
+@api_guard.operator
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
@@ -353,6 +359,7 @@ def _stitched_rows(indices: Tensor, data: Tensor, rest: Dims) -> Tensor:
     return primitive.reshape(data, whole, None if rest is None else (length, *rest))
 
 
+@api_guard.operator
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
     """Rows of several tensors put at the places that indices name; the last one of equals stays.
 

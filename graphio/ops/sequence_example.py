@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio import dtypes, source
+from graphio import api_guard, dtypes, source
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Tensor
@@ -131,6 +131,7 @@ def _context(record: SequenceExample) -> Example:
     return Example(features=record.context)
 
 
+@api_guard.operator
 @source.locating
 def parse_single_sequence_example(
     serialized: Any,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
@@ -35,6 +35,7 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 
 
+@api_guard.operator
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     """x, whose shape is checked now as far as it is known, and else by the run.
 
@@ -73,6 +74,7 @@ def _ensure_shape_gradient(op: Operation, dy: Tensor) -> Sequence[Tensor | None]
     return [dy]
 
 
+@api_guard.operator
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     """The shape of an elementwise operation on two static shapes.
 
@@ -83,6 +85,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     return TensorShape(broadcast(dims_of(one), dims_of(two), "broadcast_static_shape"))
 
 
+@api_guard.operator
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """The shape of an elementwise operation on tensors of two shapes.
 
@@ -111,22 +114,26 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
         return array.where(comparison.equal(long[0], 1), long[1], long[0], name=at)
 
 
+@api_guard.operator
 def dimension_value(dimension: Any) -> int | None:
     """The size of a Dimension as an integer or None; what is no Dimension stays."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
+@api_guard.operator
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
     """One size of a shape; an unknown one if the rank is unknown."""
     return Dimension(None) if shape.ndims is None else shape[index]
 
 
+@api_guard.operator
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
     """Its input: a promise that the value never changes, which nothing here needs."""
     with scope(name, "GuaranteeConst") as at:
         return primitive.unary("Identity", convert_to_tensor(input, name="input"), at)
 
 
+@api_guard.operator
 def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tensor:
     """Tensors along a new first axis, as stack.
 
@@ -139,6 +146,7 @@ def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tenso
     return array.stack(values, name=name)
 
 
+@api_guard.operator
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """x where the condition holds, else y; all three broadcast. Without x and y as where."""
     if x is None and y is None:
@@ -152,6 +160,7 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
         return primitive.select(chosen, one, two, at)
 
 
+@api_guard.operator
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """The coordinates of flat positions in a tensor of a shape.
 
@@ -201,6 +210,7 @@ def _steps(sizes: Tensor) -> Tensor:
     return cumprod(sizes, exclusive=True, reverse=True)
 
 
+@api_guard.operator
 def histogram_fixed_width_bins(
     values: Any,
     value_range: Any,
@@ -230,6 +240,7 @@ def histogram_fixed_width_bins(
         return math.cast(math.clip_by_value(place, 0, last), dtype, name=at)
 
 
+@api_guard.operator
 def required_space_to_batch_paddings(
     input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import primitive, shapes
@@ -55,6 +55,7 @@ def _is_mask(item: Any) -> bool:
     return is_symbolic(item) and item.dtype.base_dtype == dtypes.bool
 
 
+@api_guard.operator
 def strided_slice(
     input_: Any,
     begin: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
@@ -56,6 +56,7 @@ def _square(value: Any, tf_type: str, at: str, parameter: str = "input") -> Tens
     return x
 
 
+@api_guard.operator
 @of_any_rank("MatrixSolve", 2, 2)
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """x with matrix x = rhs.
@@ -111,6 +112,7 @@ def _identity_like(a: Tensor) -> Tensor:
     return matrices.matrix_set_diag(array.zeros_like(a), array.ones(lines, a.dtype))
 
 
+@api_guard.operator
 @of_any_rank("MatrixInverse", 2)
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Inverses of matrices; see matrix_solve.
@@ -125,6 +127,7 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
         return _solve(linear.matrix_transpose(a) if adjoint else a, _identity_like(a), at)
 
 
+@api_guard.operator
 @of_any_rank("MatrixTriangularSolve", 2, 2)
 def matrix_triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
@@ -165,6 +168,7 @@ def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return wide_a, wide_b
 
 
+@api_guard.operator
 @of_any_rank("Cholesky", 2)
 def cholesky(input: Any, name: str | None = None) -> Tensor:
     """Lower triangular L with L L^T = input.
@@ -193,6 +197,7 @@ def _cholesky_gradient(op: Operation, dy: Tensor) -> Gradients:
     return [0.5 * (whole + linear.matrix_transpose(whole))]
 
 
+@api_guard.operator
 @of_any_rank("cholesky_solve", 2, 2)
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     """x with (chol chol^T) x = rhs, from the factor that cholesky gives."""
@@ -202,6 +207,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
         return _solve(linear.matrix_transpose(low), _solve(low, b), at)
 
 
+@api_guard.operator
 def matrix_solve_ls(
     matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
@@ -232,6 +238,7 @@ def matrix_solve_ls(
         return _solve(gram, linear.matmul(a, b, transpose_a=True), at)
 
 
+@api_guard.operator
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of positive definite matrices."""
     with scope(name, "logdet") as at:
@@ -240,6 +247,7 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
         return math.add(total, total, name=at)
 
 
+@api_guard.operator
 def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The sign of the determinant, and the logarithm of its size."""
     with scope(name, "LogMatrixDeterminant"):
@@ -247,6 +255,7 @@ def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
         return math.sign(found), math.log(math.abs(found))
 
 
+@api_guard.operator
 def matvec(
     a: Any,
     b: Any,
@@ -265,11 +274,13 @@ def matvec(
         return array.squeeze(product, [-1], name=at)
 
 
+@api_guard.operator
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
     """Matrices transposed; elements are real."""
     return linear.matrix_transpose(matrix, name or "adjoint")
 
 
+@api_guard.operator
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:

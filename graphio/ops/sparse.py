@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import (
@@ -41,6 +41,7 @@ __all__ = [
 # ---- from one to the other ----
 
 
+@api_guard.operator
 def sparse_to_dense(
     sparse_indices: Any,
     output_shape: Any,
@@ -113,6 +114,7 @@ def _check_fit(where: Tensor, values: Tensor, shape: Tensor, default: Tensor, at
         shapes.merge((places[0],), dims_of(values), what)
 
 
+@api_guard.operator
 def sparse_tensor_to_dense(
     sp_input: Any,
     default_value: Any = None,
@@ -142,6 +144,7 @@ def _nothing(dtype: dtypes.DType) -> Any:
     return b"" if dtype == dtypes.string else np.zeros((), dtype.base_dtype.as_numpy_dtype)
 
 
+@api_guard.operator
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
     """The SparseTensor of the elements that are not 0.
 
@@ -161,6 +164,7 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
         return SparseTensor(where, values, primitive.shape_of(x))
 
 
+@api_guard.operator
 def sparse_eye(
     num_rows: Any, num_columns: Any = None, dtype: Any = dtypes.float32, name: str | None = None
 ) -> SparseTensor:
@@ -183,6 +187,7 @@ def sparse_eye(
         return SparseTensor(where, ones, primitive.concat(sizes, 0))
 
 
+@api_guard.operator
 def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
     """Which numbers each row holds.
 
@@ -210,6 +215,7 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
 # ---- products ----
 
 
+@api_guard.operator
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
@@ -258,6 +264,7 @@ def sparse_tensor_dense_matmul(
         return made
 
 
+@api_guard.operator
 def sparse_matmul(
     a: Any,
     b: Any,
@@ -348,6 +355,7 @@ def divided(sp: SparseTensor, y: Any) -> SparseTensor:
 # ---- IndexedSlices ----
 
 
+@api_guard.operator
 def sparse_mask(a: Any, mask_indices: Any, name: str | None = None) -> Any:
     """The slices of an IndexedSlices but for those of some indices.
 

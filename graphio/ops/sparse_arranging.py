@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -78,6 +78,7 @@ def _axis(axis: Any, rank: int | None, op: str, at: str) -> int:
 # ---- order and shape ----
 
 
+@api_guard.operator
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     """The same elements in ascending order of their places, the first coordinate first.
 
@@ -100,6 +101,7 @@ def _ordered(sp: SparseTensor, keys: Tensor, tf_type: str, at: str) -> SparseTen
     return SparseTensor(indices, picked(sp.values, where, tf_type, at), sp.dense_shape)
 
 
+@api_guard.operator
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """The same elements, in row-major order, in another shape.
 
@@ -188,6 +190,7 @@ def _checked_reshape(sp: SparseTensor, wanted: Tensor) -> Tensor:
     return wanted
 
 
+@api_guard.operator
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
     """The axes in another order, the elements in ascending order of their new places.
 
@@ -223,6 +226,7 @@ def _permutation(perm: Any, rank: int | None) -> list[int]:
     return axes
 
 
+@api_guard.operator
 def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
     """A SparseTensor with one more axis, of size 1.
 
@@ -251,6 +255,7 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
         return SparseTensor(where, sp.values, primitive.concat(sizes, 0))
 
 
+@api_guard.operator
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """The same elements in a larger shape, or in the smallest one that holds them.
 
@@ -297,6 +302,7 @@ def _check_larger(old: shapes.Dims, new: shapes.Dims) -> None:
 # ---- joining and cutting ----
 
 
+@api_guard.operator
 def sparse_concat(
     axis: Any,
     sp_inputs: Any,
@@ -396,6 +402,7 @@ def _rows(mask: Tensor) -> Tensor:
     return primitive.squeeze(reshaping.where(mask), [1])
 
 
+@api_guard.operator
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """A part of a SparseTensor, cut where the tensor ends.
 
@@ -419,6 +426,7 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
         return _within(sp, begin, shape, "SparseSlice", at)
 
 
+@api_guard.operator
 def sparse_split(
     keyword_required: Any = None,
     sp_input: Any = None,
@@ -476,6 +484,7 @@ def _nth_part(sp: SparseTensor, number: int, count: int, axis: int) -> SparseTen
     return _within(sp, start, shape, "SparseSplit")
 
 
+@api_guard.operator
 def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     """Some elements of a SparseTensor.
 
@@ -500,6 +509,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 # ---- filling up and merging ----
 
 
+@api_guard.operator
 def sparse_fill_empty_rows(
     sp_input: Any, default_value: Any, name: str | None = None
 ) -> SparseFillEmptyRows:
@@ -548,6 +558,7 @@ def sparse_fill_empty_rows(
         return SparseFillEmptyRows(_ordered(filled, keys, "SparseFillEmptyRows", at), empty)
 
 
+@api_guard.operator
 def sparse_merge(
     sp_ids: Any,
     sp_values: Any,

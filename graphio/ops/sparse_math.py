@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import math, primitive, reduction, reshaping, scattering, shapes
@@ -82,6 +82,7 @@ class _Union:
         return parts.with_numbers(self.keys, values, self.shape)
 
 
+@api_guard.operator
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
     """The sum of two tensors of which at least one is sparse.
 
@@ -143,6 +144,7 @@ def _chosen(op: str, tf_type: str, sp_a: Any, sp_b: Any, name: str | None) -> Sp
         return union.with_values(binary(op, first, second, at))
 
 
+@api_guard.operator
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     """The larger elements of two SparseTensors of a shape; what is not stored is 0.
 
@@ -162,6 +164,7 @@ def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
     return _chosen("Max", "SparseSparseMaximum", sp_a, sp_b, name)
 
 
+@api_guard.operator
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     """The smaller elements of two SparseTensors of a shape; see sparse_maximum."""
     return _chosen("Min", "SparseSparseMinimum", sp_a, sp_b, name)
@@ -231,6 +234,7 @@ def _largest(values: Tensor, groups: Tensor, count: Tensor) -> Tensor:
 def _reduction_builder(
     function: str, tf_type: str, sparse: bool, combine: Any, summary: str
 ) -> SparseReduction:
+    @api_guard.operator
     def build(
         sp_input: Any,
         axis: Any = None,
@@ -275,6 +279,7 @@ sparse_reduce_max_sparse = _reduction_builder(
 )
 
 
+@api_guard.operator
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
     """Softmax along the last axis over the elements that are stored.
 

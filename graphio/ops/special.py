@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, math, reduction
@@ -43,6 +43,7 @@ def _reflected(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return low, y, x - math.floor(x)
 
 
+@api_guard.operator
 def lgamma(x: Any, name: str | None = None) -> Tensor:
     """The logarithm of |gamma(x)|; inf at 0 and the negative whole numbers.
 
@@ -69,6 +70,7 @@ def lgamma(x: Any, name: str | None = None) -> Tensor:
         return math.cast(result, given.dtype, name=at)
 
 
+@api_guard.operator
 def digamma(x: Any, name: str | None = None) -> Tensor:
     """The derivative of lgamma; nan at 0 and the negative whole numbers.
 
@@ -94,6 +96,7 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
         return math.cast(result, given.dtype, name=at)
 
 
+@api_guard.operator
 def lbeta(x: Any, name: str | None = None) -> Tensor:
     """The logarithm of |beta(x)| along the last axis.
 
@@ -107,6 +110,7 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
         return math.subtract(parts, lgamma(reduction.reduce_sum(given, -1)), name=at)
 
 
+@api_guard.operator
 def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
     """A polynomial at x, by Horner.
 
@@ -144,22 +148,26 @@ def _real(input: Any, function: str) -> Tensor:
     return x
 
 
+@api_guard.operator
 def real(input: Any, name: str | None = None) -> Tensor:
     """The real part, which of a real tensor is itself."""
     return _real(input, "real")
 
 
+@api_guard.operator
 def conj(x: Any, name: str | None = None) -> Tensor:
     """The conjugate, which of a real tensor is itself."""
     return _real(x, "conj")
 
 
+@api_guard.operator
 def imag(input: Any, name: str | None = None) -> Tensor:
     """The imaginary part, which of a real tensor is 0."""
     with scope(name, "Imag") as at:
         return array.zeros_like(_real(input, "imag"), name=at)
 
 
+@api_guard.operator
 def angle(input: Any, name: str | None = None) -> Tensor:
     """The angle in the complex plane: pi for negative numbers, else 0."""
     with scope(name, "Angle") as at:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Tensor
@@ -62,6 +62,7 @@ def _of_seed(seed: Any, op: str, at: str) -> Source:
     return draw
 
 
+@api_guard.operator
 def stateless_uniform(
     shape: Any,
     seed: Any,
@@ -112,6 +113,7 @@ def stateless_uniform(
         return draws.integers(source, sizes, minval, maxval, wanted, op, at)
 
 
+@api_guard.operator
 def stateless_normal(
     shape: Any,
     seed: Any,
@@ -128,6 +130,7 @@ def stateless_normal(
         return draws.normal(source, "RandomNormal", sizes, mean, stddev, wanted, at)
 
 
+@api_guard.operator
 def stateless_truncated_normal(
     shape: Any,
     seed: Any,
@@ -144,6 +147,7 @@ def stateless_truncated_normal(
         return draws.normal(source, "RandomTruncatedNormal", sizes, mean, stddev, wanted, at)
 
 
+@api_guard.operator
 def stateless_multinomial(
     logits: Any,
     num_samples: Any,
@@ -171,6 +175,7 @@ def stateless_multinomial(
         return draws.classes(_of_seed(seed, op, at), logits, num_samples, output_dtype, op, at)
 
 
+@api_guard.operator
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
@@ -178,6 +183,7 @@ def stateless_categorical(
     return stateless_multinomial(logits, num_samples, seed, dtype, name or "stateless_categorical")
 
 
+@api_guard.operator
 def split(seed: Any, num: Any = 2) -> Tensor:
     """New seeds made of one, for stateless operations that must not draw the same numbers.
 
@@ -202,6 +208,7 @@ def split(seed: Any, num: Any = 2) -> Tensor:
         return stateless_uniform([num, 2], given, None, None, given.dtype, at)
 
 
+@api_guard.operator
 def fold_in(seed: Any, data: Any) -> Tensor:
     """A new seed made of a seed and a number, such as the global step.
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from graphio import api_guard
 from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.variables import Variable
@@ -22,6 +23,7 @@ Array = np.ndarray[Any, Any]
 _Rule: TypeAlias = Callable[[Tensor, Sequence[Any]], Any]
 
 
+@api_guard.operator
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """The numbers of a tensor as far as they follow from constants and static shapes.
 

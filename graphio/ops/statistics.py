@@ -6,7 +6,7 @@ import math as _math
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.node_def import TENSORFLOW_ATTRIBUTES
@@ -44,6 +44,7 @@ __all__ = [
 # ---- normalisation ----
 
 
+@api_guard.operator
 def local_response_normalization(
     input: Any,
     depth_radius: int = 5,
@@ -85,6 +86,7 @@ def local_response_normalization(
 lrn = local_response_normalization
 
 
+@api_guard.operator
 def fused_batch_norm(
     x: Any,
     scale: Any,
@@ -213,6 +215,7 @@ def _fused_of_volumes(
         return whole, used, reported
 
 
+@api_guard.operator
 def batch_norm_with_global_normalization(
     t: Any,
     m: Any,
@@ -231,6 +234,7 @@ def batch_norm_with_global_normalization(
 # ---- moments ----
 
 
+@api_guard.operator
 def weighted_moments(
     x: Any,
     axes: Any,
@@ -272,6 +276,7 @@ def weighted_moments(
         return cast(mean, given.dtype), cast(variance, given.dtype)
 
 
+@api_guard.operator
 def sufficient_statistics(
     x: Any,
     axes: Any,
@@ -312,6 +317,7 @@ def sufficient_statistics(
         return count, sums, reduction.reduce_sum(math.square(moved), places, keepdims=keep), by
 
 
+@api_guard.operator
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -327,6 +333,7 @@ def normalize_moments(
 # ---- losses and embeddings ----
 
 
+@api_guard.operator
 def log_poisson_loss(
     targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
 ) -> Tensor:
@@ -359,6 +366,7 @@ def log_poisson_loss(
         return binary("Add", loss, correction, at)
 
 
+@api_guard.operator
 def embedding_lookup(
     params: Any,
     ids: Any,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio import carrying, door, dtypes, read_once, scopes
+from graphio import api_boundary, carrying, dtypes, read_once, scopes
 from graphio.carrying import Late, Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
@@ -66,7 +66,7 @@ class TensorArray:
         ValueError: no size.
     """
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def __init__(
         self,
         dtype: Any,
@@ -180,7 +180,7 @@ class TensorArray:
 
     # ---- reading ----
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """The element at an index, an int scalar; the run refuses one beyond the end."""
         with scopes.operation_scope(name, "TensorArrayRead") as scope:
@@ -195,13 +195,13 @@ class TensorArray:
                 read_once.note(made.op, self._read_once, int(place))
             return made
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The elements at indices (k), int, stacked to (k, element...)."""
         with scopes.operation_scope(name, "TensorArrayGather") as scope:
             return self._taken(_positions(indices), scope)
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def stack(self, name: str | None = None) -> Tensor:
         """All elements, stacked to (n, element...)."""
         with scopes.operation_scope(name, "TensorArrayStack"):
@@ -211,7 +211,7 @@ class TensorArray:
             made: Tensor = array.identity(rows)
             return made
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def concat(self, name: str | None = None) -> Tensor:
         """All elements (k, rest...), joined along their first axis to (n * k, rest...)."""
         with scopes.operation_scope(name, "TensorArrayConcat"):
@@ -235,7 +235,7 @@ class TensorArray:
 
     # ---- writing ----
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """The array with an element at an index, an int scalar.
 
@@ -264,14 +264,14 @@ class TensorArray:
         free.set_shape(self._free.shape)
         return self._next(free, self._rows)
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """The array with the rows of value (k, element...) at indices (k), int."""
         with scopes.operation_scope(name, "TensorArrayScatter"):
             tensor = self.as_element(value)
             return self._written(_positions(indices), tensor, self._merged(_rest(tensor)))
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """The array with the rows of value (n, element...) as its first n elements."""
         if self._cells is not None:
@@ -287,7 +287,7 @@ class TensorArray:
                 return self._next(taken, tensor, shape)
             return self._written(_numbers(scalar(0, dtypes.int64), count), tensor, shape)
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """The array with value (n, rest...) cut along its first axis into elements.
 

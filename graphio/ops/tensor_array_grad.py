@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import door, scopes
+from graphio import api_boundary, scopes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
@@ -72,7 +72,7 @@ class TensorArrayGradient:
         """All sums (k, rest...), joined along their first axis."""
         return self._sums.concat(name)
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArrayGradient:
         """Adds to the element at an index, an int scalar.
 
@@ -92,7 +92,7 @@ class TensorArrayGradient:
                 self._sums = self._sums.with_added(places, array.expand_dims(tensor, 0))
         return self
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArrayGradient:
         """Adds the rows of value (k, element...) to the elements at indices (k), int.
 
@@ -103,7 +103,7 @@ class TensorArrayGradient:
             self._sums = self._sums.with_added(indices, self._sums.as_element(value))
         return self
 
-    @door.guarded
+    @api_boundary.rolling_back_operator
     def unstack(self, value: Any, name: str | None = None) -> TensorArrayGradient:
         """Adds the rows of value (n, element...) to the first n elements."""
         rows = self._sums.as_element(value)

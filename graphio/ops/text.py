@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
@@ -65,6 +65,7 @@ def _cased(value: Any, encoding: str, way: str, name: str | None) -> Tensor:
     return _transformed(value, way, f"String{way.capitalize()}", name)
 
 
+@api_guard.operator
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Small letters for large ones.
 
@@ -79,11 +80,13 @@ def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     return _cased(input, encoding, "lower", name)
 
 
+@api_guard.operator
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Large letters for small ones; see lower."""
     return _cased(input, encoding, "upper", name)
 
 
+@api_guard.operator
 def string_strip(input: Any, name: str | None = None) -> Tensor:
     """Texts without white space at both ends."""
     return _transformed(input, "strip", "StringStrip", name)
@@ -94,6 +97,7 @@ def _check_unit(unit: str) -> None:
         raise ValueError(f"unit must be 'BYTE' or 'UTF8_CHAR', but got {unit!r}")
 
 
+@api_guard.operator
 def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The length of each text: int32.
 
@@ -112,6 +116,7 @@ def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
                     unit=unit)  # fmt: skip
 
 
+@api_guard.operator
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """A part of each text.
 
@@ -162,6 +167,7 @@ def _broadcast(x: Tensor, start: Tensor, count: Tensor, what: str) -> tuple[Tens
     return wide, primitive.expand(start, shape, dims), primitive.expand(count, shape, dims)
 
 
+@api_guard.operator
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """Texts joined one by one.
 
@@ -186,6 +192,7 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
                     separator=as_bytes(separator))  # fmt: skip
 
 
+@api_guard.operator
 def reduce_join(
     inputs: Any,
     axis: Any = None,
@@ -250,6 +257,7 @@ def _joined_in_run(x: Tensor, axis: Any, separator: bytes, keep: bool, name: str
     return result
 
 
+@api_guard.operator
 def string_split(
     source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None
 ) -> SparseTensor:
@@ -273,6 +281,7 @@ def string_split(
     return _split("StringSplit", source, b" " if chosen is None else chosen, None, attrs)
 
 
+@api_guard.operator
 def split(
     input: Any = None,
     sep: Any = None,

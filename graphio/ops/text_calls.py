@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
@@ -112,6 +112,7 @@ def utf8_cased(input: Any, way: str, name: str | None) -> Tensor:
     return mapped(f"String{way.capitalize()}", input, cased, name, way=way)
 
 
+@api_guard.operator
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
     """Whether the whole of each text matches a regular expression: bool.
 
@@ -152,6 +153,7 @@ def _scalar(value: Array, what: str) -> bytes:
     return bytes(np.asarray(value, object).item())
 
 
+@api_guard.operator
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
@@ -262,6 +264,7 @@ def _bucketed(
     )
 
 
+@api_guard.operator
 def string_to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
     """A number below num_buckets for each text, the same in every run and on every machine.
 
@@ -282,11 +285,13 @@ def string_to_hash_bucket(input: Any, num_buckets: int, name: str | None = None)
     return _bucketed("StringToHashBucket", hashes.murmur64, input, num_buckets, name)
 
 
+@api_guard.operator
 def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
     """As string_to_hash_bucket, by FarmHash's Fingerprint64, as TensorFlow's."""
     return _bucketed("StringToHashBucketFast", hashes.fingerprint64, input, num_buckets, name)
 
 
+@api_guard.operator
 def string_to_hash_bucket_strong(
     input: Any, num_buckets: int, key: Any, name: str | None = None
 ) -> Tensor:
@@ -310,6 +315,7 @@ def string_to_hash_bucket_strong(
     )
 
 
+@api_guard.operator
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
     """Each text in the letters of web-safe base64; pad: with "=" at its end."""
 
@@ -320,6 +326,7 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
     return mapped("EncodeBase64", input, encoded, name, pad=pad)
 
 
+@api_guard.operator
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
     """Texts from web-safe base64, with or without "=" at the end.
 
@@ -345,6 +352,7 @@ _BASE64 = re.compile(rb"[A-Za-z0-9_-]*")
 # ---- formats ----
 
 
+@api_guard.operator
 def string_format(
     template: str,
     inputs: Any,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -74,6 +74,7 @@ def number_of(field: str, dtype: dtypes.DType) -> int | float:
     return number
 
 
+@api_guard.operator
 def decode_csv(
     records: Any,
     record_defaults: Sequence[Any],

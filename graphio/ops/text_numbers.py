@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
@@ -30,6 +30,7 @@ def _made(
     return made.outputs[0]
 
 
+@api_guard.operator
 def string_to_number(
     string_tensor: Any = None,
     out_type: Any = dtypes.float32,
@@ -58,6 +59,7 @@ def string_to_number(
         return _made("StringToNumber", [x], wanted, dims_of(x), at, "StringToNumber", dtype=wanted)
 
 
+@api_guard.operator
 def as_string(
     input: Any,
     precision: int = -1,
@@ -140,6 +142,7 @@ _PRINTED = (dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128)
 _MOST_WIDTH = 100
 
 
+@api_guard.operator
 def decode_raw(
     input_bytes: Any = None,
     out_type: Any = None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.graph import Tensor
 from graphio.ops import shapes
 from graphio.ops.emit import cut, describe, scope, static_ints, whole
@@ -21,6 +21,7 @@ __all__ = ["unsorted_segment_join"]
 Array = np.ndarray[Any, Any]
 
 
+@api_guard.operator
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:

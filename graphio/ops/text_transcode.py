@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.graph import Tensor
 from graphio.ops.text_calls import mapped
 from graphio.schema import errors
@@ -21,6 +21,7 @@ _ORDERS = {
 }
 
 
+@api_guard.operator
 def unicode_transcode(
     input: Any,
     input_encoding: str,

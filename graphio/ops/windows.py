@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import conv, filling, joining, pooling, primitive, shapes
@@ -128,6 +128,7 @@ def _places(
 # ---- convolutions ----
 
 
+@api_guard.operator
 def conv1d(
     value: Any = None,
     filters: Any = None,
@@ -185,6 +186,7 @@ def _narrow(data_format: str | None) -> str | None:
     return {"NHWC": "NWC", "NCHW": "NCW"}.get(data_format or "", data_format)
 
 
+@api_guard.operator
 def conv1d_transpose(
     input: Any,
     filters: Any,
@@ -236,6 +238,7 @@ def _weights_front(w: Tensor) -> Tensor:
     return primitive.transpose(w, [4, 3, 0, 1, 2])
 
 
+@api_guard.operator
 def conv3d(
     input: Any,
     filter: Any = None,
@@ -288,6 +291,7 @@ def conv3d(
         return _back(y, first, 3, at)
 
 
+@api_guard.operator
 def conv3d_transpose(
     value: Any,
     filter: Any = None,
@@ -342,6 +346,7 @@ def conv3d_transpose(
         return _back(dx, first, 3, at)
 
 
+@api_guard.operator
 def convolution(
     input: Any,
     filter: Any = None,
@@ -399,6 +404,7 @@ def convolution(
         return build(x, w, steps, padding, data_format=form, dilations=gaps, name=at)
 
 
+@api_guard.operator
 def depthwise_conv2d_native(
     input: Any,
     filter: Any,
@@ -417,6 +423,7 @@ def depthwise_conv2d_native(
     )  # fmt: skip
 
 
+@api_guard.operator
 def atrous_conv2d(
     value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
 ) -> Tensor:
@@ -445,6 +452,7 @@ def _check_blocks(operands: Sequence[Tensor | None], rate: int) -> None:
         )
 
 
+@api_guard.operator
 def atrous_conv2d_transpose(
     value: Any, filters: Any, output_shape: Any, rate: int, padding: Any, name: str | None = None
 ) -> Tensor:
@@ -491,6 +499,7 @@ def _plain(
     return _pool(op, tf_type, x, window, steps, [1] * axes, padding, first, name)
 
 
+@api_guard.operator
 def max_pool1d(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NWC",
     name: str | None = None,
@@ -502,6 +511,7 @@ def max_pool1d(
     return _plain("MaxPool", "max_pool1d", 1, input, ksize, strides, padding, data_format, name)
 
 
+@api_guard.operator
 def avg_pool1d(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NWC",
     name: str | None = None,
@@ -511,6 +521,7 @@ def avg_pool1d(
     return _plain(kind, "avg_pool1d", 1, input, ksize, strides, padding, data_format, name)
 
 
+@api_guard.operator
 def max_pool3d(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NDHWC",
     name: str | None = None,
@@ -531,6 +542,7 @@ def max_pool3d(
     return _plain("MaxPool", "MaxPool3D", 3, input, ksize, strides, padding, data_format, name)
 
 
+@api_guard.operator
 def avg_pool3d(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NDHWC",
     name: str | None = None,
@@ -539,6 +551,7 @@ def avg_pool3d(
     return _plain("AveragePool", "AvgPool3D", 3, input, ksize, strides, padding, data_format, name)
 
 
+@api_guard.operator
 def pool(
     input: Any,
     window_shape: Sequence[int],
@@ -605,6 +618,7 @@ def _places_alone(ksize: list[int], strides: list[int]) -> tuple[list[int], list
     return ksize[1:3], strides[1:3]
 
 
+@api_guard.operator
 def max_pool_with_argmax(
     input: Any,
     ksize: Any,

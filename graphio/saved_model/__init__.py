@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphio import api_guard
 from graphio.saved_model import (
     builder,
     constants,
@@ -126,6 +127,7 @@ Builder = SavedModelBuilder
 contains_saved_model = maybe_saved_model_directory
 
 
+@api_guard.guarded
 def load(*arguments: Any, **options: Any) -> Any:
     """Opens a saved model, in one of two ways that the first argument tells apart.
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import scopes
+from graphio import api_guard, scopes
 from graphio.collection_def import ASSET
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph, Tensor
@@ -348,6 +348,7 @@ def _spec(graph: Graph, name: str, signature: Any) -> SignatureSpec:
     return SignatureSpec(name, inputs, outputs, method=signature.method_name)
 
 
+@api_guard.guarded
 def simple_save(
     session: Any,
     export_dir: str | os.PathLike[str],

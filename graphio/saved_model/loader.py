@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from graphio import api_guard
 from graphio.collection_def import ASSET
 from graphio.importing import Imported
 from graphio.meta_graph import MetaGraphDef, import_message, read_message
@@ -24,6 +25,7 @@ __all__ = ["load", "maybe_saved_model_directory"]
 T = TypeVar("T")
 
 
+@api_guard.guarded
 def maybe_saved_model_directory(export_dir: str | os.PathLike[str]) -> bool:
     """Whether a folder looks like a saved model."""
     return _main_file(stores.plain(export_dir)) is not None

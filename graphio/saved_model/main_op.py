@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import scopes
+from graphio import api_guard, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Operation
 from graphio.ops.control_flow import group
@@ -19,6 +19,7 @@ def main_op() -> Operation:
     return group(global_variables_initializer(), local_variables_initializer(), *tables)
 
 
+@api_guard.guarded
 def main_op_with_restore(restore_op_name: Any) -> Operation:
     """An operation that initialises everything, then runs another.
 

@@ -11,7 +11,9 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from graphio import engines
+
+
+from graphio import api_guard, engines
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.graph import Graph, Operation, Tensor
 from graphio.rewrite import rewrite, weights_in_panels
@@ -24,6 +26,7 @@ __all__ = ["load", "save"]
 PREDICT_METHOD = "tensorflow/serving/predict"
 
 
+@api_guard.guarded
 def save(
     path: str | os.PathLike[str],
     session: Any,
@@ -99,6 +102,7 @@ def load(
     return engine.load(where, state=state, lazy=lazy)
 
 
+@api_guard.guarded
 def signature_spec(graph: Graph, name: str, entry: Any) -> SignatureSpec:
     """A signature from what users give: (inputs, outputs) or (inputs, outputs, targets).
 

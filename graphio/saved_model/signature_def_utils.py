@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.saved_model import signature_constants as names
 from graphio.saved_model.utils import build_tensor_info
 from graphio.signature_def import SignatureDef, TensorInfo
@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 
+@api_guard.guarded
 def build_signature_def(
     inputs: Mapping[str, TensorInfo] | None = None,
     outputs: Mapping[str, TensorInfo] | None = None,
@@ -33,6 +34,7 @@ def build_signature_def(
     return SignatureDef(inputs, outputs, method_name or "")
 
 
+@api_guard.guarded
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> SignatureDef:
     """A signature of the general kind: any tensors by key.
 
@@ -50,6 +52,7 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
     )
 
 
+@api_guard.guarded
 def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
     """A signature from a string tensor of examples to a float tensor.
 
@@ -65,6 +68,7 @@ def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
     )
 
 
+@api_guard.guarded
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> SignatureDef:
     """A signature from a string tensor of examples to classes (string), scores (float) or both.
 
@@ -95,6 +99,7 @@ def _require(kind: str, what: str, tensor: Any, dtype: dtypes.DType) -> None:
         raise ValueError(f"{kind} {what} must be of type {dtype.name}, found {tensor!r}")
 
 
+@api_guard.guarded
 def is_valid_signature(signature_def: SignatureDef | None) -> bool:
     """Whether a signature is one of the usual kinds, with the tensors that its kind asks for."""
     if signature_def is None or not signature_def.inputs or not signature_def.outputs:

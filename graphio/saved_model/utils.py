@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import scopes
+from graphio import api_guard, scopes
 from graphio.graph import Graph, Tensor
 from graphio.signature_def import TensorInfo
 from graphio.sparse_tensor import SparseTensor
@@ -12,6 +12,7 @@ from graphio.sparse_tensor import SparseTensor
 __all__ = ["build_tensor_info", "get_tensor_from_tensor_info"]
 
 
+@api_guard.guarded
 def build_tensor_info(tensor: Any) -> TensorInfo:
     """The description of a tensor for a signature: its name, dtype and static shape.
 
@@ -30,6 +31,7 @@ def build_tensor_info(tensor: Any) -> TensorInfo:
     return TensorInfo.of_tensor(element)
 
 
+@api_guard.guarded
 def get_tensor_from_tensor_info(
     tensor_info: TensorInfo, graph: Graph | None = None, import_scope: str | None = None
 ) -> Tensor | SparseTensor:

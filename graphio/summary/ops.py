@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, logging, scopes
+from graphio import api_guard, dtypes, logging, scopes
 from graphio.collections import GraphKeys
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
@@ -26,6 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@api_guard.guarded
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
     """A summary of one number.
 
@@ -47,6 +48,7 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
         return _summary("ScalarSummary", [_tags(tag), value], at, collections)
 
 
+@api_guard.guarded
 def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Tensor:
     """A summary of the distribution of numbers.
 
@@ -64,6 +66,7 @@ def histogram(name: str, values: Any, collections: Any = None, family: str | Non
         )
 
 
+@api_guard.guarded
 def image(
     name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None
 ) -> Tensor:
@@ -95,6 +98,7 @@ def image(
         return _summary("ImageSummary", inputs, at, collections)
 
 
+@api_guard.guarded
 def audio(
     name: str,
     tensor: Any,
@@ -122,6 +126,7 @@ def audio(
         return _summary("AudioSummaryV2", inputs, at, collections)
 
 
+@api_guard.guarded
 def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     """A summary of texts, which TensorBoard shows as Markdown; a matrix of them as a table.
 
@@ -141,6 +146,7 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     return tensor_summary(name, given, summary_metadata=metadata, collections=collections)
 
 
+@api_guard.guarded
 def tensor_summary(
     name: str,
     tensor: Any,
@@ -172,6 +178,7 @@ def tensor_summary(
         return _summary("TensorSummaryV2", inputs, at, collections)
 
 
+@api_guard.guarded
 def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = None) -> Tensor:
     """A summary with the values of several.
 
@@ -196,6 +203,7 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
         return merged
 
 
+@api_guard.guarded
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:

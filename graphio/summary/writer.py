@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from google.protobuf.message import DecodeError
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.graph import Graph
 from graphio.graph_def import GraphDef
 from graphio.schema import errors, installation, stores
@@ -278,6 +278,7 @@ class FileWriterCache:
         cls._writers.clear()
 
 
+@api_guard.guarded
 def summary_iterator(path: str) -> Iterator[Any]:
     """The events of an event file, in order.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from graphio import api_guard
 from graphio.schema import checkpoint, errors, stores
 from graphio.train.checkpoint_reader import resolved
 from graphio.train.checkpoint_state import checkpoint_exists
@@ -14,6 +15,7 @@ __all__ = ["copy_checkpoint"]
 Where = str | os.PathLike[str]
 
 
+@api_guard.makes_variables
 def copy_checkpoint(source: Where, target: Where, *, overwrite: bool = False) -> str:
     """Copies a checkpoint: index, graph file and data files, under names of its own.
 

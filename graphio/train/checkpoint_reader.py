@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.schema import errors, stores
 from graphio.train.checkpoint_state import STATE_FILE, latest_checkpoint
 from graphio.train.sources import CheckpointSource, open_source
@@ -100,11 +100,13 @@ class CheckpointReader:
         return "".join(lines).encode()
 
 
+@api_guard.makes_variables
 def NewCheckpointReader(filepattern: str) -> CheckpointReader:
     """As CheckpointReader."""
     return CheckpointReader(filepattern)
 
 
+@api_guard.makes_variables
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """A reader of a checkpoint.
 
@@ -157,11 +159,13 @@ def _is_foreign(folder: str) -> bool:
     return True
 
 
+@api_guard.makes_variables
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
     """A variable's value, a fresh array; errors as load_checkpoint, and NotFoundError."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
+@api_guard.makes_variables
 def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
     """Names and shapes, sorted by name; errors as load_checkpoint."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 
+from graphio import api_guard
 from graphio.schema import checkpoint_files, errors, files, stores
 from graphio.train import checkpoint_text
 from graphio.train.checkpoint_text import CheckpointState
@@ -28,6 +29,7 @@ __all__ = [
 STATE_FILE = "checkpoint"
 
 
+@api_guard.unguarded
 def generate_checkpoint_state_proto(
     save_dir: str,
     model_checkpoint_path: str,
@@ -105,6 +107,7 @@ def _relative(path: str, folder: str) -> str:
     return path if inside.startswith(os.pardir) and os.path.isabs(path) else inside
 
 
+@api_guard.unguarded
 def update_checkpoint_state(
     save_dir: str,
     model_checkpoint_path: str,
@@ -168,6 +171,7 @@ def _absolute(path: str) -> str:
     return path if stores.is_remote(path) else os.path.abspath(stores.plain(path))
 
 
+@api_guard.unguarded
 def get_checkpoint_state(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> CheckpointState | None:
@@ -235,12 +239,14 @@ def _listed(
     return state, ""
 
 
+@api_guard.unguarded
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
     """Whether there is a checkpoint of that prefix: whether it was committed."""
     store, base = stores.of(checkpoint_prefix)
     return store.exists(base + ".index")
 
 
+@api_guard.unguarded
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     """When the checkpoints were committed; those that do not exist are left out."""
     return [moment for _, moment in existing_with_times(checkpoint_prefixes)]
@@ -273,6 +279,7 @@ def older_than_state(prefix: str) -> bool:
         return False
 
 
+@api_guard.unguarded
 def latest_checkpoint(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> str | None:

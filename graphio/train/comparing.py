@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio import api_guard
 from graphio.schema import dtypes, html
 from graphio.train.checkpoint_reader import resolved
 from graphio.train.inspecting import as_table
@@ -103,6 +104,7 @@ class CheckpointDiff(Sequence[Difference]):
         ]
 
 
+@api_guard.makes_variables
 def diff_checkpoints(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> CheckpointDiff:
     """Compares two checkpoints, or files of other frameworks, variable by variable.
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from graphio import api_guard
 from graphio.schema import errors
 
 __all__ = ["Coordinator", "LooperThread", "start_queue_runners"]
@@ -191,6 +192,7 @@ class LooperThread(threading.Thread):
         """Called after the last call."""
 
 
+@api_guard.makes_variables
 def start_queue_runners(
     sess: Any = None,
     coord: Any = None,

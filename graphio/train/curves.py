@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio import api_guard
 from graphio.schema import installation
 from graphio.train.history import Curve, History
 
@@ -19,6 +20,7 @@ _WIDTH, _HEIGHT, _DOTS = 8.0, 3.5, 120  # inches a picture and a name, dots an i
 _STYLES = ("-", ":", "--", "-.")  # of histories that may lie on one another
 
 
+@api_guard.makes_variables
 def plot_curves(
     histories: History | Mapping[str, History],
     path: str | os.PathLike[str] | None = None,

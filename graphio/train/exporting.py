@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio import api_guard
 from graphio.collections import GraphKeys
 from graphio.schema import dtypes, errors, shards, stores, tensors
 from graphio.train.interop.safetensors import NAMES
@@ -24,6 +25,7 @@ RESERVED = "__metadata__"
 ZIP64 = 45  # the version that a reader needs
 
 
+@api_guard.makes_variables
 def export_variables(
     session_or_prefix: Any, path: str | os.PathLike[str], *, align_all: bool = False
 ) -> None:

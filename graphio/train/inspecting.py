@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from graphio import api_guard
 from graphio.schema import (
     checkpoint_files,
     checkpoint_index,
@@ -54,6 +55,7 @@ class Verified:
         )
 
 
+@api_guard.makes_variables
 def verify(prefix: Where, *, all: bool = False) -> Verified:
     """Checks every byte of a checkpoint: index, graph file and all data files.
 
@@ -343,6 +345,7 @@ def as_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence
     )
 
 
+@api_guard.makes_variables
 def list_checkpoint(prefix: Where) -> Listing:
     """What a checkpoint holds; of a checkpoint of ours only the index and headers are read.
 

@@ -10,6 +10,7 @@ import errno
 import os
 from collections.abc import Iterable
 
+from graphio import api_guard
 from graphio.schema import errors, stores
 from graphio.schema.files import SYSTEM, FileLayer
 
@@ -22,6 +23,7 @@ _TEXTS = {
 }
 
 
+@api_guard.makes_variables
 def keep_checkpoint(checkpoint_prefix: str | os.PathLike[str], keep: bool = True) -> None:
     """Protects a checkpoint from being deleted because newer ones were saved.
 

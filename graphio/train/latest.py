@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from graphio import api_guard
 from graphio.schema import errors, stores
 from graphio.schema.checkpoint_index import read_index
 from graphio.train.checkpoint_state import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["restore_latest"]
 
 
+@api_guard.makes_variables
 def restore_latest(
     saver: Saver,
     sess: Any,

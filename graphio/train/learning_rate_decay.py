@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from graphio import dtypes
+from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, math
@@ -68,6 +68,7 @@ def _wave(turns: Tensor) -> Tensor:
     return 0.5 * (1 + math.cos(numbers.pi * turns))
 
 
+@api_guard.makes_variables
 def exponential_decay(
     learning_rate: Any,
     global_step: Any,
@@ -94,6 +95,7 @@ def exponential_decay(
         return math.multiply(given.rate, factor, name=given.at)
 
 
+@api_guard.makes_variables
 def natural_exp_decay(
     learning_rate: Any,
     global_step: Any,
@@ -109,6 +111,7 @@ def natural_exp_decay(
         return math.multiply(given.rate, factor, name=given.at)
 
 
+@api_guard.makes_variables
 def inverse_time_decay(
     learning_rate: Any,
     global_step: Any,
@@ -125,6 +128,7 @@ def inverse_time_decay(
         return math.realdiv(given.rate, 1 + given.like(decay_rate) * periods, name=given.at)
 
 
+@api_guard.makes_variables
 def piecewise_constant(
     x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Tensor:
@@ -175,6 +179,7 @@ def _boundary(value: Any, x: Tensor) -> Tensor:
     return limit
 
 
+@api_guard.makes_variables
 def polynomial_decay(
     learning_rate: Any,
     global_step: Any,
@@ -211,6 +216,7 @@ def polynomial_decay(
         return math.add((given.rate - end) * left, end, name=given.at)
 
 
+@api_guard.makes_variables
 def cosine_decay(
     learning_rate: Any,
     global_step: Any,
@@ -236,6 +242,7 @@ def cosine_decay(
         return math.multiply(given.rate, (1 - least) * wave + least, name=given.at)
 
 
+@api_guard.makes_variables
 def cosine_decay_restarts(
     learning_rate: Any,
     global_step: Any,
@@ -283,6 +290,7 @@ def _restarts(periods: Tensor, stretch: Tensor, t_mul: Any) -> tuple[Tensor, Ten
     return select(constant, even[0], growing[0]), select(constant, even[1], growing[1])
 
 
+@api_guard.makes_variables
 def linear_cosine_decay(
     learning_rate: Any,
     global_step: Any,

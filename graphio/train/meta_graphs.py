@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphio import meta_graph, scopes
+from graphio import api_guard, meta_graph, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Tensor
 from graphio.graph_def import functions_of, graph_def_of
@@ -18,6 +18,7 @@ from graphio.variables import Variable
 __all__ = ["import_meta_graph", "saver_of"]
 
 
+@api_guard.makes_variables
 def import_meta_graph(
     meta_graph_or_file: Any,
     clear_devices: bool = False,

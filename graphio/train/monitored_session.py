@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from graphio import logging, scopes, tracebacks
+from graphio import api_guard, logging, scopes, tracebacks
 from graphio.collections import GraphKeys
 from graphio.graph import Graph
 from graphio.schema import errors, stores
@@ -277,6 +277,7 @@ class SingularMonitoredSession(MonitoredSession):
         super().__init__(creator, hooks, stop_grace_period_secs)
 
 
+@api_guard.makes_variables
 def MonitoredTrainingSession(
     master: str = "",
     is_chief: bool = True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import door, dtypes, scopes
+from graphio import api_boundary, dtypes, scopes
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor
 from graphio.graph import Operation, Tensor
@@ -57,7 +57,7 @@ class ExponentialMovingAverage:
         """What the names of the averages end with."""
         return self._name
 
-    @door.keeping_object
+    @api_boundary.rolling_back_object
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
         """An operation that updates the averages, which are made at their first mention.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import door, dtypes, nest, scopes
+from graphio import api_boundary, dtypes, nest, scopes
 from graphio.collections import GraphKeys, add_to_collection
 from graphio.constants import convert_to_tensor
 from graphio.gradients import gradients
@@ -53,7 +53,7 @@ class Optimizer(Subclassing):
     def __repr__(self) -> str:
         return f"<tf.train.{type(self).__name__} {self._name!r}>"
 
-    @door.keeping_object
+    @api_boundary.rolling_back_object
     def minimize(
         self,
         loss: Tensor | Callable[[], Tensor],
@@ -101,7 +101,7 @@ class Optimizer(Subclassing):
             )
         return self.apply_gradients(pairs, global_step=global_step, name=name)
 
-    @door.keeping_object
+    @api_boundary.rolling_back_object
     def compute_gradients(
         self,
         loss: Tensor | Callable[[], Tensor],
@@ -141,7 +141,7 @@ class Optimizer(Subclassing):
         _require_floating([v for g, v in zip(found, variables, strict=True) if g is not None])
         return list(zip(found, variables, strict=True))
 
-    @door.keeping_object
+    @api_boundary.rolling_back_object
     def apply_gradients(
         self,
         grads_and_vars: Any,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphio import api_guard
 from graphio.schema import checkpoint, files, stores
 from graphio.train import checkpoint_state, keeping
 from graphio.train.checkpoint_state import checkpoint_exists, read_state
@@ -253,6 +254,7 @@ class Retention:
             self._adopted = True
 
 
+@api_guard.makes_variables
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Tensor
 from graphio.initializers import zeros_initializer
@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 
+@api_guard.makes_variables
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """The number that a global step has in a session.
 
@@ -30,6 +31,7 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
     return int(sess.run(global_step_tensor))
 
 
+@api_guard.makes_variables
 def get_global_step(graph: Graph | None = None) -> Any:
     """The global step of a graph, the default one if None; None where there is none.
 
@@ -52,6 +54,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     return found
 
 
+@api_guard.makes_variables
 def create_global_step(graph: Graph | None = None) -> Variable:
     """Makes the global step: an int64 scalar variable "global_step" that starts at 0.
 
@@ -74,12 +77,14 @@ def create_global_step(graph: Graph | None = None) -> Variable:
         )
 
 
+@api_guard.makes_variables
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """The global step of a graph, made now if there is none."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
+@api_guard.makes_variables
 def assert_global_step(global_step_tensor: Any) -> None:
     """Refuses what cannot count steps.
 

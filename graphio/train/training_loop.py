@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import scopes
+from graphio import api_guard, scopes
 from graphio.export import reach
 from graphio.graph import Graph, Operation
 from graphio.schema import dtypes, errors
@@ -259,6 +259,7 @@ class TrainingLoop:
             self.run(feed(step) if callable(feed) else feed)
 
 
+@api_guard.makes_variables
 def train(
     train_op: Any,
     checkpoint_dir: str | os.PathLike[str] | None,

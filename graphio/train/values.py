@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio import api_guard
 from graphio.schema import dtypes, errors
 from graphio.schema.checkpoint import Resource
 from graphio.train.sources import Entry, Source, open_source
@@ -106,6 +107,7 @@ def _shown(name: str) -> str:
     return name if name.isprintable() else ascii(name)
 
 
+@api_guard.makes_variables
 def load_values(
     where: Any,
     *,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from graphio import dtypes, scopes
+from graphio import api_guard, dtypes, scopes
 from graphio.graph import Tensor
 from graphio.ops.host import host_call
 from graphio.partitioned_variables import parts_of
@@ -22,6 +22,7 @@ from graphio.variables import Variable
 __all__ = ["checkpoints_iterator", "init_from_checkpoint", "warm_start"]
 
 
+@api_guard.makes_variables
 def init_from_checkpoint(
     ckpt_dir_or_file: Any,
     assignment_map: Mapping[str, Any] | Iterable[tuple[str, Any]],
@@ -144,6 +145,7 @@ def _value(reader: CheckpointReader, name: str, kind: dtypes.DType) -> Any:
         raise errors.InvalidArgumentError(message=f"tensor {name}: {error}") from None
 
 
+@api_guard.makes_variables
 def warm_start(
     ckpt_to_initialize_from: Any,
     vars_to_warm_start: Any = ".*",
@@ -193,6 +195,7 @@ def _chosen(wanted: Any) -> list[Variable]:
     return [v for v in global_variables() if any(re.match(p, v.name) for p in given)]
 
 
+@api_guard.makes_variables
 def checkpoints_iterator(
     checkpoint_dir: str,
     min_interval_secs: float = 0,
