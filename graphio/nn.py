@@ -72,7 +72,9 @@ from graphio.ops.order import (
 from graphio.ops.patches import dilation2d, erosion2d
 from graphio.ops.pooling import (
     avg_pool,
+    avg_pool2d,
     max_pool,
+    max_pool2d,
 )
 from graphio.ops.statistics import (
     batch_norm_with_global_normalization,
@@ -89,7 +91,6 @@ from graphio.ops.windows import (
     atrous_conv2d,
     atrous_conv2d_transpose,
     avg_pool1d,
-    avg_pool2d,
     avg_pool3d,
     conv1d,
     conv1d_transpose,
@@ -98,7 +99,6 @@ from graphio.ops.windows import (
     convolution,
     depthwise_conv2d_native,
     max_pool1d,
-    max_pool2d,
     max_pool3d,
     max_pool_with_argmax,
     pool,

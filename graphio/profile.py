@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphio.chrome_trace import chrome_trace
 from graphio.config import RunOptions
 from graphio.run_metadata import divided, fill_times
 from graphio.schema import fused, html
@@ -67,9 +68,7 @@ class Profile:
 
     def trace(self) -> str:
         """The quickest run as JSON text for chrome://tracing and ui.perfetto.dev."""
-        from graphio.timeline import Timeline
-
-        return Timeline(min(self.runs, key=_length)).generate_chrome_trace_format()
+        return chrome_trace(min(self.runs, key=_length))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the trace to a file."""

@@ -17,8 +17,6 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-
-
 from graphio import api_guard, dtypes, engines, fetching, logging, placement, scopes, tracebacks
 from graphio.config import ConfigProto, RunOptions
 from graphio.export import SignatureSpec, build_model, reach

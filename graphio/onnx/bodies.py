@@ -13,13 +13,14 @@ from graphio.folding import constant_value
 from graphio.graph import Graph, Tensor
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.naming import valid_name
+from graphio.onnx.scope import Scope
 from graphio.onnx.types import static_type
 from graphio.ops.control_flow import common_shape
 from graphio.schema import operators
 from graphio.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
-    from graphio.onnx.importing import Importer, Scope
+    from graphio.onnx.importing import Importer
 
 __all__ = ["CONTROL", "control"]
 
@@ -64,8 +65,6 @@ def _body(
     importer: Importer, proto: onnx.GraphProto, formals: Sequence[Spec], scope: Scope, name: str
 ) -> tuple[Graph, list[Tensor | None]]:
     """A body's graph with inputs of the types given, and its outputs; None for broken ones."""
-    from graphio.onnx.importing import Scope
-
     if len(proto.input) != len(formals):
         raise ValueError(f"its {name} has {len(proto.input)} inputs, expected {len(formals)}")
     graph = Graph(outer=scopes.get_default_graph())
@@ -89,8 +88,6 @@ def _branch(
     importer: Importer, node: onnx.NodeProto, condition: bool, scope: Scope
 ) -> list[Tensor | None]:
     """The branch of an If whose condition is known, in the If's place."""
-    from graphio.onnx.importing import Scope
-
     proto = _subgraph(node, "then_branch" if condition else "else_branch")
     inner = Scope(scope)
     with scopes.name_scope(valid_name(node.name or node.output[0] or "If")):

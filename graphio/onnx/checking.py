@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import onnx
 
+from graphio.onnx.naming import title
 from graphio.onnx.problems import Problems
+from graphio.onnx.scope import Scope
 from graphio.schema.operators import Operator
-
-if TYPE_CHECKING:
-    from graphio.onnx.importing import Scope
 
 __all__ = ["checked_order", "node_problems", "read_names"]
 
@@ -101,8 +99,6 @@ def checked_order(
     Values that two nodes make, values that none makes and cycles are noted; nodes that cannot run
     for such a reason are left out, and what they make counts as made.
     """
-    from graphio.onnx.importing import title
-
     maker: dict[str, int] = {}
     for i, node in enumerate(nodes):
         for name in node.output:
@@ -127,8 +123,6 @@ def _lost(
     problems: Problems,
 ) -> set[int]:
     """Nodes that read what nothing makes."""
-    from graphio.onnx.importing import title
-
     lost = set()
     for i, names in enumerate(reads):
         for name in names:
@@ -149,8 +143,6 @@ def _sorted(
     problems: Problems,
 ) -> list[int]:
     """Indices in the file's order where that is one that values allow."""
-    from graphio.onnx.importing import title
-
     before = [{maker[n] for n in names if n in maker} for names in reads]
     if all(all(j < i for j in made) for i, made in enumerate(before)):
         return list(range(len(nodes)))

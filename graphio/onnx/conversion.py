@@ -6,8 +6,6 @@ import json
 import os
 from typing import Any
 
-
-
 from graphio import api_guard, engines
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph

@@ -16,9 +16,10 @@ from graphio.onnx.attributes import from_proto
 from graphio.onnx.checking import checked_order, node_problems
 from graphio.onnx.inference import by_signature, infer
 from graphio.onnx.maps import columns, without_maps
-from graphio.onnx.naming import valid_name
+from graphio.onnx.naming import title, valid_name
 from graphio.onnx.problems import Problems
 from graphio.onnx.reading import Source, read
+from graphio.onnx.scope import Scope
 from graphio.onnx.sequences import without_sequences
 from graphio.onnx.types import static_type
 from graphio.onnx.upgrade import NotUpgradable, upgrade
@@ -99,26 +100,6 @@ def import_model(source: Any, *, trainable: Any = False, prefix: str | None = No
         scopes.name_scope(prefix),
     ):
         return Importer(origin, trainable).run()
-
-
-class Scope:
-    """Values by name in one graph of a model; inner graphs see the outer ones' values.
-
-    A value of None could not be made, for a reason that was noted already.
-    """
-
-    def __init__(self, outer: Scope | None = None) -> None:
-        self.outer = outer
-        self.values: dict[str, Tensor | None] = {}
-
-    def find(self, name: str) -> Tensor | None:
-        """The value. Raises KeyError where nothing makes it."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.values:
-                return scope.values[name]
-            scope = scope.outer
-        raise KeyError(name)
 
 
 def _own(
@@ -399,13 +380,6 @@ class Importer:
     #: Above 0 where a contradiction of static shapes is left to the run: in branches, which may
     #: never be taken, and in the standard's own bodies, which do not always satisfy its inference.
     lenient = 0
-
-
-def title(node: onnx.NodeProto) -> str:
-    """How a problem names a node: Conv 'conv1'; without a name by what it makes."""
-    made = next((name for name in node.output if name), "")
-    named = f"'{node.name}'" if node.name else f"that makes '{made}'" if made else "without outputs"
-    return f"{node.op_type or 'a node without operator'} {named}"
 
 
 def name_of(node: onnx.NodeProto) -> str:

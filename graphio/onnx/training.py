@@ -13,12 +13,13 @@ from graphio.constants import constant
 from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.onnx.attributes import from_proto
+from graphio.onnx.scope import Scope
 from graphio.ops import primitive
 from graphio.ops.primitive import binary, cast, compare, select, unary
 from graphio.schema import errors
 
 if TYPE_CHECKING:
-    from graphio.onnx.importing import Importer, Scope
+    from graphio.onnx.importing import Importer
 
 __all__ = ["DOMAIN", "TABLE", "gradient"]
 
@@ -202,8 +203,6 @@ def _found(scope: Scope, name: str) -> Tensor:
 
 def _again(importer: Importer, scope: Scope, y: str, values: dict[str, Tensor]) -> Tensor:
     """y from other values of what it depends on."""
-    from graphio.onnx.importing import Scope
-
     nodes = _between(importer.model.graph.node, values, y)
     if not nodes:
         raise errors.UnimplementedError(

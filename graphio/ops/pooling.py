@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from graphio import api_guard, dtypes
-from graphio.constants import as_array, constant, convert_to_tensor
+from graphio.constants import constant, convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import joining, primitive, shapes
+from graphio.ops import joining, primitive, shapes, windows
 from graphio.ops.emit import (
     FLOATING,
     as_invalid_argument,
@@ -21,6 +21,7 @@ from graphio.ops.emit import (
     require,
     scope,
 )
+from graphio.ops.narrow_integers import is_narrow
 from graphio.ops.padding import (
     channels_first,
     four,
@@ -34,7 +35,7 @@ from graphio.ops.padding import (
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
 
-__all__ = ["avg_pool", "max_pool"]
+__all__ = ["avg_pool", "avg_pool2d", "max_pool", "max_pool2d"]
 
 Gradients = Sequence["Tensor | None"]
 
@@ -73,8 +74,6 @@ def max_pool(
     images = value if input is None else input
     arguments = images, ksize, strides, padding, data_format, name
     if data_format in ("NWC", "NCW"):
-        from graphio.ops import windows
-
         return windows.max_pool1d(*arguments)
     if _rank(images) in (3, 5):
         return _along_other_axes("max_pool", *arguments)
@@ -85,19 +84,6 @@ def max_pool(
             pooled = _pool("MaxPool2D", "MaxPool", wide, ksize, strides, padding, data_format, None)
             return primitive.cast(pooled, x.dtype, at)
     return _pool("MaxPool2D", "MaxPool", *arguments)
-
-
-def is_narrow(value: Any) -> bool:
-    """Whether the elements are integers that float64 holds exactly: kernels pool floats."""
-    if isinstance(value, (list, tuple)) and value:  # perhaps of tensors
-        if is_symbolic(value[0]) or isinstance(value[0], (list, tuple)):
-            return is_narrow(value[0])
-    if not hasattr(value, "dtype"):
-        if is_symbolic(value):
-            return False
-        value = as_array(value, None)
-    found = dtypes.as_dtype(value.dtype).base_dtype
-    return found.is_integer and found.size <= 4 and found != dtypes.uint32
 
 
 @api_guard.operator
@@ -121,6 +107,9 @@ def avg_pool(
     return _pool("AveragePool2D", "AvgPool", *arguments)
 
 
+avg_pool2d, max_pool2d = avg_pool, max_pool
+
+
 def _rank(value: Any) -> int | None:
     if isinstance(value, (list, tuple)) and value:  # perhaps of tensors
         inner = _rank(value[0])
@@ -134,8 +123,6 @@ def _along_other_axes(
     name: str | None,
 ) -> Tensor:  # fmt: skip
     """Pooling of lines or volumes, whose formats have names of their own."""
-    from graphio.ops import windows
-
     axes, places = ("1d", "W") if _rank(value) == 3 else ("3d", "DHW")
     own = {"NHWC": f"N{places}C", "NCHW": f"NC{places}"}.get(data_format or "NHWC", data_format)
     pooled: Tensor = getattr(windows, function + axes)(value, ksize, strides, padding, own, name)

@@ -11,7 +11,7 @@ import numpy as np
 from graphio import api_guard, dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import conv, filling, joining, pooling, primitive, shapes
+from graphio.ops import conv, filling, joining, primitive, shapes
 from graphio.ops.batches import has_more_batches, over_batches
 from graphio.ops.emit import (
     FLOATING,
@@ -26,6 +26,7 @@ from graphio.ops.emit import (
     scalar,
     scope,
 )
+from graphio.ops.narrow_integers import is_narrow
 from graphio.ops.padding import (
     channels_first,
     explicit,
@@ -42,7 +43,6 @@ __all__ = [
     "atrous_conv2d",
     "atrous_conv2d_transpose",
     "avg_pool1d",
-    "avg_pool2d",
     "avg_pool3d",
     "conv1d",
     "conv1d_transpose",
@@ -51,13 +51,10 @@ __all__ = [
     "convolution",
     "depthwise_conv2d_native",
     "max_pool1d",
-    "max_pool2d",
     "max_pool3d",
     "max_pool_with_argmax",
     "pool",
 ]
-
-avg_pool2d, max_pool2d = pooling.avg_pool, pooling.max_pool
 
 # ---- what the formats share ----
 
@@ -662,7 +659,7 @@ def max_pool_with_argmax(
     kind = dtypes.as_dtype(Targmax or output_dtype or dtypes.int64).base_dtype
     with scope(name, op) as at:
         given = convert_to_tensor(input, name="input")
-        tensor = cast(given, dtypes.float64) if pooling.is_narrow(given) else given
+        tensor = cast(given, dtypes.float64) if is_narrow(given) else given
         require(tensor, FLOATING, op, "input")
         what = describe(at, op)
         _ranked(tensor, 4, what)

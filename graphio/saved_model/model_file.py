@@ -11,8 +11,6 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-
-
 from graphio import api_guard, engines
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.graph import Graph, Operation, Tensor

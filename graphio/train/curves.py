@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphio import api_guard
 from graphio.schema import installation
-from graphio.train.history import Curve, History
+
+if TYPE_CHECKING:
+    from graphio.train.history import Curve, History
 
 __all__ = ["plot_curves"]
 

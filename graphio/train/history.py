@@ -14,6 +14,7 @@ import numpy as np
 from graphio import logging
 from graphio.schema import errors, html
 from graphio.summary.writer import summary_iterator
+from graphio.train.curves import plot_curves, svg_of
 
 __all__ = ["Curve", "History"]
 
@@ -170,13 +171,9 @@ class History:
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """The curves as a picture; see tf.train.plot_curves."""
-        from graphio.train.curves import plot_curves
-
         return plot_curves(self, path, **options)
 
     def _repr_html_(self) -> str:
-        from graphio.train.curves import svg_of
-
         rows = []
         for name in self.names:
             steps, values = self[name]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
 from graphio.schema import checkpoint, checkpoint_index, dtypes, errors, files, stores
-from graphio.schema.checkpoint import Resource
+from graphio.train.interop.source import Entry, Resource, Source
 
 __all__ = [
     "ArraysSource",
@@ -22,46 +22,6 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
-
-
-class Entry(NamedTuple):
-    """What is known of a value before it is read.
-
-    Attributes:
-        dtype: ONNX's number; 0: one that graphio cannot hold, `array` says which.
-        dims: the shape.
-    """
-
-    dtype: int
-    dims: tuple[int, ...]
-
-
-class Source(Protocol):
-    """Named values."""
-
-    @property
-    def what(self) -> str:
-        """How messages call it, "safetensors file 'x'"."""
-
-    @property
-    def resources(self) -> Mapping[str, Resource]:
-        """Generators, iterators, blobs; none in files of others."""
-
-    @property
-    def skipped(self) -> Mapping[str, str]:
-        """Names of what is there and is no tensor, to what it is."""
-
-    def entries(self) -> Mapping[str, Entry]:
-        """Name to dtype and dimensions."""
-
-    def array(self, name: str) -> Array:
-        """A read-only array, checked as far as the format has checksums.
-
-        Raises:
-            NotFoundError: there is none of this name.
-            DataLossError: its bytes are damaged.
-            UnimplementedError: it has a dtype that graphio cannot hold.
-        """
 
 
 class CheckpointSource:

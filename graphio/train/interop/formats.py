@@ -10,10 +10,10 @@ from graphio.train.interop.npz import MAGIC as NPY
 from graphio.train.interop.npz import NpySource, NpzSource
 from graphio.train.interop.reading import damaged, is_file, map_bytes, refused
 from graphio.train.interop.safetensors import SafetensorsSource
+from graphio.train.interop.source import Source
 from graphio.train.interop.tensorflow import TensorFlowSource
 from graphio.train.interop.torch_file import TorchSource
 from graphio.train.interop.zip_file import ZipFile
-from graphio.train.sources import Source
 
 #: first bytes of files that are not read: what they are and what to do
 REFUSED = (

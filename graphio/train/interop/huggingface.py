@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from graphio.schema import errors, stores
 from graphio.schema.checkpoint_index import is_safe_name
 from graphio.train.interop.reading import Array, damaged, find, is_file, parse_json, refused
-from graphio.train.sources import Entry, Resource, Source
+from graphio.train.interop.source import Entry, Resource, Source
 
 #: the index files that a folder may have, the better format first
 INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")

@@ -21,8 +21,8 @@ from graphio.train.interop.reading import (
     frozen,
     stem,
 )
+from graphio.train.interop.source import Entry, Resource
 from graphio.train.interop.zip_file import ZipFile
-from graphio.train.sources import Entry, Resource
 
 MAGIC = b"\x93NUMPY"
 LARGEST_HEADER = 10_000  # numpy's own limit

@@ -16,7 +16,7 @@ from graphio.train.interop.reading import (
     nbytes,
     parse_json,
 )
-from graphio.train.sources import Entry, Resource
+from graphio.train.interop.source import Entry, Resource
 
 LARGEST_HEADER = 100_000_000  # the format's own limit
 

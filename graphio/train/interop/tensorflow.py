@@ -22,9 +22,9 @@ from graphio.train.interop.reading import (
     nbytes,
     refused,
 )
+from graphio.train.interop.source import Entry, Resource
 from graphio.train.interop.table import read_table, slice_key, unmask
 from graphio.train.interop.wire import Message, varint
-from graphio.train.sources import Entry, Resource
 
 VERSION = 1  # of the format, as readers count
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"

@@ -13,8 +13,8 @@ import numpy as np
 from graphio.schema import dtypes
 from graphio.train.interop.pickle_reader import Global, Reader
 from graphio.train.interop.reading import Array, check_dims, damaged, decode, find, refused, stem
+from graphio.train.interop.source import Entry, Resource
 from graphio.train.interop.zip_file import ZipFile
-from graphio.train.sources import Entry, Resource
 
 DEEPEST = 64  # dicts and lists in each other
 #: what a byte of the pickle may become when values are named: a value costs half of it and its
