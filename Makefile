@@ -16,7 +16,7 @@ GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/gen_st
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo browser test acceptance lint format operators analyze bits attacks failures sanitizers \
+.PHONY: help demo browser test smoke acceptance lint format operators analyze bits attacks failures sanitizers \
         coverage coverage-c coverage-python bench bench-peers ratchet-times proofs fuzz fuzz-deep docs \
         wheels-check sbom readme targets venv clean
 
@@ -24,7 +24,8 @@ help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
 	@echo 'make browser  the page that reads digits drawn by hand, build/browser'
 	@echo 'make test   runs the tests (PYTEST="-k name" chooses)'
-	@echo 'make acceptance  TensorFlow-1 programs of $$(ACCEPTANCE) in each engine'
+	@echo 'make smoke  the acceptance programs and the self-test, in a few seconds'
+	@echo 'make acceptance  TensorFlow-1 programs in each engine, also those of $$(ACCEPTANCE)'
 	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make analyze  warnings of five compilers, stack, recursion, cppcheck, clang-tidy, gcc -fanalyzer'
@@ -57,10 +58,17 @@ browser: .venv/demo.stamp
 test: .venv/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
 
-# Whole programs in the style of TensorFlow 1, in each engine.
+# The complete path in a few seconds: builds, trains, saves, restores, converts and runs in both engines.
+smoke: .venv/dev.stamp
+	$(BIN)/python -m graphio selftest
+	$(BIN)/python -m pytest -q -n0 tests/acceptance
+
+# Complete TensorFlow-1 programs in each engine: the project's own, then those of ACCEPTANCE where it is a folder.
 acceptance: .venv/dev.stamp
+	$(BIN)/python -m pytest -q -n0 tests/acceptance
+	if [ ! -f "$(ACCEPTANCE)/run_all.py" ]; then exit 0; fi; \
 	for engine in runtime cinfer; do \
-	  echo "acceptance programs, engine $$engine:"; \
+	  echo "$(ACCEPTANCE), engine $$engine:"; \
 	  GRAPHIO_TARGET=$$engine MODULE=graphio $(BIN)/python $(ACCEPTANCE)/run_all.py || exit 1; \
 	done
 

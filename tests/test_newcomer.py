@@ -177,3 +177,35 @@ def test_make_knows_what_every_target_is_made_of() -> None:
     names = [name.replace("%", "kills") for name in make_targets.TARGETS]
     done = subprocess.run(["make", "-n", *names], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", [".ci/run", ".github/workflows/ci.yml", ".pre-commit-config.yaml", "CONTRIBUTING.md"]
+)
+def test_checks_and_guides_name_targets_that_the_makefile_has(name: str) -> None:
+    lines = (ROOT / name).read_text().splitlines()
+    command = re.compile(r"^\s*(?:- run: |entry: )?make (?:PYTHON=\S+ )?([a-z][\w-]*)")
+    named = [found[1] for line in lines if (found := command.match(line))]
+    assert len(named) > 1 and [n for n in named if make_targets.target_of(n) is None] == []
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make")
+def test_acceptance_programs_of_others_are_run_where_they_are_and_not_required(
+    tmp_path: Path,
+) -> None:
+    def commands(folder: Path) -> str:
+        """What make acceptance would run, without its environment and the project's programs."""
+        made = ["make", "-n", "acceptance", f"ACCEPTANCE={folder}", "-o", ".venv/dev.stamp"]
+        text = subprocess.run(made, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        assert "pytest -q -n0 tests/acceptance" in text
+        text = text[text.index("if [") :].replace(".venv/bin/python", sys.executable)
+        done = subprocess.run(["sh", "-ec", text], capture_output=True, text=True, check=False)
+        return f"{done.returncode}: {done.stdout}"
+
+    assert commands(tmp_path) == "0: "
+    (tmp_path / "run_all.py").write_text(
+        "import os, sys\nprint('ran in', os.environ['GRAPHIO_TARGET'])\n"
+        "sys.exit(os.environ['GRAPHIO_TARGET'] == 'cinfer')\n"
+    )
+    found = commands(tmp_path)
+    assert found.startswith("1: ") and "ran in runtime" in found and "ran in cinfer" in found
