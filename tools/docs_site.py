@@ -19,7 +19,15 @@ PAGES = ROOT / "build" / "site" / "pages"
 HEADER = ROOT / "cinfer" / "include" / "cinfer.h"
 REFERENCE = ROOT / "docs" / "reference" / "c.md"
 #: what the pages link to, beside docs/
-BESIDE = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE")
+BESIDE = (
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "SECURITY.md",
+)
 FOLDERS = ("schema", "examples")
 COPIED = (".md", ".py", ".c", ".svg", ".png", ".proto")
 
