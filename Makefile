@@ -11,7 +11,7 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
 GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/gen_stubs.py tools/onnx_suite.py \
                 tools/proofs_page.py tools/families_page.py tools/docs_site.py tools/fuzz.py tools/release.py \
-                tools/sbom.py)
+                tools/sbom.py tools/glossary.py)
 
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
@@ -26,7 +26,7 @@ help:
 	@echo 'make test   runs the tests (PYTEST="-k name" chooses)'
 	@echo 'make smoke  the acceptance programs and the self-test, in a few seconds'
 	@echo 'make acceptance  TensorFlow-1 programs in each engine, also those of $$(ACCEPTANCE)'
-	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
+	@echo 'make lint   ruff, mypy --strict, clang-format, generated files, words of the glossary'
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make analyze  warnings of five compilers, stack, recursion, cppcheck, clang-tidy, gcc -fanalyzer'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
