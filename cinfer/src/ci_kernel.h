@@ -153,7 +153,11 @@ enum {
   CI_OP_HALF = 8, /* float16 and bfloat16 are computed in float32 (half.h) */
   CI_OP_HOLDS = 16, /* inputs may be sequences, or nothing */
   CI_OP_PANELS = 32, /* input 1 may lie in panels: prepare asks pack.h for it and reads no number of it itself */
-  CI_OP_STEEP = 64 /* its time may grow faster than its bytes: computed before the run only where these are few */
+  CI_OP_STEEP = 64, /* its time may grow faster than its bytes: computed before the run only where these are few */
+  CI_OP_NO_RUN = 128, /* done once it is prepared: its outputs are inputs or known, and a plan gives it no step */
+  CI_OP_READS_VARIABLE = 256, /* its output is the buffer of a variable, or a copy of it */
+  CI_OP_ASSIGNS = 512, /* input 0 becomes the value of a variable */
+  CI_OP_CALLS_HOST = 1024 /* run is one call of a host function, which ci_host_ahead may prepare early */
 };
 const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
 /* The family of an operator, of ONNX or of graphio, that this build leaves out; NULL: of no such operator. */

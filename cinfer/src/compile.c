@@ -214,7 +214,7 @@ static ci_status compile_check_kernels(const ci_compiler *c) {
 static void compile_find_assigns(ci_compiler *c) {
   for (size_t n = 0; n < c->model->nodes.count; n++) {
     const ci_node *node = &c->model->nodes.at[n];
-    if (!c->need[n] || node->kernel->run != ci_run_assign) continue;
+    if (!c->need[n] || (node->kernel->flags & CI_OP_ASSIGNS) == 0) continue;
     const ci_attr *name = ci_find_attr(c->model, node, "variable");
     int32_t slot = name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S
                        ? -1
@@ -289,7 +289,7 @@ void ci_step_reset(ci_step *step) {
 }
 
 static ci_status compile_check_held(ci_step *step) {
-  if ((step->node->kernel->flags & CI_OP_HOLDS) != 0) return CI_OK;
+  if (ci_step_is(step, CI_OP_HOLDS)) return CI_OK;
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL || !ci_holds(step->k.in[i]->dtype)) continue;
     return ci_k_fail(&step->k, CI_INVALID_ARGUMENT, "input %d is %s, expected a tensor", i,
@@ -301,7 +301,7 @@ static ci_status compile_check_held(ci_step *step) {
 /* Operators that compute, which are those that widen float16, do so with the usual types where family types is left
  * out. */
 static ci_status compile_check_types(ci_step *step) {
-  if (CI_HAS(types) || (step->node->kernel->flags & CI_OP_HALF) == 0) return CI_OK;
+  if (CI_HAS(types) || !ci_step_is(step, CI_OP_HALF)) return CI_OK;
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL) continue;
     switch (step->k.in[i]->dtype) {
@@ -336,7 +336,7 @@ ci_status ci_step_prepare(ci_step *step) {
   CI_TRY(compile_check_held(step));
   CI_TRY(compile_check_types(step));
   CI_TRY(ci_check_kinds(&step->k, step->node->kernel->types));
-  CI_TRY(compile_plain_inputs(step, (step->node->kernel->flags & CI_OP_PANELS) != 0 ? 1u << 1 : 0));
+  CI_TRY(compile_plain_inputs(step, ci_step_is(step, CI_OP_PANELS) ? 1u << 1 : 0));
   CI_TRY(ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
   CI_TRY(compile_plain_inputs(step, step->k.reordered));
   return compile_check_scratch(step);
@@ -345,8 +345,6 @@ ci_status ci_step_prepare(ci_step *step) {
 ci_status ci_step_compute(ci_step *step) {
   return step->widens ? ci_half_run(&step->k) : step->node->kernel->run(&step->k);
 }
-
-static bool compile_is_control(const ci_step *step) { return (step->node->kernel->flags & CI_OP_CONTROL) != 0; }
 
 static bool compile_shapes_known(const ci_step *step) {
   for (int i = 0; i < step->k.n_in; i++) {
@@ -358,17 +356,17 @@ static bool compile_shapes_known(const ci_step *step) {
 /* A failure inside a body must not fail the run: the branch may not be taken, the loop may have no iteration. Such a
  * step is prepared again when it is reached, and fails there. */
 static ci_status compile_prepare(ci_compiler *c, ci_step *step) {
-  if (compile_is_control(step)) return ci_step_prepare(step);
+  if (ci_step_is(step, CI_OP_CONTROL)) return ci_step_prepare(step);
   const bool root = step->node->graph == 0;
   if (!compile_shapes_known(step)) {
     step->dynamic = true;
-    const ci_status found = step->node->kernel->run == ci_run_assign ? ci_plan_slot(&step->k) : CI_OK;
+    const ci_status found = ci_step_is(step, CI_OP_ASSIGNS) ? ci_plan_slot(&step->k) : CI_OK;
     return root ? found : CI_OK;
   }
   size_t offers = c->offers.count;
   ci_status status = ci_step_prepare(step);
   if (status == CI_OK) return CI_OK;
-  bool always = step->node->input_count == 0 && (step->node->kernel->flags & CI_OP_STATEFUL) == 0;
+  bool always = step->node->input_count == 0 && !ci_step_is(step, CI_OP_STATEFUL);
   if (status != CI_PENDING && (always || root)) return status;
   step->dynamic = true;
   c->offers.count = offers;
@@ -417,15 +415,14 @@ static ci_status compile_outputs(ci_compiler *c, ci_step *step) {
 
 /* A step that has nothing to do in the run is not put into the frame. */
 static bool compile_is_idle(ci_compiler *c, const ci_step *step) {
-  const ci_op *op = step->node->kernel;
   if (step->dynamic) return false;
-  if (op->run == ci_run_nothing) return true;
-  return op->run == ci_run_variable && !c->slots[step->slot].assigned;
+  if (ci_step_is(step, CI_OP_NO_RUN)) return true;
+  return ci_step_is(step, CI_OP_READS_VARIABLE) && !c->slots[step->slot].assigned;
 }
 
 static ci_status compile_bound_read(ci_compiler *c, const ci_step *step) {
   ci_plan *plan = c->plan;
-  if (step->node->kernel->run != ci_run_variable) return CI_OK;
+  if (!ci_step_is(step, CI_OP_READS_VARIABLE)) return CI_OK;
   if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return compile_memory(c);
   plan->bound_reads.at[plan->bound_reads.count++] = compile_index(plan, ci_cell_of(step->k.out[0]));
   return CI_OK;
@@ -456,12 +453,12 @@ static ci_status compile_node(ci_compiler *c, ci_frame *frame, const ci_node *no
   step->end = step->begin;
   CI_TRY(compile_prepare(c, step));
   if (step->widens && !step->dynamic) step->run = ci_half_run;
-  if (compile_is_control(step)) CI_TRY(compile_position(c, step, &step->end));
+  if (ci_step_is(step, CI_OP_CONTROL)) CI_TRY(compile_position(c, step, &step->end));
   const bool folded = ci_fold(c, step);
   if (!folded) CI_TRY(compile_outputs(c, step));
-  ci_fold_note(c, step, folded || (!step->dynamic && node->kernel->run == ci_run_nothing));
+  ci_fold_note(c, step, folded || (!step->dynamic && ci_step_is(step, CI_OP_NO_RUN)));
   if (folded) return CI_OK;
-  if (node->kernel->run == ci_run_assign) CI_TRY(compile_note_assign(c, step));
+  if (ci_step_is(step, CI_OP_ASSIGNS)) CI_TRY(compile_note_assign(c, step));
   if (compile_is_idle(c, step)) return compile_bound_read(c, step);
   compile_reads(c, step);
   if (step->dynamic) step->run = ci_step_dynamic;

@@ -10,43 +10,43 @@
 #ifndef CI_FAMILIES_H
 #define CI_FAMILIES_H
 
-#define CI_FAMILY_core (1 << 0)          /* constants, placeholders, variables: always there */
-#define CI_FAMILY_arithmetic (1 << 1)    /* sums, products, powers, casts, fused chains */
-#define CI_FAMILY_logic (1 << 2)         /* comparisons, Boolean operators, Where */
-#define CI_FAMILY_activation (1 << 3)    /* Relu and its like, Softmax */
-#define CI_FAMILY_reduction (1 << 4)     /* sums, means and norms along axes */
-#define CI_FAMILY_shape (1 << 5)         /* other shapes, orders and parts of the same elements, and Gather */
-#define CI_FAMILY_index (1 << 6)         /* gather and scatter */
-#define CI_FAMILY_linear (1 << 7)        /* matrix products */
-#define CI_FAMILY_convolution (1 << 8)
-#define CI_FAMILY_pooling (1 << 9)
-#define CI_FAMILY_normalization (1 << 10)
-#define CI_FAMILY_recurrent (1 << 11)    /* RNN, GRU, LSTM */
-#define CI_FAMILY_attention (1 << 12)
-#define CI_FAMILY_control (1 << 13)      /* branches and loops */
-#define CI_FAMILY_bits (1 << 14)         /* of integers */
-#define CI_FAMILY_rounding (1 << 29)
-#define CI_FAMILY_signal (1 << 30)       /* Fourier transforms */
+#define CI_FAMILY_core (1ULL << 0)          /* constants, placeholders, variables: always there */
+#define CI_FAMILY_arithmetic (1ULL << 1)    /* sums, products, powers, casts, fused chains */
+#define CI_FAMILY_logic (1ULL << 2)         /* comparisons, Boolean operators, Where */
+#define CI_FAMILY_activation (1ULL << 3)    /* Relu and its like, Softmax */
+#define CI_FAMILY_reduction (1ULL << 4)     /* sums, means and norms along axes */
+#define CI_FAMILY_shape (1ULL << 5)         /* other shapes, orders and parts of the same elements, and Gather */
+#define CI_FAMILY_index (1ULL << 6)         /* gather and scatter */
+#define CI_FAMILY_linear (1ULL << 7)        /* matrix products */
+#define CI_FAMILY_convolution (1ULL << 8)
+#define CI_FAMILY_pooling (1ULL << 9)
+#define CI_FAMILY_normalization (1ULL << 10)
+#define CI_FAMILY_recurrent (1ULL << 11)    /* RNN, GRU, LSTM */
+#define CI_FAMILY_attention (1ULL << 12)
+#define CI_FAMILY_control (1ULL << 13)      /* branches and loops */
+#define CI_FAMILY_bits (1ULL << 14)         /* of integers */
+#define CI_FAMILY_rounding (1ULL << 15)
+#define CI_FAMILY_signal (1ULL << 16)       /* Fourier transforms */
 
-#define CI_FAMILY_trigonometry (1 << 15)
-#define CI_FAMILY_selection (1 << 16)    /* by value: the largest, the different, the marked; cumulative sums */
-#define CI_FAMILY_quantization (1 << 17) /* integers of eight bits and less */
-#define CI_FAMILY_image (1 << 18)        /* resizing, regions, boxes, transposed convolution */
-#define CI_FAMILY_ml (1 << 19)           /* decision trees and other classical learners */
-#define CI_FAMILY_algebra (1 << 20)      /* einsum, factors of matrices, equations */
-#define CI_FAMILY_sequence (1 << 21)     /* sequences and optional values */
-#define CI_FAMILY_text (1 << 22)         /* strings */
-#define CI_FAMILY_random (1 << 23)
-#define CI_FAMILY_training (1 << 24)     /* gradients and steps of optimizers */
-#define CI_FAMILY_checks (1 << 25)       /* assertions */
-#define CI_FAMILY_host (1 << 26)         /* functions of the program's own */
+#define CI_FAMILY_trigonometry (1ULL << 17)
+#define CI_FAMILY_selection (1ULL << 18)    /* by value: the largest, the different, the marked; cumulative sums */
+#define CI_FAMILY_quantization (1ULL << 19) /* integers of eight bits and less */
+#define CI_FAMILY_image (1ULL << 20)        /* resizing, regions, boxes, transposed convolution */
+#define CI_FAMILY_ml (1ULL << 21)           /* decision trees and other classical learners */
+#define CI_FAMILY_algebra (1ULL << 22)      /* einsum, factors of matrices, equations */
+#define CI_FAMILY_sequence (1ULL << 23)     /* sequences and optional values */
+#define CI_FAMILY_text (1ULL << 24)         /* strings */
+#define CI_FAMILY_random (1ULL << 25)
+#define CI_FAMILY_training (1ULL << 26)     /* gradients and steps of optimizers */
+#define CI_FAMILY_checks (1ULL << 27)       /* assertions */
+#define CI_FAMILY_host (1ULL << 28)         /* functions of the program's own */
 /* no operators: */
-#define CI_FAMILY_checkpoints (1 << 27)  /* ci_save and ci_restore */
-#define CI_FAMILY_types (1 << 28)        /* arithmetic of float64 and of integers but int32, int64, uint8 */
+#define CI_FAMILY_checkpoints (1ULL << 29)  /* ci_save and ci_restore */
+#define CI_FAMILY_types (1ULL << 30)        /* arithmetic of float64 and of integers but int32, int64, uint8 */
 
-#define CI_FAMILY_custom 0x80000000      /* operators of the program's own */
+#define CI_FAMILY_custom (1ULL << 31)       /* operators of the program's own */
 
-#define CI_ALL_FAMILIES 0xffffffff
+#define CI_ALL_FAMILIES ((CI_FAMILY_custom << 1) - 1) /* custom is the last */
 /* What the usual networks need to predict: perceptrons, convolutional and recurrent ones, transformers. */
 #define CI_INFERENCE                                                                                       \
   (CI_FAMILY_arithmetic | CI_FAMILY_logic | CI_FAMILY_activation | CI_FAMILY_reduction | CI_FAMILY_shape | \

@@ -82,7 +82,7 @@ static void fold_drop(ci_plan *plan, ci_cell *root) {
 
 void ci_fold_note(ci_compiler *c, ci_step *step, bool done) {
   ci_plan *plan = c->plan;
-  const bool settled = done && (step->node->kernel->flags & CI_OP_STATEFUL) == 0 && fold_reads_settled(c, step);
+  const bool settled = done && !ci_step_is(step, CI_OP_STATEFUL) && fold_reads_settled(c, step);
   for (int o = 0; o < step->k.n_out; o++) {
     ci_cell *cell = ci_cell_of(step->k.out[o]), *root = &plan->cells[cell->root];
     const int32_t edge = step->node->outputs + o;
@@ -119,8 +119,8 @@ static uint64_t fold_steep(const ci_step *step) {
 /* A plan computes no more ahead than is in proportion to its file: the rest is work of the run. */
 static bool fold_is_within(ci_compiler *c, const ci_step *step) {
   const uint64_t most = FOLD_WORK + (uint64_t)FOLD_EACH * c->model->file.length;
-  const bool is_steep = (step->node->kernel->flags & CI_OP_STEEP) != 0;
-  const bool reads = (step->node->kernel->flags & CI_OP_SHAPE_ONLY) == 0; /* else only shapes count, not elements */
+  const bool is_steep = ci_step_is(step, CI_OP_STEEP);
+  const bool reads = !ci_step_is(step, CI_OP_SHAPE_ONLY); /* else only shapes count, not elements */
   uint64_t work = is_steep ? fold_steep(step) : step->k.scratch_bytes;
   if (is_steep && work == 0) return false;
   for (int i = 0; reads && i < step->k.n_in; i++) work += step->k.in[i] == NULL ? 0 : step->k.in[i]->bytes;
@@ -138,11 +138,10 @@ bool ci_fold_reads(ci_compiler *c, uint64_t work) {
 }
 
 static bool fold_can(ci_compiler *c, const ci_step *step) {
-  const ci_op *op = step->node->kernel;
   size_t bytes = 0;
-  if (step->dynamic || (op->flags & (CI_OP_STATEFUL | CI_OP_CONTROL)) != 0 || op->run == ci_run_nothing) return false;
+  if (step->dynamic || ci_step_is(step, CI_OP_STATEFUL | CI_OP_CONTROL | CI_OP_NO_RUN)) return false;
   if (step->k.n_out == 0 || step->k.scratch_bytes > FOLD_BYTES) return false;
-  for (int i = 0; i < step->k.n_in && (op->flags & CI_OP_SHAPE_ONLY) == 0; i++) {
+  for (int i = 0; i < step->k.n_in && !ci_step_is(step, CI_OP_SHAPE_ONLY); i++) {
     if (step->k.in[i] != NULL && step->k.in[i]->data == NULL) return false;
   }
   for (int o = 0; o < step->k.n_out; o++) {

@@ -29,7 +29,7 @@ static void layout_chain(ci_plan *plan) {
 
 /* A variable's reader shows the state's buffer unless somebody assigns the variable while the value is wanted. */
 static void layout_reader(ci_plan *plan, ci_step *step, int32_t assigned) {
-  if (step->node->kernel->run != ci_run_variable || step->dynamic || step->k.n_out == 0) return;
+  if (!ci_step_is(step, CI_OP_READS_VARIABLE) || step->dynamic || step->k.n_out == 0) return;
   const ci_cell *cell = ci_cell_of(step->k.out[0]);
   step->copies = assigned > 0 && assigned < cell->last_read;
   if (step->copies) plan->places.at[cell->place].home = CI_HOME_ARENA;
@@ -141,7 +141,7 @@ static ci_status layout_assigned(ci_compiler *c) {
   if (c->assigns.count > 0 && !layout_offered(c)) return layout_failed(plan);
   for (size_t a = 0; a < plan->root.steps.count; a++) {
     ci_step *assign = plan->root.steps.at[a];
-    if (assign->node->kernel->run != ci_run_assign) {
+    if (!ci_step_is(assign, CI_OP_ASSIGNS)) {
       maker = assign;
       continue;
     }

@@ -79,6 +79,9 @@ struct ci_node_run { /* a step */
   bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
 };
 
+/* Whether the row of a step's operator has a flag, CI_OP_... */
+CI_INLINE bool ci_step_is(const ci_step *step, uint32_t flag) { return (step->node->kernel->flags & flag) != 0; }
+
 struct ci_frame { /* a graph's steps */
   ci_plan *plan;
   int32_t graph;

@@ -22,7 +22,7 @@ void ci_plan_may_refit(ci_plan *plan) {
   plan->refits = !plan->has_heap;
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     const ci_step *step = plan->all_steps.at[s];
-    if (step->dynamic || (step->node->kernel->flags & CI_OP_CONTROL) != 0) plan->refits = false;
+    if (step->dynamic || ci_step_is(step, CI_OP_CONTROL)) plan->refits = false;
   }
   ci_plan_find_rows(plan);
 }

@@ -146,7 +146,7 @@ static void run_permit_step(const ci_step *step) {
 /* The steps of a body see to themselves. */
 static ci_status run_step(ci_step *step) {
   const struct ci_session *session = step->plan->session;
-  const bool alone = (step->node->kernel->flags & CI_OP_CONTROL) == 0;
+  const bool alone = !ci_step_is(step, CI_OP_CONTROL);
   if (alone) CI_FORBID(session->arena, session->arena_bytes);
   for (const ci_step *s = step; alone && s != NULL; s = s->joins) run_permit_step(s);
   const ci_status status = step->run(&step->k);

@@ -214,14 +214,19 @@ static bool host_related(const char *one, const char *other) {
   return (*one == '\0' && (*other == '\0' || *other == '/')) || (*one == '/' && *other == '\0');
 }
 
+/* Whether all that a step does is one call of the host. */
+static bool host_is_call(const ci_step *step) {
+  return ci_step_is(step, CI_OP_CALLS_HOST) && !step->dynamic && step->freed == CI_NONE;
+}
+
 /* Whether a step calls the host, neither waits for a node nor reads what one of `count` steps makes, and its call keeps
  * its order with none of these. */
 static bool host_independent(const ci_step *step, ci_step *const *before, size_t count) {
-  if (step->run != ci_run_host_call || step->dynamic || step->node->control_count > 0) return false;
+  if (!host_is_call(step) || step->node->control_count > 0) return false;
   const host_plan *own = step->k.private_memory;
   for (size_t s = 0; s < count; s++) {
     const host_plan *other = before[s]->k.private_memory;
-    if (before[s]->run != ci_run_host_call || host_related(own->function, other->function)) return false;
+    if (!host_is_call(before[s]) || host_related(own->function, other->function)) return false;
   }
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL || ci_holds(step->k.in[i]->dtype)) return false;
