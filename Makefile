@@ -6,8 +6,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What the native module is made from: a change reinstalls it.
 NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
           $(wildcard graphio/cinfer/*.c graphio/cinfer/*.h \
-                     cinfer/include/*.h cinfer/src/*.c cinfer/src/*.h cinfer/src/*.def \
-                     cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
+                     cinfer/include/*.h cinfer/src/*.h cinfer/src/*.def cinfer/src/*/*.[ch] \
+                     cinfer/src/*/*/*.[ch])
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
 GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/gen_stubs.py tools/onnx_suite.py \
                 tools/proofs_page.py tools/families_page.py tools/docs_site.py tools/fuzz.py tools/release.py \

@@ -23,7 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from graphio import cinfer, costs, profile
+from graphio import cinfer
+from graphio.model import costs
+from graphio.observe import profile
 from graphio.schema import container, fused
 
 from .peers.models import ROOT

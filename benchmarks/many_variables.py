@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import graphio as tf
-from graphio.export import graph_message
-from graphio.schema.collecting import without_collector
+from graphio.model.export import graph_message
+from graphio.support.collecting import without_collector
 
 COUNTS = (10_000, 50_000, 200_000)
 Step = tuple[str, Callable[[], Any]]

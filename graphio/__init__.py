@@ -13,149 +13,155 @@ import sys
 import types
 from typing import Any
 
-from graphio.schema import native as _native
-from graphio.version import __version__ as __version__
+from graphio.storage import native as _native
+from graphio.support import old_paths as _old_paths
+from graphio.support.version import __version__ as __version__
 
+_old_paths.install()
 _native.provide(lambda: importlib.import_module("graphio.cinfer.file_functions"))
 
 #: The public names by module. The first use of one loads all of these modules, because Python's
 #: operators on tensors and the gradients are registered by the modules of graphio.ops.
 _EXPORTS: dict[str, tuple[str, ...]] = {
-    "graphio.behavior": (
+    "graphio.framework.behavior": (
         "control_flow_v2_enabled", "disable_control_flow_v2", "disable_eager_execution",
         "disable_resource_variables", "disable_tensor_equality", "disable_v2_behavior",
         "disable_v2_tensorshape", "enable_control_flow_v2", "enable_resource_variables",
         "executing_eagerly", "executing_eagerly_outside_functions", "resource_variables_enabled",
     ),
-    "graphio.collections": (
+    "graphio.framework.collections": (
         "GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
         "get_collection_ref",
     ),
-    "graphio.config": (
+    "graphio.execution.config": (
         "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "RunOptions",
     ),
-    "graphio.constants": (
+    "graphio.framework.constants": (
         "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
         "register_tensor_conversion_function",
     ),
-    "graphio.custom_gradients": (
+    "graphio.autodiff.custom_gradients": (
         "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient", "no_gradient",
         "grad_pass_through",
     ),
-    "graphio.custom_operators": ("CustomOperator", "register_operator"),
-    "graphio.devices": ("DeviceSpec",),
-    "graphio.dtypes": (
+    "graphio.ops.state.custom_operators": ("CustomOperator", "register_operator"),
+    "graphio.framework.devices": ("DeviceSpec",),
+    "graphio.framework.dtypes": (
         "DType", "as_dtype", "bfloat16", "bool", "complex128", "complex64", "double", "float16",
         "float32", "float64", "half", "int16", "int32", "int64", "int8", "qint16", "qint32",
         "qint8", "quint16", "quint8", "resource", "string", "uint16", "uint32", "uint64", "uint8",
         "variant",
     ),
-    "graphio.gradient_registry": (),
-    "graphio.gradients": ("AggregationMethod", "UnconnectedGradients", "gradients", "hessians"),
-    "graphio.graph": ("Graph", "Operation", "Tensor"),
-    "graphio.graph_def": ("GraphDef",),
-    "graphio.graph_import": ("import_graph_def",),
-    "graphio.indexed_slices": (
+    "graphio.framework.gradient_registry": (),
+    "graphio.autodiff.gradients": (
+        "AggregationMethod", "UnconnectedGradients", "gradients", "hessians",
+    ),
+    "graphio.framework.graph": ("Graph", "Operation", "Tensor"),
+    "graphio.protos.graph_def": ("GraphDef",),
+    "graphio.protos.graph_import": ("import_graph_def",),
+    "graphio.framework.indexed_slices": (
         "IndexedSlices", "IndexedSlicesValue", "convert_to_tensor_or_indexed_slices",
     ),
-    "graphio.initializers": (
+    "graphio.variables.initializers": (
         "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
         "ones_initializer", "orthogonal_initializer", "random_normal_initializer",
         "random_uniform_initializer", "truncated_normal_initializer",
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
-    "graphio.logging": ("get_logger",),
-    "graphio.meta_graph": ("MetaGraphDef",),
-    "graphio.modes": (
+    "graphio.support.logging": ("get_logger",),
+    "graphio.protos.meta_graph": ("MetaGraphDef",),
+    "graphio.framework.modes": (
         "VariableAggregation", "VariableSynchronization", "container", "init_scope", "op_scope",
     ),
-    "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
-    "graphio.ops.activations": (),
-    "graphio.ops.arithmetic": (
+    "graphio.protos.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
+    "graphio.ops.nn.activations": (),
+    "graphio.ops.math.arithmetic": (
         "arg_max", "arg_min", "atan2", "cross", "cumprod", "div_no_nan", "einsum", "lin_space",
         "linspace", "rint", "scalar_mul", "truncatediv", "truncatemod",
     ),
-    "graphio.ops.arranging": (
+    "graphio.ops.array.arranging": (
         "batch_to_space", "batch_to_space_nd", "depth_to_space", "meshgrid", "reverse_sequence",
         "roll", "sequence_mask", "space_to_batch", "space_to_batch_nd", "space_to_depth",
     ),
-    "graphio.ops.array": (
+    "graphio.ops.array.surface": (
         "broadcast_to", "concat", "diag", "expand_dims", "eye", "fill", "identity", "identity_n",
         "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size", "split",
         "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where", "zeros",
         "zeros_like",
     ),
-    "graphio.ops.assert_shapes": (
+    "graphio.ops.checks.assert_shapes": (
         "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar",
     ),
-    "graphio.ops.assert_types": (
+    "graphio.ops.checks.assert_types": (
         "assert_integer", "assert_proper_iterable", "assert_same_float_dtype", "assert_type",
         "assert_variables_initialized", "is_numeric_tensor", "is_tensor",
     ),
-    "graphio.ops.asserts": (
+    "graphio.ops.checks.asserts": (
         "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
         "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative",
         "assert_non_positive", "assert_none_equal", "assert_positive",
     ),
-    "graphio.ops.assigning": (
+    "graphio.ops.state.assigning": (
         "batch_scatter_update", "count_up_to", "scatter_add", "scatter_div", "scatter_max",
         "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update",
         "scatter_sub", "scatter_update",
     ),
-    "graphio.ops.attention": (),
-    "graphio.ops.bits": (),
-    "graphio.ops.bitcasting": ("bitcast",),
-    "graphio.ops.boxes": (),
-    "graphio.ops.candidates": (),
-    "graphio.ops.check": (
+    "graphio.ops.nn.attention": (),
+    "graphio.ops.math.bits": (),
+    "graphio.ops.array.bitcasting": ("bitcast",),
+    "graphio.ops.image.boxes": (),
+    "graphio.ops.nn.candidates": (),
+    "graphio.ops.checks.check": (
         "Assert", "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite",
     ),
-    "graphio.ops.clip": (
+    "graphio.ops.math.clip": (
         "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm", "norm",
     ),
-    "graphio.ops.comparison": (
+    "graphio.ops.math.comparison": (
         "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
         "logical_or", "logical_xor", "not_equal",
     ),
-    "graphio.ops.console": ("Print", "print"),
-    "graphio.ops.counting": ("bincount",),
-    "graphio.ops.control_flow": (
+    "graphio.ops.state.console": ("Print", "print"),
+    "graphio.ops.math.counting": ("bincount",),
+    "graphio.ops.control_flow.branches": (
         "case", "cond", "group", "no_op", "smart_cond", "switch_case", "tuple",
     ),
-    "graphio.ops.control_flow_grad": (),
-    "graphio.ops.conv": (),
-    "graphio.ops.conv_nd": (),
-    "graphio.ops.fused": (),
-    "graphio.ops.ml": (),
-    "graphio.ops.trees": (),
-    "graphio.ops.deform": (),
-    "graphio.ops.edit_distance": ("edit_distance",),
-    "graphio.ops.einsum": (),
-    "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
-    "graphio.ops.factoring": ("qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"),
-    "graphio.ops.files": ("matching_files", "read_file", "timestamp", "write_file"),
-    "graphio.ops.fake_quantize": (
+    "graphio.ops.control_flow.gradients": (),
+    "graphio.ops.nn.conv": (),
+    "graphio.ops.nn.conv_nd": (),
+    "graphio.ops.base.fused": (),
+    "graphio.ops.ml.ml": (),
+    "graphio.ops.ml.trees": (),
+    "graphio.ops.nn.deform": (),
+    "graphio.ops.strings.edit_distance": ("edit_distance",),
+    "graphio.ops.math.einsum": (),
+    "graphio.ops.nn.embedding": (
+        "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
+    ),
+    "graphio.ops.linalg.factoring": ("qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"),
+    "graphio.ops.state.files": ("matching_files", "read_file", "timestamp", "write_file"),
+    "graphio.ops.nn.fake_quantize": (
         "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
         "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
         "fake_quant_with_min_max_vars_per_channel",
         "fake_quant_with_min_max_vars_per_channel_gradient",
     ),
-    "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
-    "graphio.ops.example": (
+    "graphio.ops.control_flow.functional": ("foldl", "foldr", "map_fn", "scan"),
+    "graphio.ops.strings.example": (
         "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "parse_example",
         "parse_single_example",
     ),
-    "graphio.ops.host": (),
-    "graphio.ops.image": (),
-    "graphio.ops.imaging": (),
-    "graphio.ops.index": (
+    "graphio.ops.base.host": (),
+    "graphio.ops.image.onnx_gradients": (),
+    "graphio.ops.image.imaging": (),
+    "graphio.ops.array.index": (
         "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
     ),
-    "graphio.ops.linear": ("matmul", "matrix_transpose", "tensordot"),
-    "graphio.ops.loops": ("while_loop",),
-    "graphio.ops.losses": (),
-    "graphio.ops.math": (
+    "graphio.ops.linalg.matmul": ("matmul", "matrix_transpose", "tensordot"),
+    "graphio.ops.control_flow.loops": ("while_loop",),
+    "graphio.evaluation.losses": (),
+    "graphio.ops.math.elementwise": (
         "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "asin", "asinh", "atan", "atanh",
         "cast", "ceil", "clip_by_value", "cos", "cosh", "div", "divide", "erf", "erfc", "exp",
         "expm1", "floor", "floor_div", "floordiv", "floormod", "is_finite", "is_inf", "is_nan",
@@ -164,119 +170,121 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sinh", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "to_bfloat16",
         "to_double", "to_float", "to_int32", "to_int64", "truediv",
     ),
-    "graphio.ops.math_gradients": (),
-    "graphio.ops.matrices": (
+    "graphio.ops.math.elementwise_gradients": (),
+    "graphio.ops.linalg.matrices": (
         "diag_part", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
         "matrix_set_diag", "trace",
     ),
-    "graphio.ops.nn": (),
-    "graphio.ops.normalize": (),
-    "graphio.ops.order": (
+    "graphio.ops.nn.core": (),
+    "graphio.ops.nn.normalize": (),
+    "graphio.ops.array.order": (
         "argsort", "confusion_matrix", "histogram_fixed_width", "invert_permutation",
         "is_non_decreasing", "is_strictly_increasing", "searchsorted", "setdiff1d", "sort",
         "unique", "unique_with_counts",
     ),
-    "graphio.ops.patches": ("extract_image_patches",),
-    "graphio.ops.pool_nd": (),
-    "graphio.ops.pooling": (),
-    "graphio.ops.py_func": ("numpy_function", "py_func", "py_function"),
-    "graphio.ops.quantize": (),
-    "graphio.ops.random": (
+    "graphio.ops.image.patches": ("extract_image_patches",),
+    "graphio.ops.nn.pool_nd": (),
+    "graphio.ops.nn.pooling": (),
+    "graphio.ops.state.py_func": ("numpy_function", "py_func", "py_function"),
+    "graphio.ops.nn.quantize": (),
+    "graphio.ops.random.core": (
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
         "truncated_normal",
     ),
-    "graphio.ops.random_more": ("get_seed", "random_crop", "random_gamma", "random_poisson"),
-    "graphio.ops.recurrent": (),
-    "graphio.ops.reduction": (
+    "graphio.ops.random.more": ("get_seed", "random_crop", "random_gamma", "random_poisson"),
+    "graphio.ops.nn.recurrent": (),
+    "graphio.ops.math.reduction": (
         "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
         "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
     ),
-    "graphio.ops.regions": (),
-    "graphio.ops.repeating": ("repeat",),
-    "graphio.ops.scattering": (
+    "graphio.ops.nn.regions": (),
+    "graphio.ops.array.repeating": ("repeat",),
+    "graphio.ops.array.scattering": (
         "dynamic_partition", "dynamic_stitch", "segment_max", "segment_mean", "segment_min",
         "segment_prod", "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_sub",
         "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
         "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
         "unsorted_segment_prod", "unsorted_segment_sqrt_n",
     ),
-    "graphio.ops.sequence": (),
-    "graphio.ops.sequence_example": ("parse_single_sequence_example",),
-    "graphio.ops.shaping": (
+    "graphio.ops.control_flow.sequence": (),
+    "graphio.ops.strings.sequence_example": ("parse_single_sequence_example",),
+    "graphio.ops.array.shaping": (
         "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
         "dimension_value", "ensure_shape", "guarantee_const",
         "histogram_fixed_width_bins", "parallel_stack", "required_space_to_batch_paddings",
         "unravel_index", "where_v2",
     ),
-    "graphio.ops.slicing": ("newaxis", "strided_slice"),
-    "graphio.ops.static_values": ("get_static_value",),
-    "graphio.ops.solving": (
+    "graphio.ops.array.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.array.static_values": ("get_static_value",),
+    "graphio.ops.linalg.solving": (
         "cholesky", "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_solve_ls",
         "matrix_triangular_solve",
     ),
-    "graphio.ops.sparse": (
+    "graphio.ops.sparse.conversion": (
         "sparse_mask", "sparse_matmul", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense",
         "sparse_to_dense", "sparse_to_indicator",
     ),
-    "graphio.ops.sparse_arranging": (
+    "graphio.ops.sparse.arranging": (
         "sparse_concat", "sparse_fill_empty_rows", "sparse_merge", "sparse_reorder",
         "sparse_reset_shape", "sparse_reshape", "sparse_retain", "sparse_slice", "sparse_split",
         "sparse_transpose",
     ),
-    "graphio.ops.sparse_math": (
+    "graphio.ops.sparse.math": (
         "sparse_add", "sparse_maximum", "sparse_minimum", "sparse_reduce_max",
         "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
         "sparse_softmax",
     ),
-    "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
-    "graphio.ops.statistics": (),
-    "graphio.ops.tensor_array": ("TensorArray",),
-    "graphio.ops.signal": (),
-    "graphio.ops.text": ("reduce_join", "string_join", "string_split", "string_strip", "substr"),
-    "graphio.ops.text_calls": (
+    "graphio.ops.math.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
+    "graphio.ops.nn.statistics": (),
+    "graphio.ops.control_flow.tensor_array": ("TensorArray",),
+    "graphio.ops.math.signal": (),
+    "graphio.ops.strings.core": (
+        "reduce_join", "string_join", "string_split", "string_strip", "substr",
+    ),
+    "graphio.ops.strings.python_strings": (
         "decode_base64", "encode_base64", "regex_replace", "string_to_hash_bucket",
         "string_to_hash_bucket_fast", "string_to_hash_bucket_strong",
     ),
-    "graphio.ops.text_csv": ("decode_csv",),
-    "graphio.ops.text_numbers": ("as_string", "decode_raw", "string_to_number"),
-    "graphio.ops.windows": (),
-    "graphio.partitioned_variables": ("PartitionedVariable",),
-    "graphio.partitioners": (
+    "graphio.ops.strings.csv_lines": ("decode_csv",),
+    "graphio.ops.strings.numbers": ("as_string", "decode_raw", "string_to_number"),
+    "graphio.ops.nn.windows": (),
+    "graphio.variables.partitioned_variables": ("PartitionedVariable",),
+    "graphio.variables.partitioners": (
         "create_partitioned_variables", "fixed_size_partitioner", "min_max_variable_partitioner",
         "variable_axis_size_partitioner",
     ),
-    "graphio.run_metadata": ("RunMetadata",),
-    "graphio.schema.engine": ("State",),
-    "graphio.schema.errors": ("OpError",),
+    "graphio.execution.run_metadata": ("RunMetadata",),
+    "graphio.engine.interface": ("State",),
+    "graphio.support.errors": ("OpError",),
     "graphio.schema.summary_pb2": (
         "Event", "HistogramProto", "SessionLog", "Summary", "SummaryMetadata",
     ),
-    "graphio.scopes": (
+    "graphio.framework.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
     ),
-    "graphio.signature_def": ("TensorInfo",),
-    "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
-    "graphio.sparse_tensor": (
+    "graphio.protos.signature_def": ("TensorInfo",),
+    "graphio.execution.session": ("InteractiveSession", "Session", "get_default_session"),
+    "graphio.framework.sparse_tensor": (
         "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor",
         "sparse_placeholder",
     ),
-    "graphio.tables": ("initialize_all_tables", "tables_initializer"),
-    "graphio.templates": ("make_template",),
-    "graphio.tensor_shape": ("Dimension", "TensorShape"),
-    "graphio.tensor_spec": ("TensorSpec",),
-    "graphio.variable_scope": (
+    "graphio.variables.table_initializers": ("initialize_all_tables", "tables_initializer"),
+    "graphio.variables.templates": ("make_template",),
+    "graphio.framework.tensor_shape": ("Dimension", "TensorShape"),
+    "graphio.framework.tensor_spec": ("TensorSpec",),
+    "graphio.variables.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
         "no_regularizer", "variable_op_scope", "variable_scope",
     ),
-    "graphio.variables": (
+    "graphio.variables.variables": (
         "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
         "global_variables_initializer", "initialize_all_variables", "initialize_local_variables",
         "initialize_variables", "is_variable_initialized", "local_variables",
         "local_variables_initializer", "model_variables", "moving_average_variables",
         "report_uninitialized_variables", "trainable_variables", "variables_initializer",
     ),
-    "graphio.version": (
+    "graphio.support.version": (
         "COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION", "__compiler_version__",
         "__git_version__", "graphio_version",
     ),
@@ -292,13 +300,14 @@ _NAMESPACES = {
     "quantization": True, "random": True,
     "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "sparse":
     True, "strings": True, "summary": True, "test": True, "timeline": False, "train": True,
+    "version": False,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
 
 
 class _Package(types.ModuleType):
-    """This module. A submodule does not hide the function of its name (graphio.gradients)."""
+    """This module. A submodule does not hide the function of its name (graphio.debug)."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _MODULE_OF or not isinstance(value, types.ModuleType):
@@ -325,7 +334,7 @@ def __getattr__(name: str) -> Any:
         if _NAMESPACES[name]:
             _load_builder()
         return importlib.import_module(f"{__name__}.{name}")
-    from graphio.refusals import refusal
+    from graphio.framework.refusals import refusal
 
     text = refusal(name) or f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(text, name=name, obj=sys.modules[__name__])
@@ -334,9 +343,9 @@ def __getattr__(name: str) -> Any:
 def _load_builder() -> None:
     if "Graph" in globals():
         return
-    importlib.import_module("graphio.schema.installation").warn_of_conflict(stacklevel=3)
+    importlib.import_module("graphio.support.installation").warn_of_conflict(stacklevel=3)
     found = {module: importlib.import_module(module) for module in _EXPORTS}
-    export = importlib.import_module("graphio.api_boundary").export
+    export = importlib.import_module("graphio.framework.api_boundary").export
     globals().update(
         {
             name: export(getattr(found[module], name), __name__, name)
@@ -350,4 +359,4 @@ def _load_builder() -> None:
 
 def _guard(namespace: types.ModuleType) -> None:
     """Wraps its functions as the guards that they are marked with say."""
-    importlib.import_module("graphio.api_boundary").guard_namespace(namespace)
+    importlib.import_module("graphio.framework.api_boundary").guard_namespace(namespace)

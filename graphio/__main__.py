@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from graphio.schema import installation
+from graphio.support import installation
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio.ops.bits import (
+from graphio.ops.math.bits import (
     bitwise_and,
     bitwise_or,
     bitwise_xor,

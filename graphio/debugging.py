@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from graphio.ops.assert_shapes import (
+from graphio.framework.tracebacks import (
+    disable_traceback_filtering,
+    enable_traceback_filtering,
+    is_traceback_filtering_enabled,
+)
+from graphio.ops.array.order import is_non_decreasing, is_strictly_increasing
+from graphio.ops.checks.assert_shapes import (
     assert_rank,
     assert_rank_at_least,
     assert_rank_in,
     assert_scalar,
     assert_shapes,
 )
-from graphio.ops.assert_types import (
+from graphio.ops.checks.assert_types import (
     assert_integer,
     assert_proper_iterable,
     assert_same_float_dtype,
     assert_type,
     is_numeric_tensor,
 )
-from graphio.ops.asserts import (
+from graphio.ops.checks.asserts import (
     assert_equal,
     assert_greater,
     assert_greater_equal,
@@ -29,15 +35,9 @@ from graphio.ops.asserts import (
     assert_none_equal,
     assert_positive,
 )
-from graphio.ops.check import Assert, check_numerics
-from graphio.ops.check import verify_tensor_all_finite as assert_all_finite
-from graphio.ops.math import is_finite, is_inf, is_nan
-from graphio.ops.order import is_non_decreasing, is_strictly_increasing
-from graphio.tracebacks import (
-    disable_traceback_filtering,
-    enable_traceback_filtering,
-    is_traceback_filtering_enabled,
-)
+from graphio.ops.checks.check import Assert, check_numerics
+from graphio.ops.checks.check import verify_tensor_all_finite as assert_all_finite
+from graphio.ops.math.elementwise import is_finite, is_inf, is_nan
 
 __all__ = [
     "Assert",

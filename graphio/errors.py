@@ -1,8 +1,9 @@
-"""The errors of a run under TensorFlow's names; see graphio.schema.errors."""
+"""The errors of a run under TensorFlow's names; see graphio.support.errors."""
 
 from __future__ import annotations
 
-from graphio.schema.errors import (
+from graphio.framework.tensor import InaccessibleTensorError, OperatorNotAllowedInGraphError
+from graphio.support.errors import (
     ABORTED,
     ALREADY_EXISTS,
     CANCELLED,
@@ -40,7 +41,6 @@ from graphio.schema.errors import (
     error_code_from_exception_type,
     exception_type_from_error_code,
 )
-from graphio.tensor import InaccessibleTensorError, OperatorNotAllowedInGraphError
 
 __all__ = [
     "ABORTED", "ALREADY_EXISTS", "CANCELLED", "DATA_LOSS", "DEADLINE_EXCEEDED",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from graphio.io import gfile
-from graphio.io.gfile import GFile
+from graphio.storage import gfile
+from graphio.storage.gfile import GFile
 
 __all__ = [
     "Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphio import refusals
-from graphio.ops.boxes import crop_and_resize, non_max_suppression, non_max_suppression_padded
-from graphio.ops.colours import (
+from graphio.framework import refusals
+from graphio.ops.image.boxes import crop_and_resize, non_max_suppression, non_max_suppression_padded
+from graphio.ops.image.colours import (
     adjust_hue,
     adjust_saturation,
     hsv_to_rgb,
@@ -21,15 +21,15 @@ from graphio.ops.colours import (
     yiq_to_rgb,
     yuv_to_rgb,
 )
-from graphio.ops.cropping import (
+from graphio.ops.image.cropping import (
     central_crop,
     crop_to_bounding_box,
     pad_to_bounding_box,
     resize_image_with_crop_or_pad,
     resize_image_with_pad,
 )
-from graphio.ops.cropping import resize_image_with_crop_or_pad as resize_with_crop_or_pad
-from graphio.ops.imaging import (
+from graphio.ops.image.cropping import resize_image_with_crop_or_pad as resize_with_crop_or_pad
+from graphio.ops.image.imaging import (
     ResizeMethod,
     adjust_brightness,
     adjust_contrast,
@@ -54,10 +54,10 @@ from graphio.ops.imaging import (
     total_variation,
     transpose_image,
 )
-from graphio.ops.imaging import resize_images as resize
-from graphio.ops.imaging import transpose_image as transpose
-from graphio.ops.patches import extract_image_patches, extract_patches
-from graphio.ops.random_more import random_crop
+from graphio.ops.image.imaging import resize_images as resize
+from graphio.ops.image.imaging import transpose_image as transpose
+from graphio.ops.image.patches import extract_image_patches, extract_patches
+from graphio.ops.random.more import random_crop
 
 __all__ = [
     "ResizeMethod",

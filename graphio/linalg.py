@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphio import refusals
-from graphio.ops.arithmetic import cross, einsum
-from graphio.ops.clip import global_norm, norm
-from graphio.ops.factoring import qr, svd
-from graphio.ops.factoring import self_adjoint_eig as eigh
-from graphio.ops.factoring import self_adjoint_eigvals as eigvalsh
-from graphio.ops.filling import diag as tensor_diag
-from graphio.ops.filling import eye
-from graphio.ops.linear import matmul, matrix_transpose, tensordot
-from graphio.ops.linear import matrix_transpose as transpose
-from graphio.ops.matrices import diag_part as tensor_diag_part
-from graphio.ops.matrices import matrix_band_part as band_part
-from graphio.ops.matrices import matrix_determinant as det
-from graphio.ops.matrices import matrix_diag as diag
-from graphio.ops.matrices import matrix_diag_part as diag_part
-from graphio.ops.matrices import matrix_set_diag as set_diag
-from graphio.ops.matrices import trace
-from graphio.ops.matrix_functions import expm, matrix_rank, pinv
-from graphio.ops.nn import l2_normalize
-from graphio.ops.solving import (
+from graphio.framework import refusals
+from graphio.ops.array.filling import diag as tensor_diag
+from graphio.ops.array.filling import eye
+from graphio.ops.linalg.factoring import qr, svd
+from graphio.ops.linalg.factoring import self_adjoint_eig as eigh
+from graphio.ops.linalg.factoring import self_adjoint_eigvals as eigvalsh
+from graphio.ops.linalg.matmul import matmul, matrix_transpose, tensordot
+from graphio.ops.linalg.matmul import matrix_transpose as transpose
+from graphio.ops.linalg.matrices import diag_part as tensor_diag_part
+from graphio.ops.linalg.matrices import matrix_band_part as band_part
+from graphio.ops.linalg.matrices import matrix_determinant as det
+from graphio.ops.linalg.matrices import matrix_diag as diag
+from graphio.ops.linalg.matrices import matrix_diag_part as diag_part
+from graphio.ops.linalg.matrices import matrix_set_diag as set_diag
+from graphio.ops.linalg.matrices import trace
+from graphio.ops.linalg.matrix_functions import expm, matrix_rank, pinv
+from graphio.ops.linalg.solving import (
     adjoint,
     cholesky,
     cholesky_solve,
@@ -32,10 +29,13 @@ from graphio.ops.solving import (
     normalize,
     slogdet,
 )
-from graphio.ops.solving import matrix_inverse as inv
-from graphio.ops.solving import matrix_solve as solve
-from graphio.ops.solving import matrix_solve_ls as lstsq
-from graphio.ops.solving import matrix_triangular_solve as triangular_solve
+from graphio.ops.linalg.solving import matrix_inverse as inv
+from graphio.ops.linalg.solving import matrix_solve as solve
+from graphio.ops.linalg.solving import matrix_solve_ls as lstsq
+from graphio.ops.linalg.solving import matrix_triangular_solve as triangular_solve
+from graphio.ops.math.arithmetic import cross, einsum
+from graphio.ops.math.clip import global_norm, norm
+from graphio.ops.nn.core import l2_normalize
 
 __all__ = [
     "adjoint",

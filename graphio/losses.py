@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio.ops.losses import (
+from graphio.evaluation.losses import (
     Reduction,
     absolute_difference,
     add_loss,

@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphio import refusals
-from graphio.ops.arithmetic import (
+from graphio.framework import refusals
+from graphio.ops.array.index import segment_sum, unsorted_segment_sum
+from graphio.ops.array.order import (
+    confusion_matrix,
+    invert_permutation,
+    is_non_decreasing,
+    is_strictly_increasing,
+    top_k,
+)
+from graphio.ops.array.scattering import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+)
+from graphio.ops.math.arithmetic import (
     atan2,
     cumprod,
     cumulative_logsumexp,
@@ -21,8 +40,8 @@ from graphio.ops.arithmetic import (
     xdivy,
     xlogy,
 )
-from graphio.ops.arithmetic import div_no_nan as divide_no_nan
-from graphio.ops.comparison import (
+from graphio.ops.math.arithmetic import div_no_nan as divide_no_nan
+from graphio.ops.math.comparison import (
     equal,
     greater,
     greater_equal,
@@ -34,12 +53,8 @@ from graphio.ops.comparison import (
     logical_xor,
     not_equal,
 )
-from graphio.ops.counting import bincount
-from graphio.ops.index import (
-    segment_sum,
-    unsorted_segment_sum,
-)
-from graphio.ops.math import (
+from graphio.ops.math.counting import bincount
+from graphio.ops.math.elementwise import (
     abs,
     accumulate_n,
     acos,
@@ -88,24 +103,8 @@ from graphio.ops.math import (
     tanh,
     truediv,
 )
-from graphio.ops.math import ceil as ceiling
-from graphio.ops.nn import (
-    in_top_k,
-    l2_normalize,
-    log_softmax,
-    softmax,
-    softplus,
-    softsign,
-    zero_fraction,
-)
-from graphio.ops.order import (
-    confusion_matrix,
-    invert_permutation,
-    is_non_decreasing,
-    is_strictly_increasing,
-    top_k,
-)
-from graphio.ops.reduction import (
+from graphio.ops.math.elementwise import ceil as ceiling
+from graphio.ops.math.reduction import (
     argmax,
     argmin,
     count_nonzero,
@@ -119,18 +118,16 @@ from graphio.ops.reduction import (
     reduce_prod,
     reduce_sum,
 )
-from graphio.ops.scattering import (
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_prod,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
+from graphio.ops.math.special import angle, conj, digamma, imag, lbeta, lgamma, polyval, real
+from graphio.ops.nn.core import (
+    in_top_k,
+    l2_normalize,
+    log_softmax,
+    softmax,
+    softplus,
+    softsign,
+    zero_fraction,
 )
-from graphio.ops.special import angle, conj, digamma, imag, lbeta, lgamma, polyval, real
 
 __all__ = [
     "abs",

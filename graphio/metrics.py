@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphio import refusals
-from graphio.ops.metrics import (
+from graphio.evaluation.metrics import (
     accuracy,
     false_negatives,
     false_positives,
@@ -24,16 +23,16 @@ from graphio.ops.metrics import (
     true_negatives,
     true_positives,
 )
-from graphio.ops.metrics_best import (
+from graphio.evaluation.metrics_best import (
     average_precision_at_k,
     precision_at_k,
     precision_at_top_k,
     recall_at_k,
     recall_at_top_k,
 )
-from graphio.ops.metrics_best import average_precision_at_k as sparse_average_precision_at_k
-from graphio.ops.metrics_best import precision_at_k as sparse_precision_at_k
-from graphio.ops.metrics_thresholds import (
+from graphio.evaluation.metrics_best import average_precision_at_k as sparse_average_precision_at_k
+from graphio.evaluation.metrics_best import precision_at_k as sparse_precision_at_k
+from graphio.evaluation.metrics_thresholds import (
     auc,
     false_negatives_at_thresholds,
     false_positives_at_thresholds,
@@ -44,6 +43,7 @@ from graphio.ops.metrics_thresholds import (
     true_negatives_at_thresholds,
     true_positives_at_thresholds,
 )
+from graphio.framework import refusals
 
 __all__ = [
     "accuracy",

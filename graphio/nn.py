@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphio import refusals, rnn_cell
-from graphio.ops.arranging import (
+from graphio.framework import refusals
+from graphio.layers import rnn_cell
+from graphio.layers.rnn import (
+    bidirectional_dynamic_rnn,
+    dynamic_rnn,
+    raw_rnn,
+    static_bidirectional_rnn,
+    static_rnn,
+)
+from graphio.ops.array.arranging import (
     batch_to_space,
     depth_to_space,
     space_to_batch,
     space_to_depth,
 )
-from graphio.ops.candidates import (
+from graphio.ops.array.order import top_k
+from graphio.ops.image.patches import dilation2d, erosion2d
+from graphio.ops.nn.candidates import (
     compute_accidental_hits,
     log_uniform_candidate_sampler,
     nce_loss,
     sampled_softmax_loss,
     uniform_candidate_sampler,
 )
-from graphio.ops.conv import (
+from graphio.ops.nn.conv import (
     conv2d,
     conv2d_backprop_filter,
     conv2d_backprop_input,
@@ -28,19 +38,7 @@ from graphio.ops.conv import (
     depthwise_conv2d_native_backprop_input,
     separable_conv2d,
 )
-from graphio.ops.crossentropy import (
-    sigmoid_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits_v2,
-    sparse_softmax_cross_entropy_with_logits,
-    weighted_cross_entropy_with_logits,
-)
-from graphio.ops.ctc import ctc_greedy_decoder, ctc_loss
-from graphio.ops.embedding import (
-    embedding_lookup_sparse,
-    safe_embedding_lookup_sparse,
-)
-from graphio.ops.nn import (
+from graphio.ops.nn.core import (
     batch_normalization,
     bias_add,
     crelu,
@@ -66,17 +64,17 @@ from graphio.ops.nn import (
     xw_plus_b,
     zero_fraction,
 )
-from graphio.ops.order import (
-    top_k,
+from graphio.ops.nn.crossentropy import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+    weighted_cross_entropy_with_logits,
 )
-from graphio.ops.patches import dilation2d, erosion2d
-from graphio.ops.pooling import (
-    avg_pool,
-    avg_pool2d,
-    max_pool,
-    max_pool2d,
-)
-from graphio.ops.statistics import (
+from graphio.ops.nn.ctc import ctc_greedy_decoder, ctc_loss
+from graphio.ops.nn.embedding import embedding_lookup_sparse, safe_embedding_lookup_sparse
+from graphio.ops.nn.pooling import avg_pool, avg_pool2d, max_pool, max_pool2d
+from graphio.ops.nn.statistics import (
     batch_norm_with_global_normalization,
     embedding_lookup,
     fused_batch_norm,
@@ -87,7 +85,7 @@ from graphio.ops.statistics import (
     sufficient_statistics,
     weighted_moments,
 )
-from graphio.ops.windows import (
+from graphio.ops.nn.windows import (
     atrous_conv2d,
     atrous_conv2d_transpose,
     avg_pool1d,
@@ -102,13 +100,6 @@ from graphio.ops.windows import (
     max_pool3d,
     max_pool_with_argmax,
     pool,
-)
-from graphio.rnn import (
-    bidirectional_dynamic_rnn,
-    dynamic_rnn,
-    raw_rnn,
-    static_bidirectional_rnn,
-    static_rnn,
 )
 
 depthwise_conv2d_backprop_filter = depthwise_conv2d_native_backprop_filter

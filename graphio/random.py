@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphio import refusals
-from graphio.ops.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
-from graphio.ops.random import multinomial, set_random_seed, truncated_normal
-from graphio.ops.random import random_normal as normal
-from graphio.ops.random import random_shuffle as shuffle
-from graphio.ops.random import random_uniform as uniform
-from graphio.ops.random_more import categorical, get_seed
-from graphio.ops.random_more import random_gamma as gamma
-from graphio.ops.random_more import random_poisson as poisson
-from graphio.ops.stateless import (
+from graphio.framework import refusals
+from graphio.ops.nn.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
+from graphio.ops.random.core import multinomial, set_random_seed, truncated_normal
+from graphio.ops.random.core import random_normal as normal
+from graphio.ops.random.core import random_shuffle as shuffle
+from graphio.ops.random.core import random_uniform as uniform
+from graphio.ops.random.more import categorical, get_seed
+from graphio.ops.random.more import random_gamma as gamma
+from graphio.ops.random.more import random_poisson as poisson
+from graphio.ops.random.stateless import (
     fold_in,
     split,
     stateless_categorical,

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphio import refusals
-from graphio.ops.embedding import sparse_segment_mean as segment_mean
-from graphio.ops.embedding import sparse_segment_sqrt_n as segment_sqrt_n
-from graphio.ops.embedding import sparse_segment_sum as segment_sum
-from graphio.ops.sparse import from_dense
-from graphio.ops.sparse import sparse_eye as eye
-from graphio.ops.sparse import sparse_mask as mask
-from graphio.ops.sparse import sparse_tensor_dense_matmul as matmul
-from graphio.ops.sparse import sparse_tensor_dense_matmul as sparse_dense_matmul
-from graphio.ops.sparse import sparse_tensor_to_dense as to_dense
-from graphio.ops.sparse import sparse_to_indicator as to_indicator
-from graphio.ops.sparse_arranging import sparse_concat as concat
-from graphio.ops.sparse_arranging import sparse_expand_dims as expand_dims
-from graphio.ops.sparse_arranging import sparse_fill_empty_rows as fill_empty_rows
-from graphio.ops.sparse_arranging import sparse_merge as merge
-from graphio.ops.sparse_arranging import sparse_reorder as reorder
-from graphio.ops.sparse_arranging import sparse_reset_shape as reset_shape
-from graphio.ops.sparse_arranging import sparse_reshape as reshape
-from graphio.ops.sparse_arranging import sparse_retain as retain
-from graphio.ops.sparse_arranging import sparse_slice as slice
-from graphio.ops.sparse_arranging import sparse_split as split
-from graphio.ops.sparse_arranging import sparse_transpose as transpose
-from graphio.ops.sparse_math import sparse_add as add
-from graphio.ops.sparse_math import sparse_maximum as maximum
-from graphio.ops.sparse_math import sparse_minimum as minimum
-from graphio.ops.sparse_math import sparse_reduce_max as reduce_max
-from graphio.ops.sparse_math import sparse_reduce_max_sparse as reduce_max_sparse
-from graphio.ops.sparse_math import sparse_reduce_sum as reduce_sum
-from graphio.ops.sparse_math import sparse_reduce_sum_sparse as reduce_sum_sparse
-from graphio.ops.sparse_math import sparse_softmax as softmax
-from graphio.sparse_tensor import SparseTensor
-from graphio.sparse_tensor import sparse_placeholder as placeholder
+from graphio.framework import refusals
+from graphio.framework.sparse_tensor import SparseTensor
+from graphio.framework.sparse_tensor import sparse_placeholder as placeholder
+from graphio.ops.nn.embedding import sparse_segment_mean as segment_mean
+from graphio.ops.nn.embedding import sparse_segment_sqrt_n as segment_sqrt_n
+from graphio.ops.nn.embedding import sparse_segment_sum as segment_sum
+from graphio.ops.sparse.arranging import sparse_concat as concat
+from graphio.ops.sparse.arranging import sparse_expand_dims as expand_dims
+from graphio.ops.sparse.arranging import sparse_fill_empty_rows as fill_empty_rows
+from graphio.ops.sparse.arranging import sparse_merge as merge
+from graphio.ops.sparse.arranging import sparse_reorder as reorder
+from graphio.ops.sparse.arranging import sparse_reset_shape as reset_shape
+from graphio.ops.sparse.arranging import sparse_reshape as reshape
+from graphio.ops.sparse.arranging import sparse_retain as retain
+from graphio.ops.sparse.arranging import sparse_slice as slice
+from graphio.ops.sparse.arranging import sparse_split as split
+from graphio.ops.sparse.arranging import sparse_transpose as transpose
+from graphio.ops.sparse.conversion import from_dense
+from graphio.ops.sparse.conversion import sparse_eye as eye
+from graphio.ops.sparse.conversion import sparse_mask as mask
+from graphio.ops.sparse.conversion import sparse_tensor_dense_matmul as matmul
+from graphio.ops.sparse.conversion import sparse_tensor_dense_matmul as sparse_dense_matmul
+from graphio.ops.sparse.conversion import sparse_tensor_to_dense as to_dense
+from graphio.ops.sparse.conversion import sparse_to_indicator as to_indicator
+from graphio.ops.sparse.math import sparse_add as add
+from graphio.ops.sparse.math import sparse_maximum as maximum
+from graphio.ops.sparse.math import sparse_minimum as minimum
+from graphio.ops.sparse.math import sparse_reduce_max as reduce_max
+from graphio.ops.sparse.math import sparse_reduce_max_sparse as reduce_max_sparse
+from graphio.ops.sparse.math import sparse_reduce_sum as reduce_sum
+from graphio.ops.sparse.math import sparse_reduce_sum_sparse as reduce_sum_sparse
+from graphio.ops.sparse.math import sparse_softmax as softmax
 
 __all__ = [
     "SparseTensor",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphio import refusals
-from graphio.ops.text import length, lower, reduce_join, split, substr, upper
-from graphio.ops.text import string_join as join
-from graphio.ops.text import string_strip as strip
-from graphio.ops.text_calls import regex_full_match, regex_replace
-from graphio.ops.text_calls import string_format as format
-from graphio.ops.text_calls import string_to_hash_bucket as to_hash_bucket
-from graphio.ops.text_calls import string_to_hash_bucket_fast as to_hash_bucket_fast
-from graphio.ops.text_calls import string_to_hash_bucket_strong as to_hash_bucket_strong
-from graphio.ops.text_numbers import as_string
-from graphio.ops.text_numbers import string_to_number as to_number
-from graphio.ops.text_segments import unsorted_segment_join
-from graphio.ops.text_transcode import unicode_transcode
+from graphio.framework import refusals
+from graphio.ops.strings.core import length, lower, reduce_join, split, substr, upper
+from graphio.ops.strings.core import string_join as join
+from graphio.ops.strings.core import string_strip as strip
+from graphio.ops.strings.numbers import as_string
+from graphio.ops.strings.numbers import string_to_number as to_number
+from graphio.ops.strings.python_strings import regex_full_match, regex_replace
+from graphio.ops.strings.python_strings import string_format as format
+from graphio.ops.strings.python_strings import string_to_hash_bucket as to_hash_bucket
+from graphio.ops.strings.python_strings import string_to_hash_bucket_fast as to_hash_bucket_fast
+from graphio.ops.strings.python_strings import string_to_hash_bucket_strong as to_hash_bucket_strong
+from graphio.ops.strings.segments import unsorted_segment_join
+from graphio.ops.strings.transcode import unicode_transcode
 
 __all__ = [
     "as_string",

@@ -1,11 +1,23 @@
-"""The package's version in one place, and the version of TensorFlow that programs are told."""
+"""tf.version: the version of TensorFlow whose interface programs are told."""
 
-import sys
+from graphio.support.version import (
+    COMPILER_VERSION,
+    GIT_VERSION,
+    GRAPH_DEF_VERSION,
+    VERSION,
+    __compiler_version__,
+    __git_version__,
+    __version__,
+    graphio_version,
+)
 
-graphio_version = "0.1.0"
-
-#: The TensorFlow whose interface this is: programs compare these two with "1.0" and the like.
-__version__ = VERSION = "1.15.5"
-__git_version__ = GIT_VERSION = f"v{VERSION}"
-__compiler_version__ = COMPILER_VERSION = sys.version.partition("[")[2].rstrip("]")
-GRAPH_DEF_VERSION = 1
+__all__ = [
+    "COMPILER_VERSION",
+    "GIT_VERSION",
+    "GRAPH_DEF_VERSION",
+    "VERSION",
+    "__compiler_version__",
+    "__git_version__",
+    "__version__",
+    "graphio_version",
+]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.program import NodeInfo
-from graphio.schema import dtypes, errors, operators
+from graphio.schema import dtypes, operators
+from graphio.support import errors
 
 #: What an exception inside a kernel means; the first that fits.
 _CLASSES: tuple[tuple[type[BaseException], type[errors.OpError]], ...] = (

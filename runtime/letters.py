@@ -1,13 +1,13 @@
 """Small and large letters, one for one: Unicode's simple mappings, in every language the same.
 
-What has no single counterpart ('ß') stays. cinfer/src/letters.c has the same tables.
+What has no single counterpart ('ß') stays. cinfer/src/base/letters.c has the same tables.
 """
 
 from __future__ import annotations
 
 import functools
 
-from graphio.schema import errors
+from graphio.support import errors
 
 __all__ = ["cased", "changed", "folded", "text_of"]
 

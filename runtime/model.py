@@ -11,28 +11,18 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from graphio.engine import calls, pickling, reprs
+from graphio.engine.interface import HostFunction, NodeTime, TensorSpec
 from graphio.runtime import failure, quiet, registry
 from graphio.runtime.plan import Block
 from graphio.runtime.program import GraphInfo
 from graphio.runtime.state import State
 from graphio.runtime.stepping import Stepping
 from graphio.runtime.watch import Visit, Watch
-from graphio.schema import (
-    calls,
-    container,
-    dtypes,
-    errors,
-    functions,
-    html,
-    operators,
-    pickling,
-    reprs,
-    tensors,
-    verify,
-)
+from graphio.schema import container, dtypes, functions, operators, tensors, verify
 from graphio.schema import model_pb2 as pb
-from graphio.schema.collecting import without_collector
-from graphio.schema.engine import HostFunction, NodeTime, TensorSpec
+from graphio.support import errors, html
+from graphio.support.collecting import without_collector
 
 Array = np.ndarray[Any, Any]
 _MOST_SHAPES = 1024

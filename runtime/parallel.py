@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphio.engine.run_lock import RunLock
 from graphio.runtime.program import GraphInfo, NodeInfo
 from graphio.schema import operators
-from graphio.schema.run_lock import RunLock
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

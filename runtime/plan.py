@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from graphio.engine.interface import HostFunction
 from graphio.runtime import failure, half, registry, steps
 from graphio.runtime.fusing import Entry, fuse
 from graphio.runtime.parallel import Order, Schedule
@@ -20,9 +21,9 @@ from graphio.runtime.registry import Call
 from graphio.runtime.state import Slot, State, uninitialized
 from graphio.runtime.steps import Step, Values
 from graphio.runtime.watch import Watch
-from graphio.schema import dtypes, errors
-from graphio.schema.engine import HostFunction
+from graphio.schema import dtypes
 from graphio.schema.model_pb2 import Type
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import errors, tensors
+from graphio.schema import tensors
 from graphio.schema.model_pb2 import AttributeValue, Graph, Node, Type
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 _PLAIN = frozenset(("i", "f", "d", "s", "type"))  # attributes that the message gives as they are

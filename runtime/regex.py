@@ -2,7 +2,7 @@
 
 A pattern becomes a program of steps with relative jumps; a match keeps the set of steps that it may
 be at, so that no pattern makes it try again. What RE2 has and this lacks is refused: classes of
-Unicode (\\p) and single bytes (\\C). cinfer/src/kernels/regex_parse.c is the same in C.
+Unicode (\\p) and single bytes (\\C). cinfer/src/kernels/text/regex_parse.c is the same in C.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from graphio.runtime.letters import cased, folded
-from graphio.schema import errors
+from graphio.support import errors
 
 __all__ = ["Program", "compile"]
 

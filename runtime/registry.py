@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.schema import custom, dtypes, errors, small_types
-from graphio.schema.engine import HostFunction
+from graphio.engine import custom
+from graphio.engine.interface import HostFunction
+from graphio.schema import dtypes, small_types
 from graphio.schema.model_pb2 import Type
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio.runtime.plan import Block
@@ -58,7 +60,7 @@ class Row:
 
 
 #: What a letter of Row.types admits, as numpy's kind letters. Letters of one meaning are there so
-#: that two inputs may differ in dtype. cinfer/src/kinds.c has the same table.
+#: that two inputs may differ in dtype. cinfer/src/plan/kinds.c has the same table.
 KINDS = {
     "A": ("any type", "fiubOc"),
     "E": ("any type", "fiubOc"),

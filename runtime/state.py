@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphio.engine import calls, pickling, reprs
+from graphio.engine.run_lock import RunLock
 from graphio.runtime import philox
 from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
-from graphio.schema import calls, dtypes, errors, html, pickling, reprs, rooms
-from graphio.schema.run_lock import RunLock
+from graphio.schema import dtypes
 from graphio.schema.tensors import Stored
+from graphio.support import buffers, errors, html
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -245,7 +247,7 @@ class State:
 
     def room(self, dtype: int, dims: Sequence[int]) -> Array:
         """An array for a value that assign is then given; the element type's number, its shape."""
-        return rooms.uncleared(dims, numpy_dtype(dtype))
+        return buffers.uncleared(dims, numpy_dtype(dtype))
 
     def blobs(self) -> dict[str, bytes]:
         """Bytes of the program's own by name, sorted: what set_blob and checkpoints gave."""

@@ -11,7 +11,7 @@ from graphio.runtime.plan import Block
 from graphio.runtime.program import NodeInfo
 from graphio.runtime.state import State
 from graphio.runtime.steps import Values
-from graphio.schema import errors
+from graphio.support import errors
 
 
 class Stepping:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from graphio.engine.interface import NodeTime
 from graphio.runtime.program import NodeInfo
-from graphio.schema import errors
-from graphio.schema.engine import NodeTime
+from graphio.support import errors
 
 #: called with a node, its inputs and its results, after it has run
 Visit = Callable[[NodeInfo, list[Any], list[Any]], None]

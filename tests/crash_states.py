@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from graphio.schema.files import FileLayer
+from graphio.storage.files import FileLayer
 
 OPTIONAL = 8  # of the last operations since a sync, all subsets are tried
 UNSYNCED = 4  # of the last files that were not synced, all contents are tried

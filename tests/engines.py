@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphio.schema import container, dtypes, errors
+from graphio.schema import container, dtypes
 from graphio.schema.model_pb2 import Function, Model, Node, Type
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 NAMES = ("runtime", "cinfer")

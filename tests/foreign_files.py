@@ -15,7 +15,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from graphio.train.sources import open_source
+from graphio.train.interop.sources import open_source
 
 FOREIGN = Path(__file__).resolve().parent / "golden" / "foreign"
 Found = dict[str, tuple[Any, ...]]

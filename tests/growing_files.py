@@ -19,7 +19,7 @@ import graphio as tf
 from graphio import tensorflow_files
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.train.interop import snappy, table
-from graphio.train.sources import open_source
+from graphio.train.interop.sources import open_source
 
 Work = Callable[[], object]
 #: from a folder and a size to the work that reads a file of that size

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from hostile_nodes import text
 
-from graphio.schema import errors
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 SECONDS = 5  # of processor time for one model in one engine

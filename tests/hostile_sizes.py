@@ -28,8 +28,9 @@ from onnx import TensorProto, helper
 
 import graphio.onnx
 from graphio import runtime, tensorflow_files
-from graphio.schema import checkpoint_index, errors, tensorflow_pb2
-from graphio.train.sources import open_source
+from graphio.schema import checkpoint_index, tensorflow_pb2
+from graphio.support import errors
+from graphio.train.interop.sources import open_source
 
 DEEP = 100_000
 DIMS = 3  # the field of CheckpointVariable

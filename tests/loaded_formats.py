@@ -31,9 +31,10 @@ from onnx import helper
 import graphio as tf
 import graphio.onnx
 from graphio import cinfer, runtime, tensorflow_files
-from graphio.schema import checkpoint, checkpoint_index, container, errors
+from graphio.schema import checkpoint, checkpoint_index, container
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.schema.model_pb2 import Model
+from graphio.support import errors
 from graphio.train.interop import table
 
 NAME = "benign_name"  # what another text is put in the place of

@@ -20,9 +20,11 @@ import fsspec
 import numpy as np
 import pytest
 
-from graphio.schema import checkpoint_index, errors, remote, stores
+from graphio.schema import checkpoint_index
 from graphio.schema.checkpoint import delete, read_checkpoint, write_checkpoint
-from graphio.train.checkpoint_state import latest_checkpoint, update_checkpoint_state
+from graphio.storage import remote, stores
+from graphio.support import errors
+from graphio.train.checkpoints.checkpoint_state import latest_checkpoint, update_checkpoint_state
 
 #: called before and after a write with its number, "put" or "remove", and the base name
 Hook = Callable[[int, str, str], None]

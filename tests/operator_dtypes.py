@@ -10,7 +10,8 @@ import hostile_nodes
 import numpy as np
 from hostile_nodes import Node
 
-from graphio.schema import dtypes, errors, operators, small_types
+from graphio.schema import dtypes, operators, small_types
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 RUNS = "runs"

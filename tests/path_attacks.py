@@ -27,8 +27,9 @@ import graphio.onnx
 from graphio import cinfer
 from graphio.cinfer._native import ffi, lib
 from graphio.saved_model import loader
-from graphio.schema import checkpoint, checkpoint_index, errors
-from graphio.train import checkpoint_text
+from graphio.schema import checkpoint, checkpoint_index
+from graphio.support import errors
+from graphio.train.checkpoints import checkpoint_text
 
 #: the names; OUT stands for a folder beside the model's, where a file `secret` lies
 NAMES = (

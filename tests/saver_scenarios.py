@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import stores
+from graphio.storage import stores
 
 
 def variables() -> tuple[tf.Variable, tf.Variable]:

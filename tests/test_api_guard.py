@@ -12,9 +12,10 @@ import api_guards
 import pytest
 
 import graphio as tf
-from graphio import api_boundary, api_guard
-from graphio.api_guard import Guard
-from graphio.graph import Graph
+from graphio.framework import api_boundary
+from graphio.framework.graph import Graph
+from graphio.support import api_guard
+from graphio.support.api_guard import Guard
 
 PACKAGE = Path(tf.__file__).parent
 MARKS = {
@@ -44,7 +45,7 @@ def test_functions_of_guarded_namespaces_do_what_they_are_marked_with() -> None:
     for path, name, function in api_guards.public_functions():
         if path not in api_guards.UNGUARDED_NAMESPACES:
             guard = api_guard.guard_of(function)
-            assert guard is not None, f"tf.{path}.{name} has no mark of graphio.api_guard"
+            assert guard is not None, f"tf.{path}.{name} has no mark of graphio.support.api_guard"
             assert api_guards.applied(function) == guard.name.lower(), f"tf.{path}.{name}"
             checked += 1
     assert checked > 800
@@ -74,7 +75,12 @@ def test_a_mark_changes_nothing_for_calls_within_the_package(mark: Any) -> None:
 @pytest.mark.parametrize("guard", Guard)
 def test_the_module_of_a_function_does_not_decide_its_guard(guard: Guard) -> None:
     found = set()
-    for module in ("graphio.ops.math", "graphio.train.saver", "graphio.scopes", "elsewhere"):
+    for module in (
+        "graphio.ops.math",
+        "graphio.train.checkpoints.saver",
+        "graphio.framework.scopes",
+        "elsewhere",
+    ):
 
         def function() -> None: ...
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import graphio as tf
-from graphio.schema import summary
+from graphio.engine import tensor_text
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 INVALID = tf.errors.InvalidArgumentError
@@ -124,14 +124,17 @@ def test_any_array_is_shown_in_the_same_way(array: Any, summarize: int) -> None:
 
 def test_numbers_are_shown_as_tensorflow_shows_them() -> None:
     matrix = np.array([[1, 2], [3, 4]])
-    assert summary.flat(matrix, 3) == "[1 2][3]..." and summary.flat(matrix, -1) == "[1 2][3 4]"
-    assert summary.flat(np.float32(0.1), 3) == "0.1"
-    assert summary.flat(np.float32(1) / 3, 3) == "0.33333334"
-    assert summary.flat(np.array([True, False]), 3) == "1 0"
-    assert summary.nested(np.arange(8), 3) == "[0 1 2 ... 5 6 7]"
-    assert summary.nested(matrix, 3) == "[[1 2]\n [3 4]]"
+    assert (
+        tensor_text.flat(matrix, 3) == "[1 2][3]..."
+        and tensor_text.flat(matrix, -1) == "[1 2][3 4]"
+    )
+    assert tensor_text.flat(np.float32(0.1), 3) == "0.1"
+    assert tensor_text.flat(np.float32(1) / 3, 3) == "0.33333334"
+    assert tensor_text.flat(np.array([True, False]), 3) == "1 0"
+    assert tensor_text.nested(np.arange(8), 3) == "[0 1 2 ... 5 6 7]"
+    assert tensor_text.nested(matrix, 3) == "[[1 2]\n [3 4]]"
     cube = np.arange(8).reshape(2, 2, 2)
-    assert summary.nested(cube, 3) == "[[[0 1]\n  [2 3]]\n\n [[4 5]\n  [6 7]]]"
+    assert tensor_text.nested(cube, 3) == "[[[0 1]\n  [2 3]]\n\n [[4 5]\n  [6 7]]]"
 
 
 @TARGETS

@@ -19,8 +19,8 @@ import pytest
 
 import graphio as tf
 from graphio.schema.checkpoint import read_checkpoint
-from graphio.schema.files import DiskFullError, FileLayer
-from graphio.train.background import Memory
+from graphio.storage.files import DiskFullError, FileLayer
+from graphio.train.checkpoints.background import Memory
 
 TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 LONG = 60.0  # seconds: no wait of these tests takes so long unless something hangs
@@ -292,7 +292,7 @@ def test_the_memory_of_copies_is_used_again() -> None:
 ORDINARY_END = """
 import sys, time
 import graphio as tf
-from graphio.schema.files import FileLayer
+from graphio.storage.files import FileLayer
 class Slow(FileLayer):
     def write(self, handle, data):
         time.sleep(0.1)
@@ -366,7 +366,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_save(tmp_path: Path) -> None:
     program = """
 import os, signal, sys, threading
 import graphio as tf
-from graphio.schema.files import FileLayer
+from graphio.storage.files import FileLayer
 gate = threading.Event()
 class Gate(FileLayer):
     def write(self, handle, data):

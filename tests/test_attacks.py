@@ -20,7 +20,7 @@ from attacks.named import ANSWERED, NAMED, REFUSED, Named
 from attacks.subjects import subjects
 from engines import module
 
-from graphio.schema import errors
+from graphio.support import errors
 
 TESTS = Path(__file__).resolve().parent
 CASES = [

@@ -17,8 +17,9 @@ import graphio as tf
 import graphio.cinfer
 from graphio.cinfer import status
 from graphio.cinfer._native import lib
-from graphio.schema import checkpoint, container, dtypes, errors, tensors
+from graphio.schema import checkpoint, container, dtypes, tensors
 from graphio.schema.model_pb2 import Node, Type
+from graphio.support import errors
 
 
 def save(path: Path, signatures: dict, graph: tf.Graph, optimize: str = "exact") -> bytes:
@@ -105,7 +106,7 @@ def test_run_takes_only_what_fits(model: graphio.cinfer.Model) -> None:
 
 
 def test_integers_are_not_cut_off() -> None:
-    from graphio.schema.calls import convert
+    from graphio.engine.calls import convert
 
     int32, uint8 = np.dtype(np.int32), np.dtype(np.uint8)
     assert convert([1, 2], int32, "x").dtype == int32
@@ -374,7 +375,7 @@ def test_threads_share_a_model(model: graphio.cinfer.Model) -> None:
 def test_import_is_light() -> None:
     code = (
         "import sys, graphio.cinfer;"
-        "print([m for m in ('onnx', 'google.protobuf', 'graphio.graph', 'graphio.runtime')"
+        "print([m for m in ('onnx', 'google.protobuf', 'graphio.framework', 'graphio.runtime')"
         " if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -16,7 +16,7 @@ from graphio import runtime
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
 from graphio.cinfer import feeds  # noqa: E402
-from graphio.schema import errors  # noqa: E402
+from graphio.support import errors  # noqa: E402
 
 INVALID = errors.InvalidArgumentError
 Array = np.ndarray[Any, Any]

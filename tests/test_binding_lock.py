@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema.run_lock import RunLock
+from graphio.engine.run_lock import RunLock
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
 from graphio.cinfer._native import Lock  # noqa: E402

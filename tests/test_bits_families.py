@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphio.rewrite import rewrite
+from graphio.model.rewrite import rewrite
 from graphio.schema import container
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")

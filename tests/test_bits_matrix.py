@@ -130,7 +130,7 @@ def test_a_difference_of_bits_is_seen(tcc: Rows) -> None:
 def test_flags_that_change_bits_are_compile_errors(flags: str) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
-    source = CINFER / "src" / "vec_names.h"
+    source = CINFER / "src" / "simd" / "vec_names.h"
     command = ["gcc", flags, f"-I{CINFER / 'include'}", "-fsyntax-only", "-x", "c", str(source)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0 and "#error" in done.stderr and '"cinfer ' in done.stderr

@@ -15,11 +15,13 @@ import second_reader
 from crash_states import Contents, Operation, Recorder, Replica, states
 from schema_samples import same, state
 
-from graphio.schema import checkpoint, checkpoint_cleaner, errors, files, restore, stores
+from graphio.schema import checkpoint, checkpoint_cleaner, restore
 from graphio.schema.checkpoint import read_checkpoint, read_index, write_checkpoint
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
 from graphio.schema.model_pb2 import IteratorState
-from graphio.train.checkpoint_state import latest_checkpoint, write_state
+from graphio.storage import files, stores
+from graphio.support import errors
+from graphio.train.checkpoints.checkpoint_state import latest_checkpoint, write_state
 
 REFUSED = (errors.DataLossError, errors.UnimplementedError, errors.NotFoundError)
 FIXED = {"save_id": 0x0123456789ABCDEF, "time": 1_700_000_000}

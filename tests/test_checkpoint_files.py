@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphio.schema import checkpoint_files, errors, stores
+from graphio.schema import checkpoint_files
 from graphio.schema.checkpoint import read_index, write_checkpoint
+from graphio.storage import stores
+from graphio.support import errors
 
 
 def saved(prefix: Path, value: float = 1.0) -> str:

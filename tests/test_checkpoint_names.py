@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio.schema import checkpoint, errors
-from graphio.train import checkpoint_text
+from graphio.schema import checkpoint
+from graphio.support import errors
+from graphio.train.checkpoints import checkpoint_text
 
 NAMES = ["loss=0.3", "my model", "é", "模型", "a+b@c#1%d&e!", "[x]", "{a}", "it's", "~m", "(1),2;3"]
 if os.name != "nt":

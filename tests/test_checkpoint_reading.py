@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphio.schema import checkpoint_index, errors, stores, tensors
+from graphio.schema import checkpoint_index, tensors
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
-from graphio.train import checkpoint_state, checkpoint_text
+from graphio.storage import stores
+from graphio.support import errors
+from graphio.train.checkpoints import checkpoint_state, checkpoint_text
 
 Array = np.ndarray[Any, Any]
 LARGE = 1 << 17  # such are read by themselves, smaller ones together

@@ -16,9 +16,10 @@ import saver_scenarios
 from saver_scenarios import started, variables
 
 import graphio as tf
-from graphio.schema import container, files
+from graphio.schema import container
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
-from graphio.train.retention import Retention
+from graphio.storage import files
+from graphio.train.checkpoints.retention import Retention
 
 TARGETS = ["", "cinfer"]
 

@@ -15,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio.schema import checkpoint_writer, files, rooms
+from graphio.schema import checkpoint_writer
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 from graphio.schema.crc32c import crc32c, crc32c_numpy
-from graphio.schema.files import SYSTEM, FileLayer
+from graphio.storage import files
+from graphio.storage.files import SYSTEM, FileLayer
+from graphio.support import buffers
 
 Array = np.ndarray[Any, Any]
 MEGABYTE = 1 << 20
@@ -131,7 +133,7 @@ def test_an_opened_checkpoint_is_read_though_its_files_are_gone(tmp_path: Path) 
 @pytest.fixture
 def traced(monkeypatch: pytest.MonkeyPatch) -> None:
     """All arrays are numpy's own: tracemalloc sees no others."""
-    monkeypatch.setattr(rooms, "LARGE", 1 << 60)
+    monkeypatch.setattr(buffers, "LARGE", 1 << 60)
 
 
 def peak_of(call: Any) -> int:
@@ -230,9 +232,9 @@ def test_a_large_file_is_on_its_way_to_the_disk_before_the_fsync(
 
 
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.uint8, object])
-@pytest.mark.parametrize("dims", [(), (0, 3), (5,), (2, rooms.LARGE // 4, 3)])
+@pytest.mark.parametrize("dims", [(), (0, 3), (5,), (2, buffers.LARGE // 4, 3)])
 def test_room_has_its_dtype_and_shape_and_can_be_written(dims: Any, dtype: Any) -> None:
-    made = rooms.uncleared(dims, np.dtype(dtype))
+    made = buffers.uncleared(dims, np.dtype(dtype))
     assert made.shape == dims and made.dtype == np.dtype(dtype) and made.flags.c_contiguous
     made[...] = np.ones(dims, dtype)
     assert made.size == 0 or (made.reshape(-1)[-1] == 1 and made.flat[0] == 1)
@@ -245,7 +247,7 @@ def test_large_room_begins_where_a_large_page_does(target: str) -> None:
         pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
     with tf.Session(target=target) as session:
         for extra in (0, 12345, 1 << 20):
-            made = session.state.room(1, [rooms.LARGE // 4 + extra])
+            made = session.state.room(1, [buffers.LARGE // 4 + extra])
             assert made.ctypes.data % (1 << 21) == 0
 
 

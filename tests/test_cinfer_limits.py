@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import container, errors
+from graphio.schema import container
 from graphio.schema import model_pb2 as pb
+from graphio.support import errors
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
 

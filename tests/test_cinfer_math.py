@@ -16,7 +16,8 @@ import pytest
 from engines import Builder, instruction_sets, one_node, tensor_type
 
 from graphio import runtime
-from graphio.schema import dtypes, errors, operators
+from graphio.schema import dtypes, operators
+from graphio.support import errors
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
 pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")

@@ -16,8 +16,9 @@ from command_line import Command, small_onnx, trained
 
 from graphio.command_line import engines, exits
 from graphio.command_line.commands import run
-from graphio.schema import container, installation
-from graphio.version import graphio_version
+from graphio.schema import container
+from graphio.support import installation
+from graphio.support.version import graphio_version
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from command_line import Command, small_onnx, trained
 
 from graphio.command_line import app, ending, exits
-from graphio.schema import errors
+from graphio.support import errors
 
 MODULE = [sys.executable, "-m", "graphio"]
 

@@ -17,7 +17,8 @@ from command_line import Command, small_onnx, trained
 
 import graphio as tf
 from graphio.command_line import conversions, exits, opening
-from graphio.schema import errors, stores
+from graphio.storage import stores
+from graphio.support import errors
 
 
 @pytest.fixture

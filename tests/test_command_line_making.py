@@ -20,8 +20,9 @@ from c_programs import CINFER, library
 from command_line import Command, small_onnx, trained
 
 import graphio as tf
-from graphio import c_source, runtime
+from graphio import runtime
 from graphio.command_line import exits
+from graphio.model import c_source
 from graphio.train import load_values
 
 X = np.float32([[1, 2, 3], [-1, 0, 1]])

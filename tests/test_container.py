@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_samples import model, same
 
-from graphio.schema import container, dtypes, errors, files, small_types, tensors
+from graphio.schema import container, dtypes, small_types, tensors
 from graphio.schema import model_pb2 as pb
 from graphio.schema.crc32c import crc32c, crc32c_numpy
+from graphio.storage import files
+from graphio.support import errors
 
 REFUSED = (errors.DataLossError, errors.UnimplementedError)
 

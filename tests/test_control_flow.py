@@ -11,7 +11,7 @@ import pytest
 from gradient_check import away, check
 
 import graphio as tf
-from graphio.export import SignatureSpec, build_model
+from graphio.model.export import SignatureSpec, build_model
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 

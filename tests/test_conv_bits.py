@@ -9,7 +9,7 @@ import numerics_emulator as emulator
 import numpy as np
 import pytest
 
-from graphio.schema import errors
+from graphio.support import errors
 
 cinfer = pytest.importorskip("graphio.cinfer")
 WAYS = [(isa, threads) for isa in ("portable", "best") for threads in (1, 3)]

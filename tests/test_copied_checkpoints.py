@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import checkpoint, errors
+from graphio.schema import checkpoint
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
-from graphio.train import latest
+from graphio.support import errors
+from graphio.train.checkpoints import latest
 
 from proofs.kills import strays  # isort: skip
 

@@ -11,7 +11,8 @@ from c_programs import CINFER
 from command_line import trained
 
 import graphio as tf
-from graphio.schema import custom, operators
+from graphio.engine import custom
+from graphio.schema import operators
 
 FLAGS_CPP = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion"]
 PROGRAM = """

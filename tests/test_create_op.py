@@ -10,7 +10,8 @@ import pytest
 from value_cases import TARGETS
 
 import graphio as tf
-from graphio.schema import custom, operators
+from graphio.engine import custom
+from graphio.schema import operators
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio import gradient_registry
+from graphio.framework import gradient_registry
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 

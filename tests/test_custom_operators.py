@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import custom, errors, operators
+from graphio.engine import custom
+from graphio.schema import operators
+from graphio.support import errors
 
 ROOT = Path(__file__).resolve().parent.parent
 X = np.random.RandomState(0).randn(5, 3).astype(np.float32)

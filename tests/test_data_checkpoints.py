@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import graphio as tf
 from graphio.data import resource, saving, stages
-from graphio.schema import errors
 from graphio.schema.seeds import mix_seeds
+from graphio.support import errors
 
 D = tf.data.Dataset
 experimental = tf.data.experimental

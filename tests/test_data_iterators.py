@@ -10,7 +10,7 @@ import pytest
 from data_pipelines import drain, plain, rest
 
 import graphio as tf
-from graphio.export import SignatureSpec, build_model
+from graphio.model.export import SignatureSpec, build_model
 from graphio.schema import container
 
 D = tf.data.Dataset

@@ -13,8 +13,8 @@ from fuzzing.model_reader import sealed
 from schema_samples import node, tensor_type
 
 import graphio as tf
-from graphio.schema import errors
 from graphio.schema import model_pb2 as pb
+from graphio.support import errors
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
 

@@ -17,9 +17,11 @@ from tensorflow_messages import message
 from tensorflow_messages import node as tensorflow_node
 
 import graphio as tf
-from graphio import engines, runtime, tensorflow_files
-from graphio.schema import errors, pickling
-from graphio.schema.engine import EngineModule
+from graphio import runtime, tensorflow_files
+from graphio.engine import pickling
+from graphio.engine.interface import EngineModule
+from graphio.execution import engines
+from graphio.support import errors
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -193,7 +195,7 @@ NAMING = {
 IMPORTING = {
     "engines.py": "for type checkers: the registry's check of the modules",
     "costs.py": "counts what the runtime's nodes read and write",
-    "slimming.py": "reads values of variables, for which any engine would do",
+    "size_reduction.py": "reads values of variables, for which any engine would do",
     "rewrite/folding.py": "constants get cinfer's bits; without it what is exact in any engine",
     "onnx/ours_images.py": "the runtime's geometry of resizing",
     "command_line/cost.py": "the memory that cinfer has planned",
@@ -235,7 +237,7 @@ def test_only_the_registry_names_engines(
 ) -> None:
     found = {where for where, tree in sources() if does(tree)}
     unlisted = {where for where in found if not where.endswith(tuple(reasons))}
-    assert not unlisted, "ask graphio.engines what the engine can do, or say why not"
+    assert not unlisted, "ask graphio.execution.engines what the engine can do, or say why not"
     assert all(any(where.endswith(ending) for where in found) for ending in reasons)
 
 

@@ -13,8 +13,8 @@ import pytest
 from probes import PROBES, build
 
 import graphio as tf
-from graphio.export import SignatureSpec, build_model
-from graphio.importing import import_model
+from graphio.model.export import SignatureSpec, build_model
+from graphio.model.importing import import_model
 from graphio.schema import container, verify
 
 
@@ -138,7 +138,7 @@ def test_the_same_program_writes_the_same_bytes(tmp_path: Path) -> None:
     program = (
         "import sys, hashlib; sys.path.insert(0, sys.argv[1])\n"
         "from probes import PROBES, build\n"
-        "from graphio.export import build_model\n"
+        "from graphio.model.export import build_model\n"
         "from graphio.schema import container\n"
         "for name in PROBES:\n"
         "    graph, probe = build(name)\n"

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 import graphio as tf
-from graphio import cinfer, runtime, slimming
-from graphio.export import build_model
-from graphio.schema import container, errors, model_pb2
+from graphio import cinfer, runtime
+from graphio.model import size_reduction
+from graphio.model.export import build_model
+from graphio.schema import container, model_pb2
+from graphio.support import errors
 
 Add = Callable[[model_pb2.Model, Iterator[str]], None]
 MANY = 3000
@@ -191,7 +193,7 @@ def chain_of_onnx(length: int) -> onnx.ModelProto:
 def test_a_long_chain_opens_as_it_is_converted_stripped_and_run(tmp_path: Path) -> None:
     converted = tf.onnx.convert(chain_of_onnx(4000))
     opens(converted)
-    opens(slimming.slimmed(converted, strip=True, optimize="none"))
+    opens(size_reduction.slimmed(converted, strip=True, optimize="none"))
 
 
 def test_a_session_takes_its_own_bytes_whatever_they_want_of_memory() -> None:

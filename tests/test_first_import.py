@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from graphio.cinfer import _native, compiled
-from graphio.schema import installation
+from graphio.support import installation
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
@@ -89,7 +89,7 @@ def test_python_in_the_checkout_takes_the_installed_module(
 def test_a_module_of_other_sources_is_never_loaded(
     checkout: Path, installed: Path, packages: Path
 ) -> None:
-    with (checkout / "cinfer" / "src" / "model.c").open("a") as source:
+    with (checkout / "cinfer" / "src" / "model" / "model.c").open("a") as source:
         source.write("\n")
     line = last_line(run(WHERE, checkout, installed, packages))
     assert f"was not compiled from the sources in {checkout}" in line
@@ -131,7 +131,7 @@ def test_a_fingerprint_changes_with_names_and_bytes_of_the_c_sources_only(checko
     (checkout / "cinfer" / "README").write_text("x")
     assert compiled.fingerprint(checkout).strip("0123456789abcdef") == ""
     assert compiled.fingerprint(checkout) == before != ""
-    source = checkout / "cinfer" / "src" / "model.c"
+    source = checkout / "cinfer" / "src" / "model" / "model.c"
     source.rename(source.with_name("other.c"))
     assert compiled.fingerprint(checkout) != before
 
@@ -182,7 +182,7 @@ def test_a_missing_module_next_to_another_project_names_the_cause(
 def test_a_module_of_that_name_elsewhere_is_no_conflict(
     mixed: Path, checkout: Path, packages: Path
 ) -> None:
-    ask = "from graphio.schema import installation; print(repr(installation.conflict()))"
+    ask = "from graphio.support import installation; print(repr(installation.conflict()))"
     done = run(ask, checkout, mixed, packages)
     assert (done.stdout, done.stderr) == ("''\n", "")
 

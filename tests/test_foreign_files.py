@@ -17,7 +17,8 @@ from command_line import Command
 import graphio as tf
 from graphio import tensorflow_files
 from graphio.command_line import exits
-from graphio.schema import errors, foreign
+from graphio.schema import foreign
+from graphio.support import errors
 
 
 def zipped(*names: str) -> bytes:

@@ -13,7 +13,7 @@ from fuzzing.messages import bytes_changed
 from fuzzing.names import GUIDED_BY
 from fuzzing.target import FOLDER, Target, refusals
 
-from graphio.schema import errors
+from graphio.support import errors
 
 SECONDS = 60  # that one test may take: what does not end is a finding, too
 CHANGES = 150

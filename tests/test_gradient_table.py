@@ -18,7 +18,7 @@ from gradient_table import DIFFERENCES, EXPECTED, KINKS, NO, ROWS, YES, Const, H
 from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
 
 import graphio as tf
-from graphio import gradient_registry
+from graphio.framework import gradient_registry
 from graphio.onnx import call, import_model, lowering
 from graphio.schema import operators
 

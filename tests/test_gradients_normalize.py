@@ -11,8 +11,8 @@ from gradient_check import away, check, dense_gradients
 
 import graphio as tf
 from graphio.onnx import call
-from graphio.ops.emit import operation
-from graphio.ops.shapes import dims_of
+from graphio.ops.base.emit import operation
+from graphio.ops.base.shapes import dims_of
 
 
 def unknown(x: np.ndarray) -> list[None]:

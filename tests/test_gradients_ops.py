@@ -327,7 +327,7 @@ def test_every_operator_of_ours_says_whether_it_has_a_gradient() -> None:
     from pathlib import Path
     from types import SimpleNamespace
 
-    from graphio.gradient_registry import lookup
+    from graphio.framework.gradient_registry import lookup
 
     table = Path(__file__).parents[1] / "schema" / "graphio_operators.json"
     for row in json.loads(table.read_text())["operators"]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio import refusals
+from graphio.framework import refusals
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def graph() -> tf.Graph:
 def test_importing_the_package_loads_neither_builder_nor_protobuf_nor_onnx() -> None:
     program = (
         "import sys, graphio\n"
-        "names = ('graphio.graph', 'google.protobuf', 'onnx', 'numpy')\n"
+        "names = ('graphio.framework.graph', 'google.protobuf', 'onnx', 'numpy')\n"
         "print([name for name in names if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -41,12 +41,12 @@ def test_every_public_name_is_there_and_listed_by_its_module() -> None:
         for name in names:
             found = getattr(importlib.import_module(module), name)
             assert inspect.unwrap(getattr(tf, name)) is inspect.unwrap(found)
-            assert name in listed or module == "graphio.schema.engine", f"{module}.{name}"
+            assert name in listed or module == "graphio.engine.interface", f"{module}.{name}"
     assert {"gradients", "Variable", "nn"} <= set(dir(tf))
 
 
 def test_a_submodule_does_not_hide_the_function_of_its_name() -> None:
-    program = "import graphio.gradients; import graphio; print(callable(graphio.gradients))"
+    program = "import graphio.debug, graphio; print(callable(graphio.gradients))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "True", done.stderr
 

@@ -9,7 +9,7 @@ from growing_files import Family, families, tf_asserts
 from work_counter import operations
 
 from graphio import Session
-from graphio.schema import errors
+from graphio.support import errors
 
 SIZE = 100
 AT_MOST = 2.2

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import checkpoint, dtypes, errors
+from graphio.schema import checkpoint, dtypes
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 from graphio.schema.model_pb2 import IteratorState
+from graphio.support import errors
 
 BATCH, FEATURES, FIRST, ALL = 8, 5, 4, 9
 BLOBS = {"notes": b"\x00bytes of the user\xff", "empty": b""}

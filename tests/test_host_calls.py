@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.export import SignatureSpec, build_model
-from graphio.ops.host import host_call
+from graphio.model.export import SignatureSpec, build_model
+from graphio.ops.base.host import host_call
 from graphio.schema import container
 from graphio.schema.model_pb2 import Type
 
@@ -300,7 +300,7 @@ def test_a_model_with_calls_loads_and_wants_them_when_it_gets_there(engine: str)
 
 @TARGETS
 def test_an_imported_graph_is_given_its_functions_anew(target: str) -> None:
-    from graphio.importing import import_model
+    from graphio.model.importing import import_model
 
     model, arrays = container.unpack(saved())
     with tf.Graph().as_default() as graph, tf.Session(target) as session:

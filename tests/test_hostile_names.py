@@ -9,7 +9,7 @@ import loaded_formats
 import pytest
 from loaded_formats import READERS
 
-from graphio.schema import errors
+from graphio.support import errors
 
 NAMES = {
     "terminal": "\x1b[2J\x1b]0;owned\x07\x9b31m\r\x08",

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio.schema import stores
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
-from graphio.train import comparing, inspecting
+from graphio.storage import stores
+from graphio.train.checkpoints import comparing, inspecting
 
 Array = np.ndarray[Any, Any]
 

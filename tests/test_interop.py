@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import dtypes, errors
-from graphio.train.sources import Entry, open_source
+from graphio.schema import dtypes
+from graphio.support import errors
+from graphio.train.interop.sources import Entry, open_source
 
 FOREIGN = Path(__file__).resolve().parent / "golden" / "foreign"
 #: golden file to how it is opened

@@ -14,8 +14,8 @@ import pytest
 from foreign_files import bounded, everything, nothing_runs
 
 import graphio as tf
-from graphio.schema import errors
-from graphio.train.sources import open_source
+from graphio.support import errors
+from graphio.train.interop.sources import open_source
 
 
 def test_a_zip_bomb_is_bounded_by_what_its_entry_says(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from proofs import foreign
 
 import graphio as tf
-from graphio.schema import errors
+from graphio.support import errors
 
 #: files of which every protected bit is flipped; of the others, one bit of each byte
 WHOLE = ("tf_sharded.index", "tf_sharded.data-00000-of-00002", "torch_tiny.pt")

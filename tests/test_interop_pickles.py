@@ -15,8 +15,8 @@ import pytest
 from foreign_files import EDITS, FOREIGN, bounded, everything, mutated, nothing_runs, torch_file
 from hypothesis import given, settings
 
-from graphio.schema import errors
-from graphio.train.sources import open_source
+from graphio.support import errors
+from graphio.train.interop.sources import open_source
 
 
 def test_the_watch_sees_an_import_an_exec_and_an_open(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from foreign_files import nothing_runs
 
 import graphio as tf
-from graphio.schema import errors
-from graphio.train.sources import open_source
+from graphio.support import errors
+from graphio.train.interop.sources import open_source
 
 
 def header(text: str | bytes, data: bytes = b"") -> bytes:

@@ -13,9 +13,9 @@ from foreign_files import EDITS, FOREIGN, bounded, everything, mutated, nothing_
 from hypothesis import given, settings
 from tensorflow_tables import Rows, block, entry, field, masked, number, sealed, table_of
 
-from graphio.schema import errors
+from graphio.support import errors
 from graphio.train.interop import snappy, table
-from graphio.train.sources import open_source
+from graphio.train.interop.sources import open_source
 
 RESTARTS = struct.pack("<2I", 0, 1)
 FAR = number(0) + number(0) + number(1 << 40) + number(5)  # a footer's handles

@@ -19,11 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio.schema import checkpoint, errors, files, stores
+from graphio.schema import checkpoint
 from graphio.schema.model_pb2 import IteratorState
-from graphio.train import keeping, retention
-from graphio.train.ranking import Ranking
-from graphio.train.retention import FOR_EVER, Retention
+from graphio.storage import files, stores
+from graphio.support import errors
+from graphio.train.checkpoints import keeping, retention
+from graphio.train.checkpoints.ranking import Ranking
+from graphio.train.checkpoints.retention import FOR_EVER, Retention
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,9 @@ import pytest
 from engines import BOTH, Builder
 from schema_samples import node
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
 from graphio.schema import model_pb2 as pb
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 X = np.ones((3, 2), np.float32)

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from cases import CASES, Case
 
-from graphio.schema import errors, operators
+from graphio.schema import operators
+from graphio.support import errors
 
 cinfer = engines.module("cinfer")
 

@@ -16,7 +16,7 @@ import engines
 import pytest
 from test_kernel_limits import Case, bits, model, one_a_call
 
-from graphio.schema import errors
+from graphio.support import errors
 
 cinfer = engines.module("cinfer")
 MOST = 40  # allocations that are failed, evenly chosen

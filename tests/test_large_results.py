@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import errors
+from graphio.support import errors
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
 

@@ -12,7 +12,7 @@ from work_counter import operations
 
 import graphio as tf
 from graphio import runtime
-from graphio.schema import errors
+from graphio.support import errors
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

@@ -12,7 +12,7 @@ import pytest
 from google.protobuf.message import DecodeError
 
 import graphio as tf
-from graphio import meta_graph
+from graphio.protos import meta_graph
 from graphio.schema import container
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])

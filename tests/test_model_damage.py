@@ -15,8 +15,9 @@ from failing_memory import Memory
 from schema_samples import node, tensor_type
 
 from graphio import runtime
-from graphio.schema import container, errors
+from graphio.schema import container
 from graphio.schema import model_pb2 as pb
+from graphio.support import errors
 
 cinfer = engines.module("cinfer")
 from graphio.cinfer import status  # noqa: E402

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import files
+from graphio.storage import files
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 
@@ -720,7 +720,7 @@ def test_a_manager_closes_the_sessions_that_it_does_not_give(
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr("graphio.train.session_manager.Session", Noted)
+    monkeypatch.setattr("graphio.train.loops.session_manager.Session", Noted)
     with tf.Graph().as_default():
         v, _, manager = managed()
         wrong = tf.train.SessionManager(tf.Assert(False, ["wrong"]))

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from graphio.cinfer import file_functions
-from graphio.schema import crc32c, native
+from graphio.schema import crc32c
+from graphio.storage import native
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -184,7 +184,7 @@ def test_make_knows_what_every_target_is_made_of() -> None:
 )
 def test_checks_and_guides_name_targets_that_the_makefile_has(name: str) -> None:
     lines = (ROOT / name).read_text().splitlines()
-    command = re.compile(r"^\s*(?:- run: |entry: )?make (?:PYTHON=\S+ )?([a-z][\w-]*)")
+    command = re.compile(r"^\s*(?:- run: |entry: |\| `)?make (?:PYTHON=\S+ )?([a-z][\w-]*)")
     named = [found[1] for line in lines if (found := command.match(line))]
     assert len(named) > 1 and [n for n in named if make_targets.target_of(n) is None] == []
 

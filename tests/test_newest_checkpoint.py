@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 import graphio as tf
 from graphio import cinfer
-from graphio.schema import checkpoint, checkpoint_index, container, errors
+from graphio.schema import checkpoint, checkpoint_index, container
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
 from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Model
+from graphio.support import errors
 
 
 @pytest.fixture(autouse=True)

@@ -71,7 +71,7 @@ def test_a_profile_is_a_table() -> None:
 
 
 def test_names_are_escaped_and_long_tables_cut() -> None:
-    from graphio.schema import html
+    from graphio.support import html
 
     shown = html.table("<t>", ("a",), [("<script>",)] * 70)
     assert "<script>" not in shown and "&lt;t&gt;" in shown and "and 20 more" in shown

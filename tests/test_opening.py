@@ -11,7 +11,7 @@ import pytest
 from command_line import small_onnx, trained
 
 from graphio import cinfer
-from graphio.schema import errors
+from graphio.support import errors
 
 
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ def test_both_tables_have_the_same_letters_for_each_operator() -> None:
 
 
 def test_every_letter_means_the_same_types_in_both_tables() -> None:
-    text = (SOURCES / "kinds.c").read_text()
+    text = (SOURCES / "plan" / "kinds.c").read_text()
     words = dict(re.findall(r"^    \{'(\w)', .*, \"(.*)\"\},$", text, re.MULTILINE))
     assert words == {letter: meaning for letter, (meaning, _) in registry.KINDS.items()}
     assert set("".join(c_types().values())) - {"*"} <= set(words)

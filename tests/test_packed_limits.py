@@ -15,7 +15,8 @@ from onnx import TensorProto, helper
 
 import graphio as tf
 from graphio.data import npz
-from graphio.schema import errors, packed
+from graphio.schema import packed
+from graphio.support import errors
 from graphio.train.interop import zip_file
 
 MEGA = 1 << 20

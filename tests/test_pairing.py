@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import graphio as tf
 from graphio.command_line import exits
-from graphio.train.pairing import aligned, pairs
+from graphio.train.checkpoints.pairing import aligned, pairs
 
 Array = np.ndarray[Any, Any]
 

@@ -21,11 +21,12 @@ from schema_samples import model, node, same
 import graphio as tf
 import graphio.onnx as tfonnx
 from graphio import cinfer, runtime
-from graphio.rewrite import weights_in_panels
-from graphio.schema import container, errors, tensors
+from graphio.model.rewrite import weights_in_panels
+from graphio.model.size_reduction import slimmed
+from graphio.schema import container, tensors
 from graphio.schema import model_pb2 as pb
-from graphio.schema.panels import PANEL_WIDTH, Panels, order, restore
-from graphio.slimming import slimmed
+from graphio.schema.packed_weights import PANEL_WIDTH, Panels, order, restore
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 

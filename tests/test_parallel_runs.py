@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.ops.host import host_call, host_call_to
+from graphio.ops.base.host import host_call, host_call_to
 
 TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 

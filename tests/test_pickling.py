@@ -18,7 +18,8 @@ import pytest
 from pickled_models import called, doubled, predicted, refused
 
 import graphio as tf
-from graphio.schema import errors, pickling
+from graphio.engine import pickling
+from graphio.support import errors
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
 

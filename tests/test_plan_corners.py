@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from engines import Builder, tensor_type
 
-from graphio.schema import errors
 from graphio.schema import model_pb2 as pb
+from graphio.support import errors
 
 cinfer = engines.module("cinfer")
 from graphio.cinfer._native import ffi, lib  # noqa: E402

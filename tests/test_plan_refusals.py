@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import errors
 from graphio.schema import model_pb2 as pb
+from graphio.support import errors
 
 F = np.arange(6, dtype=np.float32).reshape(2, 3)
 LONG = "n" * 300

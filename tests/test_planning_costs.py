@@ -11,8 +11,8 @@ from fuzzing.model_reader import sealed
 from schema_samples import node, tensor_type
 
 from graphio import runtime
-from graphio.schema import errors
 from graphio.schema import model_pb2 as pb
+from graphio.support import errors
 
 NODES, WIDE = 2000, 1 << 14  # each gives 64 KB
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio import costs
+from graphio.model import costs
 from graphio.schema.xplane_pb2 import XSpace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))

@@ -13,10 +13,9 @@ import pytest
 from onnx import TensorProto, helper
 
 import graphio as tf
-from graphio import bars
 from graphio.onnx import convert, from_model, import_model
-from graphio.schema import meter
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
+from graphio.support import progress, progress_bars
 
 
 class Recorder:
@@ -50,7 +49,7 @@ def variables() -> dict[str, np.ndarray]:
 
 def test_a_save_and_a_restore_tell_of_every_byte(tmp_path: Path) -> None:
     prefix, recorder = str(tmp_path / "saved"), Recorder()
-    with meter.shown_by(recorder):
+    with progress.shown_by(recorder):
         write_checkpoint(prefix, variables(), shard_bytes=1 << 22)
         found = read_checkpoint(prefix, lazy=True)
         found.read()
@@ -68,7 +67,7 @@ def test_a_saver_shows_its_work_in_this_thread_only(tmp_path: Path) -> None:
         session.run(v.initializer)
         plain, background = tf.train.Saver(), tf.train.Saver(asynchronous=True)
         recorder = Recorder()
-        with meter.shown_by(recorder):
+        with progress.shown_by(recorder):
             path = plain.save(session, str(tmp_path / "a"))
             plain.restore(session, path)
             background.save(session, str(tmp_path / "b"))
@@ -85,7 +84,7 @@ def test_a_bar_is_closed_where_the_work_fails(tmp_path: Path) -> None:
     content = bytearray(data.read_bytes())
     content[-1] ^= 1
     data.write_bytes(content)
-    with meter.shown_by(recorder), pytest.raises(tf.errors.DataLossError):
+    with progress.shown_by(recorder), pytest.raises(tf.errors.DataLossError):
         read_checkpoint(prefix).read()
     assert len(recorder.bars) == 1 and recorder.open == 0
 
@@ -108,23 +107,23 @@ def test_an_import_tells_of_its_nodes_and_not_of_those_inside() -> None:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
     onnx.checker.check_model(model)
     recorder = Recorder()
-    with meter.shown_by(recorder), tf.Graph().as_default():
+    with progress.shown_by(recorder), tf.Graph().as_default():
         import_model(model)
     assert recorder.bars == [("import ONNX nodes", 3, "node")] and recorder.done == [3]
     data = convert(model)
-    with meter.shown_by(recorder):
+    with progress.shown_by(recorder):
         from_model(data)
     assert recorder.bars[1:] == [("export ONNX nodes", 3, "node")] and recorder.done == [3, 3]
 
 
 def test_what_happens_inside_of_work_has_no_bar_of_its_own() -> None:
     recorder = Recorder()
-    with meter.shown_by(recorder):
-        with meter.task("outer", 2, "B") as told:
-            with meter.task("inner", 5, "B") as inner:
+    with progress.shown_by(recorder):
+        with progress.task("outer", 2, "B") as told:
+            with progress.task("inner", 5, "B") as inner:
                 inner(5)
             told(2)
-        with meter.task("next", 1, "B"):
+        with progress.task("next", 1, "B"):
             pass
     assert recorder.bars == [("outer", 2, "B"), ("next", 1, "B")] and recorder.done == [2, 0]
 
@@ -136,8 +135,8 @@ def test_bars_are_of_slow_work_on_a_terminal(terminal: bool, slow: bool, monkeyp
     monkeypatch.setattr(screen, "isatty", lambda: terminal, raising=False)
     monkeypatch.setattr(sys, "stderr", screen)
     if slow:
-        monkeypatch.setattr(bars, "_DELAY", 0.0)
-    with tf.train.progress_bars(), meter.task("read model", 1 << 20, "B") as told:
+        monkeypatch.setattr(progress_bars, "_DELAY", 0.0)
+    with tf.train.progress_bars(), progress.task("read model", 1 << 20, "B") as told:
         told(1 << 19)
     assert ("read model" in screen.getvalue()) == (terminal and slow)
 
@@ -147,6 +146,6 @@ def test_without_tqdm_it_is_said_what_to_install(monkeypatch: Any) -> None:
     with (
         tf.train.progress_bars(),
         pytest.raises(ImportError, match=r"pip install .*'\.\[progress\]'"),
-        meter.task("work", 1, "B"),
+        progress.task("work", 1, "B"),
     ):
         pass

@@ -8,7 +8,7 @@ import pytest
 from proof_folders import quick  # noqa: F401
 from proofs import cuts
 
-from graphio.schema import files
+from graphio.storage import files
 
 TRIALS = 4
 

@@ -10,7 +10,7 @@ import engines
 import pytest
 from proofs import flips, hostile, places, programs, slices, truncations, victims
 
-from graphio.schema import errors
+from graphio.support import errors
 
 #: every bit where that is fast; in Python each byte, another of its bits each time
 STEP = {"cinfer": 1, "runtime": 9}

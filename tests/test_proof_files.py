@@ -15,7 +15,8 @@ import pytest
 from proofs import ecosystem, victims
 
 import graphio as tf
-from graphio.schema import errors, files
+from graphio.storage import files
+from graphio.support import errors
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and links of POSIX")
 #: a folder in which nobody, not even root, makes files

@@ -94,7 +94,7 @@ def test_latest_checkpoint_follows_a_writer_that_is_faster(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file `checkpoint` names what is deleted by the time that one looks for it."""
-    from graphio.train import checkpoint_state
+    from graphio.train.checkpoints import checkpoint_state
 
     writer = tf.train.Saver(max_to_keep=1)
     writer.save(session, tmp_path / "m", global_step=1)
@@ -117,7 +117,7 @@ def test_latest_checkpoint_looks_again_where_the_list_came_after_it_had_looked(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No list yet, and what there was of indexes went while the folder was listed."""
-    from graphio.train import checkpoint_state
+    from graphio.train.checkpoints import checkpoint_state
 
     real = checkpoint_state.indexes
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from random_graphs import RandomModel
 
-from graphio.schema import errors
+from graphio.support import errors
 
 RUNS = 4
 

@@ -11,9 +11,10 @@ import pytest
 
 from graphio import cinfer
 from graphio.runtime import registry
-from graphio.schema import checkpoint_index, errors, functions, verify
+from graphio.schema import checkpoint_index, functions, verify
 from graphio.schema import model_pb2 as pb
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
+from graphio.support import errors
 
 TOO_MUCH = "calls of functions stand for more than 64 times the model of"
 MANY = 3000

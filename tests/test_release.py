@@ -68,6 +68,17 @@ def test_a_changelog_out_of_order_is_found(section: str, problem: str, copy: Pat
     assert problem in found and found.startswith(f"{release.CHANGELOG}:")
 
 
+def test_a_version_that_is_described_at_too_great_a_length_is_found(copy: Path) -> None:
+    lines = "- An entry.\n" * (release.MOST_LINES - 3)
+    with (copy / release.CHANGELOG).open("a") as file:
+        file.write(f"\n## [0.0.1] - 2026-01-01\n\n### Fixed\n{lines}")
+    assert release.problems(copy) == []
+    with (copy / release.CHANGELOG).open("a") as file:
+        file.write("- One more.\n")
+    (found,) = release.problems(copy)
+    assert f"has {release.MOST_LINES + 1} lines, expected at most" in found
+
+
 def test_a_changelog_needs_a_place_for_what_comes(copy: Path) -> None:
     replace(copy / release.CHANGELOG, release.UNRELEASED, "## [0.0.1] - 2026-01-01")
     assert release.problems(copy) == [
@@ -92,7 +103,9 @@ def test_the_bill_of_materials_is_valid_and_of_this_version() -> None:
     text = (ROOT / "tools" / "graphio-ml.cdx.json").read_text()
     assert validators.JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     bom = json.loads(text)
-    version = re.search(r'graphio_version = "(.+)"', (ROOT / "graphio" / "version.py").read_text())
+    version = re.search(
+        r'graphio_version = "(.+)"', (ROOT / "graphio/support/version.py").read_text()
+    )
     assert version is not None
     parts = [bom["metadata"]["component"], *bom["components"]]
     assert {part["name"]: part["version"] for part in parts} == {

@@ -29,10 +29,12 @@ from object_stores import (
 from proofs.remote import MODES
 from schema_samples import same, state
 
-from graphio.schema import checkpoint, errors, remote, stores
+from graphio.schema import checkpoint
 from graphio.schema.checkpoint import read_checkpoint, read_index, write_checkpoint
 from graphio.schema.model_pb2 import IteratorState
-from graphio.train.checkpoint_state import (
+from graphio.storage import remote, stores
+from graphio.support import errors
+from graphio.train.checkpoints.checkpoint_state import (
     checkpoint_exists,
     get_checkpoint_mtimes,
     get_checkpoint_state,

@@ -15,7 +15,8 @@ import pytest
 from command_line import Command, small_onnx
 
 import graphio as tf
-from graphio.schema import errors, remote
+from graphio.storage import remote
+from graphio.support import errors
 
 folder, watched = object_stores.folder, object_stores.watched
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])

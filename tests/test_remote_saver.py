@@ -19,8 +19,9 @@ from object_stores import Watched, files_of
 from saver_scenarios import started, variables
 
 import graphio as tf
-from graphio.schema import errors, stores
 from graphio.schema.checkpoint import read_checkpoint
+from graphio.storage import stores
+from graphio.support import errors
 
 folder, watched = object_stores.folder, object_stores.watched
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import dtypes, files, small_types, tensors
-from graphio.train import casting, restoring
+from graphio.model import casting
+from graphio.schema import dtypes, small_types, tensors
+from graphio.storage import files
+from graphio.train.checkpoints import restoring
 
 TARGETS = ["", "cinfer"]
 BOTH = pytest.mark.parametrize("target", TARGETS)

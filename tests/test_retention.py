@@ -13,8 +13,8 @@ import pytest
 import graphio as tf
 from graphio.schema import container
 from graphio.schema.checkpoint import read_checkpoint
-from graphio.schema.files import FileLayer
-from graphio.train import saving
+from graphio.storage.files import FileLayer
+from graphio.train.checkpoints import saving
 
 
 @pytest.fixture(autouse=True)

@@ -16,10 +16,11 @@ import pytest
 import graphio as tf
 import graphio.cinfer
 import graphio.runtime
-from graphio.schema import checkpoint_cleaner, stores
+from graphio.schema import checkpoint_cleaner
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
-from graphio.schema.files import FileLayer
-from graphio.train import training_loop
+from graphio.storage import stores
+from graphio.storage.files import FileLayer
+from graphio.train.loops import training_loop
 
 
 @pytest.fixture(autouse=True)

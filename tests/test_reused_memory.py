@@ -18,8 +18,9 @@ from random_graphs import RandomModel
 
 import graphio as tf
 from graphio.runtime import kernels, registry
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
 from graphio.schema.model_pb2 import Type
+from graphio.support import errors
 
 OPS = (
     ("add", lambda a, b: a + b),

@@ -13,11 +13,12 @@ import pytest
 from random_graphs import RandomModel
 
 import graphio as tf
-from graphio.export import SignatureSpec, build_model
-from graphio.ops import emit
-from graphio.rewrite import PASSES, rewrite
-from graphio.schema import container, errors, fused
+from graphio.model.export import SignatureSpec, build_model
+from graphio.model.rewrite import PASSES, rewrite
+from graphio.ops.base import emit
+from graphio.schema import container, fused
 from graphio.schema.model_pb2 import Model
+from graphio.support import errors
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
 Array = np.ndarray[Any, Any]
@@ -300,7 +301,7 @@ def test_control_inputs_and_their_order_stay() -> None:
 
 @pytest.mark.parametrize("batch", [1, 8])
 def test_training_leaves_the_same_bits(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graphio import session as module
+    from graphio.execution import session as module
 
     def weights(rewritten: bool) -> list[bytes]:
         with tf.Graph().as_default():
@@ -393,7 +394,7 @@ def test_a_file_of_fused_nodes_is_imported_with_gradients(tmp_path: Any) -> None
         (expected,) = session.run(tf.gradients(y, [x]), {x: numbers(2, 6)})
     model, arrays = container.read(path)
     assert ops(model)["FusedMatMul"] == 1
-    from graphio.importing import import_model
+    from graphio.model.importing import import_model
 
     with tf.Graph().as_default(), tf.Session() as session:
         found = import_model(model, arrays)

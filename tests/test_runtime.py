@@ -11,8 +11,8 @@ import pytest
 from engines import BOTH, Builder, tensor_type
 
 from graphio.runtime.kernels.window import check_channels
-from graphio.schema import errors
 from graphio.schema.model_pb2 import Graph
+from graphio.support import errors
 
 F32 = tensor_type("float32")
 I64 = tensor_type("int64", [])

@@ -32,8 +32,9 @@ from object_stores import (
 from proofs.remote import kills
 
 import graphio as tf
-from graphio.schema import errors, remote, stores
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
+from graphio.storage import remote, stores
+from graphio.support import errors
 
 pytestmark = pytest.mark.filterwarnings("ignore:the file 'checkpoint'")
 PART = 5 << 20  # the least that S3 takes
@@ -241,7 +242,8 @@ def test_a_program_that_ends_has_finished_its_last_save(endpoint: str, folder: s
 UPLOAD = """
 import sys, time
 import numpy as np
-from graphio.schema import checkpoint_writer, remote, tensors
+from graphio.schema import checkpoint_writer, tensors
+from graphio.storage import remote
 remote.SINGLE = 5 << 20
 encode = tensors.encode
 def slow(array):

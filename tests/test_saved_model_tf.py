@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import files
 from graphio.schema.tensorflow_pb2 import AssetFileDef
+from graphio.storage import files
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
 X = [[1.0, 2.0], [-3.0, 0.5]]

@@ -16,12 +16,15 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import checkpoint_index, errors, files, native, restore, stores, tensors
+from graphio.schema import checkpoint_index, restore, tensors
 from graphio.schema import crc32c as checksums
 from graphio.schema.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from graphio.schema.crc32c import crc32c
-from graphio.train import background, checkpoint_hook, checkpoint_state
-from graphio.train.retention import Retention
+from graphio.storage import files, native, stores
+from graphio.support import errors
+from graphio.train.checkpoints import background, checkpoint_state
+from graphio.train.checkpoints.retention import Retention
+from graphio.train.loops import checkpoint_hook
 
 W = {"w": np.float32([1, 2, 3])}
 

@@ -10,9 +10,9 @@ from engines import BOTH, Builder, module, set_attribute, tensor_type
 from gradient_check import check
 
 import graphio as tf
-from graphio.ops import math
-from graphio.ops.loops import scan_node
-from graphio.schema import errors
+from graphio.ops.control_flow.loops import scan_node
+from graphio.ops.math import elementwise
+from graphio.support import errors
 
 F32 = tensor_type(np.float32)
 
@@ -190,8 +190,8 @@ def test_a_state_may_grow(engine: str) -> None:
 def recurrence(h: Any, a: Any, b: Any, w: Any, **ways: Any) -> Any:
     def body(state: Any, pieces: Any) -> Any:
         (old,), (p, q) = state, pieces
-        new = tf.tanh(math.add(math.multiply(p, old), tf.matmul(q, w)))
-        return [new], [math.multiply(new, old), tf.sin(p)]
+        new = tf.tanh(elementwise.add(elementwise.multiply(p, old), tf.matmul(q, w)))
+        return [new], [elementwise.multiply(new, old), tf.sin(p)]
 
     return scan_node(body, [h], [a, b], **ways)
 

@@ -9,8 +9,9 @@ import damaged_models
 import pytest
 from schema_samples import model, node, pair, tensor_type
 
-from graphio.schema import container, errors, functions, verify
+from graphio.schema import container, functions, verify
 from graphio.schema import model_pb2 as pb
+from graphio.support import errors
 
 Change = Callable[[pb.Model], object]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from engines import NAMES, Builder, module, tensor_type
 
-from graphio.schema import errors
 from graphio.schema.model_pb2 import Graph, Type
+from graphio.support import errors
 
 F32, I64, BOOL = (tensor_type(t) for t in (np.float32, np.int64, np.bool_))
 INVALID = errors.InvalidArgumentError

@@ -17,8 +17,10 @@ from proofs.contenders import found, save
 from proofs.kills import strays
 from proofs.turns import Play, emptied
 
-from graphio.schema import checkpoint_cleaner, commit_record, errors, files
+from graphio.schema import checkpoint_cleaner
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
+from graphio.storage import commit_record, files
+from graphio.support import errors
 
 
 def save_other(folder: Path, layer: files.FileLayer) -> int:
@@ -137,7 +139,7 @@ def test_an_interrupt_in_the_commit_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_list_whose_temporary_file_was_removed_is_written_again(tmp_path: Path) -> None:
-    from graphio.train.checkpoint_state import write_state
+    from graphio.train.checkpoints.checkpoint_state import write_state
 
     class Swept(Recorder):
         def rename(self, old: str, new: str) -> None:

@@ -11,8 +11,9 @@ import pytest
 from engines import BOTH, Builder, one_node, tensor_type
 
 import graphio as tf
-from graphio.schema import container, dtypes, errors, small_types, tensors
+from graphio.schema import container, dtypes, small_types, tensors
 from graphio.schema.crc32c import crc32c
+from graphio.support import errors
 
 ROWS = [row for row in dtypes.TABLE if row.number != dtypes.STRING]
 SMALL = [row for row in ROWS if row.number in dtypes.ML_DTYPES]

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio.ops import text_patterns
+from graphio.ops.strings import patterns
 from graphio.runtime import regex
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
@@ -337,7 +337,7 @@ def test_patterns_match_what_the_runtime_s_engine_matches(pattern: str, text: st
         expected = regex.compile(pattern).full_match(text)
     except tf.errors.InvalidArgumentError:
         return
-    assert text_patterns.full_match(pattern.encode(), text.encode()) is expected
+    assert patterns.full_match(pattern.encode(), text.encode()) is expected
 
 
 OF_CLASSES = st.sampled_from(
@@ -357,39 +357,39 @@ def test_classes_have_the_characters_of_the_runtime_s_engine(
         expected = regex.compile(pattern)
     except tf.errors.InvalidArgumentError:
         with pytest.raises(tf.errors.InvalidArgumentError):
-            text_patterns.compiled(pattern.encode())
+            patterns.compiled(pattern.encode())
         return
     for letter in "az-_+.[]^:A0 `b~é\n":
-        matches = text_patterns.full_match(pattern.encode(), letter.encode())
+        matches = patterns.full_match(pattern.encode(), letter.encode())
         assert matches is expected.full_match(letter)
 
 
 @pytest.mark.parametrize("pattern", ["a++", "a*+", "a?+", "a{2}+", "a{1001}", "[+-\\d]"])
 def test_repetitions_and_ranges_that_re2_does_not_have_are_refused(pattern: str) -> None:
-    for compiled in (regex.compile, lambda p: text_patterns.compiled(p.encode())):
+    for compiled in (regex.compile, lambda p: patterns.compiled(p.encode())):
         with pytest.raises(tf.errors.InvalidArgumentError):
             compiled(pattern)
 
 
 def test_a_class_of_re_does_not_run_on_in_a_range() -> None:
-    assert text_patterns.full_match(rb"[\w-.]+@[\w-]+", b"a-b.c@d-e")
-    assert not text_patterns.full_match(rb"[\s-_]", b"A")
+    assert patterns.full_match(rb"[\w-.]+@[\w-]+", b"a-b.c@d-e")
+    assert not patterns.full_match(rb"[\s-_]", b"A")
 
 
 def test_all_categories_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    text_patterns._categories.cache_clear()
+    patterns._categories.cache_clear()
     looked: list[str] = []
     category = unicodedata.category
     monkeypatch.setattr(unicodedata, "category", lambda c: looked.append(c) or category(c))
     for name in ("L", "Lu", "Nd", "Z", "Any", "Greek", "Foo"):
         with contextlib.suppress(tf.errors.InvalidArgumentError):
-            text_patterns.full_match(rf"\p{{{name}}}".encode(), b"a")
+            patterns.full_match(rf"\p{{{name}}}".encode(), b"a")
     assert len(looked) == sys.maxunicode + 1
 
 
 def test_a_script_is_refused_by_its_name() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="names no general category"):
-        text_patterns.compiled(rb"\p{Greek}")
+        patterns.compiled(rb"\p{Greek}")
 
 
 # ---- texts that a run made, in state and in loops ----
@@ -574,7 +574,7 @@ def test_columns_have_types_of_fields() -> None:
 
 @pytest.mark.parametrize("engine", ["runtime", "cinfer"])
 def test_a_file_needs_no_function_for_texts(engine: str) -> None:
-    from graphio.export import SignatureSpec, build_model
+    from graphio.model.export import SignatureSpec, build_model
     from graphio.schema import container
 
     with tf.Graph().as_default() as graph:

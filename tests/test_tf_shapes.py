@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio import scopes
+from graphio.framework import scopes
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 

@@ -122,3 +122,16 @@ def test_an_environment_variable_keeps_all_frames(tmp_path: Path) -> None:
         )
         counts.append(done.stderr.count('  File "'))
     assert counts[0] == 2 < counts[1]
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["/programs", "/programs/graphio", OURS.rstrip(os.sep) + "_more"],
+    ids=["elsewhere", "in a folder of our name", "beside the package"],
+)
+def test_an_error_names_the_line_of_a_program_whatever_its_file_is_called(folder: str) -> None:
+    program = compile(
+        "tf.matmul(tf.zeros([2, 3]), tf.zeros([4, 5]))", f"{folder}/contextlib.py", "exec"
+    )
+    error = error_of(lambda: exec(program, {"tf": tf}))
+    assert "(contextlib.py:1 in <module>" in str(error)

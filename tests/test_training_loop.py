@@ -20,8 +20,8 @@ import pytest
 
 import graphio as tf
 from graphio.schema.checkpoint import read_checkpoint
-from graphio.schema.files import DiskFullError, FileLayer
-from graphio.train import training_loop
+from graphio.storage.files import DiskFullError, FileLayer
+from graphio.train.loops import training_loop
 
 TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 LONG = 120

@@ -14,7 +14,8 @@ from command_line import Command
 import graphio as tf
 from graphio import tensorflow_files
 from graphio.command_line import exits
-from graphio.schema import calls, container
+from graphio.engine import calls
+from graphio.schema import container
 from graphio.schema import model_pb2 as pb
 from graphio.tensorflow_files.twins import default_signature
 

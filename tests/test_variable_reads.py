@@ -13,7 +13,7 @@ from tensorflow_messages import message, node
 from variable_reads import CASES, Case
 
 import graphio as tf
-from graphio.export import SignatureSpec, build_model
+from graphio.model.export import SignatureSpec, build_model
 from graphio.schema import tensorflow_pb2 as pb
 
 TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio import logging
+from graphio.support import logging
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,8 @@ NARROW = re.compile(
 def test_no_call_of_windows_takes_a_path_in_a_code_page(tmp_path: Path) -> None:
     made = tmp_path / "file.o"
     command = [c_programs.compiler(COMPILER), *c_programs.FLAGS, *FLAGS, *WARNINGS, "-c"]
-    subprocess.run([*command, str(CINFER / "src" / "file.c"), "-o", str(made)], check=True)
+    source = CINFER / "src" / "system" / "file.c"
+    subprocess.run([*command, str(source), "-o", str(made)], check=True)
     listed = subprocess.run(
         [c_programs.compiler("x86_64-w64-mingw32-nm"), "-u", str(made)],
         capture_output=True, text=True, check=True,

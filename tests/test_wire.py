@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio import source
-from graphio.export import graph_message, node_message
+from graphio.framework import source
+from graphio.model.export import graph_message, node_message
 from graphio.schema import wire
 from graphio.schema.model_pb2 import Graph, Node, Variable
 

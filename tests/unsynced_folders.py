@@ -17,8 +17,8 @@ import numpy as np
 from proofs import shim
 
 import graphio as tf
-from graphio.schema import files, stores
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
+from graphio.storage import files, stores
 
 NUMBERS = ("EINVAL", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EIO", "ENOSPC", "EDQUOT", "EROFS")
 

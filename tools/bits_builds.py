@@ -121,7 +121,7 @@ def sources(one_file: bool) -> list[str]:
     """What is compiled: the parts, or the file that includes them."""
     if one_file:
         return [str(CINFER / "cinfer.c")]
-    return sorted(map(str, (*CINFER.glob("src/*.c"), *CINFER.glob("src/kernels/*.c"))))
+    return sorted(map(str, CINFER.glob("src/**/*.c")))
 
 
 def command_of(build: Build, *more: str) -> list[str]:

@@ -14,8 +14,8 @@ import numpy as np
 
 import graphio as tf
 import graphio.onnx as tfonnx
-from graphio.ops.ml import index_of, pairwise_coupling
-from graphio.ops.trees import AGGREGATES, Trees, tree_ensemble
+from graphio.ops.ml.ml import index_of, pairwise_coupling
+from graphio.ops.ml.trees import AGGREGATES, Trees, tree_ensemble
 
 call = tfonnx.call
 Tensor = Any

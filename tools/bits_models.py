@@ -13,7 +13,7 @@ import numpy as np
 from bits_families import Array, Tensor, call, ensemble, numbers, weights
 
 import graphio as tf
-from graphio.ops.trees import tree_ensemble
+from graphio.ops.ml.trees import tree_ensemble
 
 BATCH = 64
 

@@ -49,7 +49,7 @@ sys.path[0] = str(ROOT / "tests")  # not tools/: a module there has the name of 
 import hostile_runs  # noqa: E402
 from hostile_nodes import INT64, TYPES, Node, cast, seeds  # noqa: E402
 
-from graphio.schema import errors  # noqa: E402
+from graphio.support import errors  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 BIG = 1 << 16  # elements of a mutated input

@@ -32,8 +32,8 @@ def imports(table: Mapping[str, Iterable[str]]) -> str:
 
 def generate() -> dict[str, str]:
     """The output: path from the root of the repository to text."""
-    version = (*graphio._EXPORTS["graphio.version"], "__version__")
-    names = {**graphio._EXPORTS, "graphio": graphio._NAMESPACES, "graphio.version": version}
+    version = (*graphio._EXPORTS["graphio.support.version"], "__version__")
+    names = {**graphio._EXPORTS, "graphio": graphio._NAMESPACES, "graphio.support.version": version}
     return {
         "graphio/__init__.pyi": HEADER + imports(names),
         "graphio/io/__init__.pyi": HEADER + imports({"graphio.io": io.__all__, **io._OTHERS}),

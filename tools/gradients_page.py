@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from gradient_table import DIFFERENCES, EXPECTED, KINKS, NO, YES, ZERO  # noqa: E402
 
 import graphio  # noqa: E402
-from graphio import gradient_registry  # noqa: E402
+from graphio.framework import gradient_registry  # noqa: E402
 
 PAGE = ROOT / "docs/gradients.md"
 

@@ -24,7 +24,7 @@ from conformance import suite  # noqa: E402
 from gradient_table import EXPECTED, NO  # noqa: E402
 
 import graphio  # noqa: E402
-from graphio import gradient_registry  # noqa: E402
+from graphio.framework import gradient_registry  # noqa: E402
 from graphio.onnx import lowering  # noqa: E402
 from graphio.onnx.backend import CBackend, PythonBackend  # noqa: E402
 from graphio.runtime import kernels, registry  # noqa: E402

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: files and the lines of them that have the version; a pattern's groups, joined by dots, are it
 PLACES = {
     "pyproject.toml": r'^version = "(\S+)"$',
-    "graphio/version.py": r'^graphio_version = "(\S+)"$',
+    "graphio/support/version.py": r'^graphio_version = "(\S+)"$',
     "graphio/schema/checkpoint_writer.py": r'^PRODUCER = "graphio (\S+)"$',
     "cinfer/CMakeLists.txt": r"^project\(cinfer VERSION (\S+) ",
     "cinfer/include/cinfer.h": "".join(
@@ -28,6 +28,8 @@ PLACES = {
 CHANGELOG = "CHANGELOG.md"
 HEADING = re.compile(r"^## \[(Unreleased|\d+\.\d+\.\d+)\](?: - (\d{4}-\d{2}-\d{2}))?$")
 UNRELEASED = "## [Unreleased]"
+#: of a version; the documents have the details
+MOST_LINES = 60
 #: the sections that Keep a Changelog knows
 KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
@@ -60,6 +62,18 @@ def headings(root: Path) -> list[tuple[int, str]]:
     return [(i, line) for i, line in enumerate(lines, 1) if line.startswith("##")]
 
 
+def length_problems(root: Path) -> Iterator[str]:
+    """A line for every version that is described at too great a length."""
+    text = (root / CHANGELOG).read_text()
+    for part in re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]:
+        title, lines = part.splitlines()[0], len(part.rstrip().splitlines())
+        if lines > MOST_LINES:
+            yield (
+                f"{CHANGELOG}: '{title}' has {lines} lines, expected at most {MOST_LINES}:"
+                " one sentence an entry, details in the documents"
+            )
+
+
 def changelog_problems(root: Path) -> Iterator[str]:
     """Versions in order and dated, sections by their names; no version newer than the package."""
     titles = [(i, line) for i, line in headings(root) if line.startswith("## ")]
@@ -81,7 +95,7 @@ def changelog_problems(root: Path) -> Iterator[str]:
 
 
 def problems(root: Path) -> list[str]:
-    return [*version_problems(root), *changelog_problems(root)]
+    return [*version_problems(root), *changelog_problems(root), *length_problems(root)]
 
 
 def write(root: Path, version: str, today: str) -> None:

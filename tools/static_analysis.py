@@ -56,19 +56,19 @@ WITH_LTO = {
 MOST_FRAME = 2048  # bytes, of a function
 # Larger ones, each with a room of fixed size for what it works on.
 LARGE_FRAMES = {
-    "cinfer/src/checkpoint_save.c": 4608,  # a block of a file; the lists of a save
-    "cinfer/src/checkpoint_restore.c": 2560,
-    "cinfer/src/isa_linear_impl.h": 5120,  # tiles of products
-    "cinfer/src/isa_linear_window_impl.h": 5120,
-    "cinfer/src/isa_move_impl.h": 2560,
-    "cinfer/src/kernels/cast.c": 3584,
-    "cinfer/src/kernels/elementwise.c": 2560,
-    "cinfer/src/kernels/fused.c": 17408,  # a tile of each register of a fused program
-    "cinfer/src/kernels/fused_prepare.c": 6656,
-    "cinfer/src/kernels/lrn.c": 2560,
-    "cinfer/src/kernels/quantize.c": 4608,
-    "cinfer/src/kernels/resize.c": 2560,
-    "cinfer/src/kernels/where.c": 4608,
+    "cinfer/src/checkpoint/checkpoint_save.c": 4608,  # a block of a file; the lists of a save
+    "cinfer/src/checkpoint/checkpoint_restore.c": 2560,
+    "cinfer/src/simd/linear/isa_linear_impl.h": 5120,  # tiles of products
+    "cinfer/src/simd/linear/isa_linear_window_impl.h": 5120,
+    "cinfer/src/simd/math/isa_move_impl.h": 2560,
+    "cinfer/src/kernels/arithmetic/cast.c": 3584,
+    "cinfer/src/kernels/arithmetic/elementwise.c": 2560,
+    "cinfer/src/kernels/arithmetic/fused.c": 17408,  # a tile of each register of a fused program
+    "cinfer/src/kernels/arithmetic/fused_prepare.c": 6656,
+    "cinfer/src/kernels/normalization/lrn.c": 2560,
+    "cinfer/src/kernels/quantization/quantize.c": 4608,
+    "cinfer/src/kernels/image/resize.c": 2560,
+    "cinfer/src/kernels/logic/where.c": 4608,
 }
 MOST_DEPTH, MOST_CALLS = 16, 16  # ci_limits.max_depth by default; functions inside each other
 
@@ -178,7 +178,7 @@ def warnings() -> list[Finding]:
             continue
         print(f"warnings: {compiler}")
         findings += said(run(compiler, *WARNINGS, *more, "-fsyntax-only", ONE_FILE))
-    parts = sorted([*ROOT.glob("cinfer/src/*.c"), *ROOT.glob("cinfer/src/kernels/*.c")])
+    parts = sorted(ROOT.glob("cinfer/src/**/*.c"))
     for compiler, (linker, more) in WITH_LTO.items():
         if missing(compiler) or missing(linker):
             continue
@@ -358,9 +358,9 @@ def stack() -> list[Finding]:
 def one_unit(folder: Path) -> Path:
     """The library as one file, in which analyzers see every call, without the vector code."""
     parts = re.findall(r'#include "(src/.*\.c)"', (ROOT / ONE_FILE).read_text())
-    lines = ["#define CI_ONE_FILE", "#define CI_LOCAL static", '#include "src/posix.h"']
+    lines = ["#define CI_ONE_FILE", "#define CI_LOCAL static", '#include "src/system/posix.h"']
     lines += [
-        f'#include "{part}"' for part in parts if "/kernels/" not in part and "/isa" not in part
+        f'#include "{part}"' for part in parts if not re.match(r"src/(kernels/\w+|simd)/", part)
     ]
     made = folder / "unit.c"
     made.write_text("\n".join(lines) + "\n")

@@ -5,8 +5,8 @@
  * limit of its own, is counted apart: as much of it as an honest file may ask for would hide the rest. */
 #include <stdlib.h>
 
-#include "ci_common.h"
-#include "compile.h"
+#include "base/ci_common.h"
+#include "plan/compile.h"
 #include "cost_bounds.h"
 #include "harness.h"
 #include "search.h"

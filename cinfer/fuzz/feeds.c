@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ci_common.h"
+#include "base/ci_common.h"
 
 enum { MOST_ELEMENTS = 1 << 14, MOST_TEXT = 32, EXPLICIT = 0x80 };
 

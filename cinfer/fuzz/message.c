@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ci_common.h"
+#include "base/ci_common.h"
 
 enum { HEADER = 64, MODEL_TENSOR = 7, TENSOR_DATA = 3, DEEPEST = 48 };
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ci_common.h"
-#include "wire.h"
+#include "base/ci_common.h"
+#include "base/wire.h"
 
 enum { MODEL_GRAPH = 2, MODEL_SIGNATURE = 6, MODEL_TENSORS = 7, TENSOR_DIMS = 2, TENSOR_BYTES = 3 };
 enum { NODE_NAME = 1, NODE_INPUT = 3, BINDING_KEY = 1, BINDING_VALUE = 2, SIGNATURE_OUTPUT = 3 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bundle.h"
-#include "ci_common.h"
+#include "base/ci_common.h"
 #include "mutate.h"
 
 enum { ENVELOPE = 32, ROOM = 1 << 16 };

@@ -3,7 +3,7 @@
  * Nearly all inputs that come out have right checksums, so that what is behind these is reached; some have not. */
 #include <string.h>
 
-#include "ci_common.h"
+#include "base/ci_common.h"
 #include "harness.h"
 #include "multiply.h"
 #include "mutate.h"

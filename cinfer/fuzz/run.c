@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ci_common.h"
+#include "base/ci_common.h"
 #include "feeds.h"
 
 enum {

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ci_common.h"
+#include "base/ci_common.h"
 #include "harness.h"
 #include "kept.h"
 #include "mutate.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "checkpoint.h"
+#include "checkpoint/checkpoint.h"
 
 enum { MOST_FILES = 32, MOST_BYTES = 1 << 24 };
 

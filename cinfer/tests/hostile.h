@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "crc32c.h"
-#include "out.h"
-#include "wire.h"
+#include "base/crc32c.h"
+#include "base/out.h"
+#include "base/wire.h"
 
 /* ---- messages ---- */
 

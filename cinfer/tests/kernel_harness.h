@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../src/ci_kernel.h"
-#include "../src/guard.h"
-#include "../src/pack.h"
+#include "../src/kernels/ci_kernel.h"
+#include "../src/base/guard.h"
+#include "../src/plan/pack.h"
 
 enum { HARNESS_MOST = 8 };
 typedef struct harness_attr {

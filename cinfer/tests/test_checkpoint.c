@@ -1,5 +1,5 @@
 /* test_checkpoint.c - ci_save and ci_restore: round trip, all-or-nothing, every bit and every length. */
-#include "posix.h"
+#include "system/posix.h"
 
 #include <signal.h>
 #include <sys/resource.h>

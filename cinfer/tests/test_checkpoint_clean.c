@@ -1,5 +1,5 @@
 /* test_checkpoint_clean.c - what a save removes and what it leaves, also when calls of the system fail or lie. */
-#include "posix.h"
+#include "system/posix.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* test_checkpoint_folder.c - blobs, shards, partial restores, and what lies in a folder of checkpoints. */
-#include "posix.h"
+#include "system/posix.h"
 
 #include <sys/wait.h>
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "checkpoint.h"
+#include "checkpoint/checkpoint.h"
 
 static ci_saved_shard shards[2] = {{{"a", 1}, 64, 0}, {{"b", 1}, 64, 0}};
 static ci_saved variable = {.name = {"v", 1}, .dtype = CI_FLOAT, .rank = 1, .dims = {2}, .offset = 56, .nbytes = 8};

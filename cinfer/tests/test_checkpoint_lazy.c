@@ -1,5 +1,5 @@
 /* test_checkpoint_lazy.c - restores that leave variables in their file until they are used. */
-#include "posix.h"
+#include "system/posix.h"
 
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 /* test_checkpoint_list.c - the text file `checkpoint`: which checkpoints stay and which go. */
-#include "posix.h"
+#include "system/posix.h"
 
 #include <fcntl.h>
 

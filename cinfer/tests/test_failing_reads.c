@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "file.h"
+#include "system/file.h"
 #include "inputs.h"
 #include "io_shim.h"
 #include "models.h"

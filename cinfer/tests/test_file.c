@@ -1,5 +1,5 @@
 /* test_file.c - CRC-32C, names, reading and durable writing of files. */
-#include "posix.h"
+#include "system/posix.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "crc32c.h"
-#include "file.h"
+#include "base/crc32c.h"
+#include "system/file.h"
 
 /* Bit by bit, as the definition says. */
 static uint32_t crc_of(uint32_t crc, const uint8_t *p, size_t n) {

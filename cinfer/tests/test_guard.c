@@ -1,16 +1,16 @@
 /* test_guard.c - S10: under AddressSanitizer nobody may touch what a pool has not given out, what a block has beyond
  * its bytes, what lies between packed constants, or what a step of a plan neither reads nor writes; other builds have
  * no memory for that. */
-#include "guard.h"
+#include "base/guard.h"
 
 #include <string.h>
 
 #include "check.h"
 #include "cinfer.h"
-#include "memory.h"
+#include "base/memory.h"
 #include "models.h"
-#include "pack.h"
-#include "session.h"
+#include "plan/pack.h"
+#include "session/session.h"
 
 enum { GUARDED = CI_RED_ZONE > 0 };
 

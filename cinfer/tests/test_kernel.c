@@ -4,8 +4,8 @@
 #include "check.h"
 #include "cinfer.h"
 #include "models.h"
-#include "pack.h"
-#include "session.h"
+#include "plan/pack.h"
+#include "session/session.h"
 
 enum { LIMIT = 1 << 20, MORE = 1 << 17 };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "compile.h"
-#include "guard.h"
+#include "plan/compile.h"
+#include "base/guard.h"
 
 enum {
   LARGE_FILE = 1 << 20,

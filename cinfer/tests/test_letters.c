@@ -1,8 +1,8 @@
 /* test_letters.c - letters that have another case, and characters as UTF-8. */
-#include "letters.h"
+#include "base/letters.h"
 
 #include "check.h"
-#include "wire.h"
+#include "base/wire.h"
 
 enum { BEYOND = 0x110000 };
 

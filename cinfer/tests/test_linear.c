@@ -7,9 +7,9 @@
 
 #include "kernel_harness.h"
 
-#include "../src/isa.h"
-#include "../src/isa_linear.h"
-#include "../src/kernels/product.h"
+#include "../src/simd/isa.h"
+#include "../src/simd/linear/isa_linear.h"
+#include "../src/kernels/linear/product.h"
 
 static long checks, failures;
 static uint32_t seed = 12345;

@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../src/isa.h"
-#include "../src/isa_linear.h"
-#include "../src/isa_math.h"
-#include "../src/kernels/cast.h"
-#include "../src/kernels/elementwise.h"
-#include "../src/kernels/reduce.h"
-#include "../src/philox.h"
-#include "../src/scalar_math.h"
-#include "../src/soft_fma.h"
+#include "../src/simd/isa.h"
+#include "../src/simd/linear/isa_linear.h"
+#include "../src/simd/math/isa_math.h"
+#include "../src/kernels/arithmetic/cast.h"
+#include "../src/kernels/arithmetic/elementwise.h"
+#include "../src/kernels/reduction/reduce.h"
+#include "../src/math/philox.h"
+#include "../src/math/scalar_math.h"
+#include "../src/math/soft_fma.h"
 
 static int failures;
 #define CHECK(condition, ...)                \

@@ -5,9 +5,9 @@
 
 #include "check.h"
 
-#include "../src/isa.h"
-#include "../src/isa_move.h"
-#include "../src/kernels/elementwise.h"
+#include "../src/simd/isa.h"
+#include "../src/simd/math/isa_move.h"
+#include "../src/kernels/arithmetic/elementwise.h"
 
 static const struct ci_isa *isa_list[5];
 static int isa_count;

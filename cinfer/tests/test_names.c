@@ -1,5 +1,5 @@
 /* test_names.c - the table of names: a name is its text in its scope, however many there are. */
-#include "names.h"
+#include "base/names.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* test_pack.c - packed constants: one copy for all sessions of a model, whatever their threads do, until it closes. */
-#include "posix.h"
+#include "system/posix.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 
 #include "check.h"
 #include "cinfer.h"
-#include "isa.h"
-#include "isa_linear.h"
+#include "simd/isa.h"
+#include "simd/linear/isa_linear.h"
 #include "models.h"
-#include "pack.h"
-#include "session.h"
+#include "plan/pack.h"
+#include "session/session.h"
 
 enum { THREADS = 4, ORDERS = 24, X = 0, W = 1 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "compile.h"
+#include "plan/compile.h"
 #include "hostile_plans.h"
 
 enum { MEGABYTE = 1 << 20, WIDE = 1 << 14 /* numbers of a vector of 64 KB */ };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "ci_common.h"
-#include "memory.h"
+#include "base/ci_common.h"
+#include "base/memory.h"
 #include "models.h"
 
 enum { PREDICT = 0, NO_SIGNATURE = 1 };

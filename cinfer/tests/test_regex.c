@@ -1,12 +1,12 @@
 /* test_regex.c - S10: a pattern's first parse finds how much memory the second one writes, and no step of its program
  * points outside of it, whatever is repeated how often. */
-#include "kernels/regex.h"
+#include "kernels/text/regex.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
-#include "session.h"
+#include "session/session.h"
 
 enum { PATTERNS = 20000, LONGEST = 400, BEHIND = 64, UNTOUCHED = 0xa5 };
 

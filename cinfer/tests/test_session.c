@@ -7,8 +7,8 @@
 #include "check.h"
 #include "cinfer.h"
 #include "models.h"
-#include "threads.h"
-#include "wire.h"
+#include "system/threads.h"
+#include "base/wire.h"
 #if defined(__SSE__) || defined(__x86_64__)
 #include <xmmintrin.h>
 #define HAS_CONTROL_WORD 1

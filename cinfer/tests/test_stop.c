@@ -2,7 +2,7 @@
 #define CI_NO_FILES
 #include <string.h>
 
-#include "../src/stop.c"
+#include "../src/base/stop.c"
 #include "check.h"
 
 static int32_t never(void *user) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "wire.h"
+#include "base/wire.h"
 
 typedef struct row {
   const char *bytes;

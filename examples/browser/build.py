@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from graphio.slimming import slimmed
+from graphio.model.size_reduction import slimmed
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from graphio.cinfer import _native
-from graphio.schema import installation
+from graphio.support import installation
 
 #: libraries of the system that the static library needs
 SYSTEM = ("-lbcrypt",) if sys.platform == "win32" else ("-lm", "-pthread")

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphio.cinfer._native import ffi, lib
-from graphio.schema import dtypes, errors, small_types
-from graphio.schema.engine import TensorSpec
+from graphio.engine.interface import TensorSpec
+from graphio.schema import dtypes, small_types
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 

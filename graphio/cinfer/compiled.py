@@ -91,7 +91,7 @@ def _load(spec: ModuleSpec) -> None:
 
 
 def _refusal(root: Path, here: str, found: list[ModuleSpec]) -> str:
-    from graphio.schema import installation
+    from graphio.support import installation
 
     if line := installation.conflict():
         return line

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from graphio.cinfer import arrays
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.host import Host, say
-from graphio.schema import custom, errors
+from graphio.engine import custom
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio.schema import operators

@@ -12,9 +12,11 @@ import numpy as np
 from graphio.cinfer import arrays
 from graphio.cinfer._native import Runner, ffi
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, dtypes, errors
-from graphio.schema.engine import TensorSpec
-from graphio.schema.pickling import Reduced
+from graphio.engine import calls
+from graphio.engine.interface import TensorSpec
+from graphio.engine.pickling import Reduced
+from graphio.schema import dtypes
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio.cinfer.model import Handles

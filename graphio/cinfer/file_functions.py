@@ -1,4 +1,4 @@
-"""The C library's functions for files, as graphio.schema.native has them."""
+"""The C library's functions for files, as graphio.storage.native has them."""
 
 from __future__ import annotations
 

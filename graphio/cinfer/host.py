@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from graphio.cinfer import arrays
 from graphio.cinfer._native import ffi, lib
-from graphio.schema import errors, host
-from graphio.schema.engine import Array, HostFunction
-from graphio.schema.run_lock import RunLock
+from graphio.engine import host
+from graphio.engine.interface import Array, HostFunction
+from graphio.engine.run_lock import RunLock
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
-from graphio.schema import errors
+from graphio.support import errors
 
 BITS = {
     "max_bytes": 64,

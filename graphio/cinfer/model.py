@@ -19,8 +19,10 @@ from graphio.cinfer.host import Host
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
 from graphio.cinfer.watch import checked_timeout, nanoseconds
-from graphio.schema import calls, errors, files, html, pickling, reprs, stores
-from graphio.schema.engine import HostFunction
+from graphio.engine import calls, pickling, reprs
+from graphio.engine.interface import HostFunction
+from graphio.storage import files, stores
+from graphio.support import errors, html
 
 ISA = {
     "best": lib.CI_ISA_BEST,

@@ -14,8 +14,9 @@ from graphio.cinfer._native import Bound, ffi, lib
 from graphio.cinfer.arrays import Array
 from graphio.cinfer.feeds import Feed, Help, closed, writable
 from graphio.cinfer.watch import Steps, ended_at
-from graphio.schema import calls, errors, pickling, reprs
-from graphio.schema.engine import NodeTime, TensorSpec
+from graphio.engine import calls, pickling, reprs
+from graphio.engine.interface import NodeTime, TensorSpec
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio.cinfer.model import Handles

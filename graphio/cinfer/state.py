@@ -15,8 +15,11 @@ import numpy as np
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import Lock, ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, dtypes, errors, html, pickling, reprs, stores
-from graphio.schema.run_lock import RunLock
+from graphio.engine import calls, pickling, reprs
+from graphio.engine.run_lock import RunLock
+from graphio.schema import dtypes
+from graphio.storage import stores
+from graphio.support import errors, html
 
 if TYPE_CHECKING:
     from graphio.schema.tensors import Stored

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphio.cinfer._native import ffi
-from graphio.schema import errors
+from graphio.support import errors
 
 
 def new_error() -> Any:

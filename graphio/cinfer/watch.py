@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphio.cinfer._native import ffi, lib
-from graphio.schema import errors
-from graphio.schema.engine import NodeTime
+from graphio.engine.interface import NodeTime
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio.cinfer.model import Handles

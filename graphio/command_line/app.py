@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from graphio.bars import progress_bars
 from graphio.command_line import ending
 from graphio.command_line.commands import (
     bench,
@@ -23,7 +22,8 @@ from graphio.command_line.commands import (
     show,
     verify,
 )
-from graphio.version import graphio_version
+from graphio.support.progress_bars import progress_bars
+from graphio.support.version import graphio_version
 
 __all__ = ["app", "main"]
 

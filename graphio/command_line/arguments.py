@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from graphio import engines
 from graphio.command_line.exits import USAGE, Refused
-from graphio.schema.calls import DEFAULT_SIGNATURE
+from graphio.engine.calls import DEFAULT_SIGNATURE
+from graphio.execution import engines
 
 __all__ = [
     "DEFAULT_ENGINE",

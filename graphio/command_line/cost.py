@@ -9,7 +9,7 @@ import numpy as np
 from graphio import cinfer
 from graphio.command_line.arguments import choose_signature
 from graphio.command_line.giving import given_inputs
-from graphio.costs import node_costs
+from graphio.model.costs import node_costs
 
 __all__ = ["cost_of"]
 

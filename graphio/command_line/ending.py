@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphio.command_line import exits, streams
-from graphio.schema import errors
+from graphio.support import errors
 
 __all__ = ["end_of", "wants_json"]
 

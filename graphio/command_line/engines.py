@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from graphio import engines
 from graphio.command_line import opening
 from graphio.command_line.arguments import choose_signature, engine_names
 from graphio.command_line.exits import USAGE, Refused
-from graphio.schema.engine import TensorSpec
+from graphio.engine.interface import TensorSpec
+from graphio.execution import engines
 
 __all__ = ["Loaded", "check_known", "has_threads", "installed", "load", "names"]
 

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from graphio.command_line.exits import USAGE, Refused
-from graphio.schema import installation
+from graphio.support import installation
 
 __all__ = ["need"]
 

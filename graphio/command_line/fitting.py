@@ -10,7 +10,7 @@ import typer
 
 from graphio.command_line import opening
 from graphio.command_line.exits import USAGE, Refused
-from graphio.schema import stores
+from graphio.storage import stores
 
 __all__ = ["given_options", "refuse_source", "refuse_unused"]
 

@@ -10,9 +10,9 @@ from graphio.command_line.arguments import parse_sizes
 from graphio.command_line.exits import USAGE, Refused
 from graphio.command_line.random_inputs import random_inputs, sizes_of
 from graphio.command_line.reading_inputs import read_inputs
-from graphio.describing import describe
+from graphio.engine.interface import TensorSpec
+from graphio.model.describing import describe
 from graphio.schema import container
-from graphio.schema.engine import TensorSpec
 
 __all__ = ["given_files", "given_inputs"]
 

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 from graphio.command_line.exits import Refused
-from graphio.schema import errors, files, foreign, stores
+from graphio.schema import foreign
+from graphio.storage import files, stores
+from graphio.support import errors
 
 __all__ = [
     "CHECKPOINT",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio.command_line.exits import USAGE, Refused
-from graphio.schema.engine import TensorSpec
+from graphio.engine.interface import TensorSpec
 
 __all__ = ["random_inputs", "sizes_of"]
 
@@ -21,7 +21,7 @@ def sizes_of(
     """The sizes of a signature's inputs.
 
     Args:
-        described: the inputs as graphio.describing.describe gives them.
+        described: the inputs as graphio.model.describing.describe gives them.
         sizes: by name of an input its sizes, by name of a dimension its size; others are 1.
 
     Raises:

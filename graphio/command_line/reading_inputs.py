@@ -12,7 +12,7 @@ import numpy as np
 
 from graphio.command_line.exits import USAGE, Refused
 from graphio.command_line.extras import need
-from graphio.schema.engine import TensorSpec
+from graphio.engine.interface import TensorSpec
 
 __all__ = ["read_arrays", "read_inputs"]
 
@@ -102,7 +102,7 @@ def read_arrays(path: str) -> dict[str, Array]:
     Raises:
         Refused: it is not there, damaged, or has Python objects in it, which are not read.
     """
-    from graphio.train.values import load_values
+    from graphio.train.interop.values import load_values
 
     if not os.path.isfile(path):
         raise Refused(f"there is no file '{path}'")

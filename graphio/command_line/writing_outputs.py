@@ -11,7 +11,7 @@ import numpy as np
 
 from graphio.command_line.exits import USAGE, Refused
 from graphio.command_line.extras import need
-from graphio.schema import stores
+from graphio.storage import stores
 
 __all__ = ["check_ending", "write_outputs"]
 
@@ -39,7 +39,7 @@ def write_outputs(path: str, outputs: Mapping[str, Any]) -> None:
 
 
 def _npz(path: str, arrays: Mapping[str, Array]) -> None:
-    from graphio.train.exporting import export_variables
+    from graphio.train.interop.exporting import export_variables
 
     export_variables(dict(arrays), path)
 

@@ -58,7 +58,7 @@ def dimension_value(dimension: Any) -> Any:
 
 def dimension_at_index(shape: Any, index: int) -> Any:
     """The Dimension of a TensorShape at an index, unknown if its rank is."""
-    from graphio.tensor_shape import Dimension
+    from graphio.framework.tensor_shape import Dimension
 
     return Dimension(None) if shape.ndims is None else shape[index]
 

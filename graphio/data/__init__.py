@@ -1,6 +1,5 @@
 """tf.data: pipelines that feed a graph element by element."""
 
-from graphio import api_guard
 from graphio.data.dataset import AUTOTUNE, Dataset, Options
 from graphio.data.iterator import (
     Iterator,
@@ -8,6 +7,7 @@ from graphio.data.iterator import (
     make_one_shot_iterator,
 )
 from graphio.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+from graphio.support import api_guard
 
 from graphio.data import experimental  # isort: skip  (reads the names above)
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes
 from graphio.data.structure import Spec
-from graphio.dtypes import DType
-from graphio.schema import installation
-from graphio.tensor_shape import TensorShape
+from graphio.framework import dtypes
+from graphio.framework.dtypes import DType
+from graphio.framework.tensor_shape import TensorShape
+from graphio.support import installation
 
 Array = np.ndarray[Any, Any]
 

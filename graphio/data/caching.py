@@ -8,8 +8,8 @@ from typing import Any
 
 from graphio.data import records, saving
 from graphio.data.stages import Element, Item, Stage
-from graphio.io.gfile import failing_as_tensorflow
-from graphio.schema import errors
+from graphio.storage.gfile import failing_as_tensorflow
+from graphio.support import errors
 
 try:
     import fcntl

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
-from graphio.constants import as_array
 from graphio.data import records
 from graphio.data.csv_lines import Rows
 from graphio.data.dataset import AUTOTUNE, Dataset
@@ -20,10 +18,12 @@ from graphio.data.readers import _names
 from graphio.data.special import without_errors
 from graphio.data.stages import Item, Stage
 from graphio.data.structure import Spec
-from graphio.graph import Tensor
-from graphio.ops.text_csv import check_delimiter, fields_of, number_of
-from graphio.schema import errors
-from graphio.tensor_shape import TensorShape
+from graphio.framework import dtypes
+from graphio.framework.constants import as_array
+from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.strings.csv_lines import check_delimiter, fields_of, number_of
+from graphio.support import errors
 
 __all__ = ["CsvDataset", "make_csv_dataset"]
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphio import api_boundary, dtypes, scopes, source
-from graphio.constants import as_array, convert_to_tensor
 from graphio.data import (
     elements,
     graphs,
@@ -27,13 +25,15 @@ from graphio.data.methods import Methods
 from graphio.data.options import Options
 from graphio.data.stages import Stage
 from graphio.data.structure import Spec
-from graphio.folding import constant_value
-from graphio.graph import Tensor
-from graphio.schema import errors
-from graphio.schema.pickling import Unpicklable
-from graphio.sparse_tensor import SparseTensor
-from graphio.tensor_shape import TensorShape, as_shape
-from graphio.variables import variables_of
+from graphio.engine.pickling import Unpicklable
+from graphio.framework import api_boundary, dtypes, scopes, source
+from graphio.framework.constants import as_array, convert_to_tensor
+from graphio.framework.folding import constant_value
+from graphio.framework.graph import Tensor
+from graphio.framework.sparse_tensor import SparseTensor
+from graphio.framework.tensor_shape import TensorShape, as_shape
+from graphio.support import errors
+from graphio.variables.variables import variables_of
 
 __all__ = ["AUTOTUNE", "Dataset", "Options"]
 

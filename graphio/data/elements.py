@@ -11,7 +11,7 @@ import numpy as np
 from graphio.data import saving
 from graphio.data.function import Bound
 from graphio.data.stages import Draws, Element, Item, Range, Stage
-from graphio.schema import errors
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 

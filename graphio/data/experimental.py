@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio import dtypes, refusals, scopes
-from graphio.constants import as_array, constant
 from graphio.data import elements, structure
 from graphio.data.csvs import CsvDataset, make_csv_dataset
 from graphio.data.dataset import AUTOTUNE, Dataset, _checked, _number
@@ -27,9 +25,11 @@ from graphio.data.special import (
 from graphio.data.structure import Spec
 from graphio.data.tables import ArrowDataset, ParquetDataset
 from graphio.data.whole import TFRecordWriter, get_single_element, state_function
-from graphio.graph import Tensor
-from graphio.ops import comparison, math, reduction
-from graphio.tensor_shape import TensorShape
+from graphio.framework import dtypes, refusals, scopes
+from graphio.framework.constants import as_array, constant
+from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.math import comparison, elementwise, reduction
 
 __all__ = [
     "AUTOTUNE",
@@ -260,13 +260,13 @@ def bucket_by_sequence_length(
     sizes = np.array(bucket_batch_sizes, np.int64)
 
     def key(*element: Any) -> Any:
-        length = math.cast(element_length_func(*element), dtypes.int32)
+        length = elementwise.cast(element_length_func(*element), dtypes.int32)
         return reduction.reduce_sum(
-            math.cast(comparison.greater_equal(length, constant(bounds)), dtypes.int64)
+            elementwise.cast(comparison.greater_equal(length, constant(bounds)), dtypes.int64)
         )
 
     def size(number: Any) -> Any:
-        from graphio.ops.index import gather
+        from graphio.ops.array.index import gather
 
         return gather(constant(sizes), number)
 
@@ -289,10 +289,10 @@ def bucket_by_sequence_length(
 
 def _to_boundary(grouped: Dataset, shapes: Any, bounds: Any, number: Any) -> Any:
     """The shapes with unknown sizes as one less than the bucket's end."""
-    from graphio.ops.index import gather
-    from graphio.ops.joining import stack
+    from graphio.ops.array.index import gather
+    from graphio.ops.array.joining import stack
 
-    longest = math.cast(gather(constant(bounds), number) - 1, dtypes.int64)
+    longest = elementwise.cast(gather(constant(bounds), number) - 1, dtypes.int64)
 
     def full(shape: TensorShape) -> Any:
         sizes = [longest if s is None else constant(s, dtypes.int64) for s in shape.as_list()]
@@ -408,7 +408,7 @@ def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset
     stop = limit.min if isinstance(each, int) and each < 0 else limit.max
     found = Dataset.range(first, stop, each)
     wanted = dtypes.as_dtype(dtype)
-    return found if wanted == dtypes.int64 else found.map(lambda n: math.cast(n, wanted))
+    return found if wanted == dtypes.int64 else found.map(lambda n: elementwise.cast(n, wanted))
 
 
 class NpzDataset(Dataset):

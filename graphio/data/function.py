@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio import scopes, source
-from graphio.constants import convert_to_tensor, placeholder
 from graphio.data import saving, structure, variables
 from graphio.data.structure import Spec
-from graphio.export import SignatureSpec, build_model, reach
-from graphio.graph import Graph, Operation, Tensor
-from graphio.schema import container, errors
+from graphio.framework import scopes, source
+from graphio.framework.constants import convert_to_tensor, placeholder
+from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.model.export import SignatureSpec, build_model, reach
+from graphio.schema import container
 from graphio.schema.seeds import mix_seeds
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio.data.dataset import Dataset
@@ -169,7 +170,7 @@ class Runner:
 
     def load(self, packed: bytes, graph: Graph) -> tuple[Any, Any]:
         """A state, and the function that runs a model of one signature on it."""
-        from graphio.session import host_functions
+        from graphio.execution.session import host_functions
 
         host = host_functions(self._session(), graph) if graph.host_functions else {}
         state = self._engine.new_state()

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
-from graphio.constants import as_array
 from graphio.data import structure
 from graphio.data.stages import Element, Item, Stage
 from graphio.data.structure import Spec
-from graphio.schema import errors, host
+from graphio.engine import host
+from graphio.framework import dtypes
+from graphio.framework.constants import as_array
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphio import scopes
-from graphio.graph import Graph
+from graphio.framework import scopes
+from graphio.framework.graph import Graph
 
 if TYPE_CHECKING:
     from graphio.data.dataset import Dataset

@@ -6,8 +6,6 @@ import functools
 import weakref
 from typing import Any
 
-from graphio import api_boundary, api_guard, dtypes, scopes
-from graphio.constants import convert_to_tensor
 from graphio.data import graphs, structure, variables
 from graphio.data.dataset import Dataset, element_of
 from graphio.data.resource import (
@@ -17,11 +15,14 @@ from graphio.data.resource import (
     resource_of,
     stepped_by_name,
 )
-from graphio.export import reach
-from graphio.graph import Graph, Operation, Tensor
-from graphio.ops.host import host_call, host_call_to
-from graphio.schema.pickling import Unpicklable
-from graphio.tensor_shape import TensorShape
+from graphio.engine.pickling import Unpicklable
+from graphio.framework import api_boundary, dtypes, scopes
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.tensor_shape import TensorShape
+from graphio.model.export import reach
+from graphio.ops.base.host import host_call, host_call_to
+from graphio.support import api_guard
 
 __all__ = ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"]
 

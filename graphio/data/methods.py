@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import dtypes
+from graphio.framework import dtypes
 
 if TYPE_CHECKING:
     from graphio.data.dataset import Dataset
-    from graphio.graph import Tensor
+    from graphio.framework.graph import Tensor
 
 
 class Methods:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from graphio.io.gfile import failing_as_tensorflow
-from graphio.schema import errors, packed
+from graphio.schema import packed
+from graphio.storage.gfile import failing_as_tensorflow
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphio import api_boundary, dtypes
-from graphio.constants import as_array, convert_to_tensor
 from graphio.data import records
 from graphio.data.dataset import Dataset, _number
 from graphio.data.function import Opening
 from graphio.data.stages import Stage
 from graphio.data.structure import Spec
-from graphio.graph import Tensor
-from graphio.tensor_shape import TensorShape
+from graphio.framework import api_boundary, dtypes
+from graphio.framework.constants import as_array, convert_to_tensor
+from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
 
 __all__ = ["FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]
 

@@ -13,9 +13,9 @@ from typing import IO, Any, cast
 import numpy as np
 
 from graphio.data.stages import Item, Stage
-from graphio.io.gfile import failing_as_tensorflow
-from graphio.schema import errors
 from graphio.schema.crc32c import crc32c
+from graphio.storage.gfile import failing_as_tensorflow
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 _MASK = 0xA282EAD8

@@ -13,10 +13,11 @@ import numpy as np
 from graphio.data import graphs, saving, structure, variables
 from graphio.data.function import Opening, Runner
 from graphio.data.stages import Element, Repeat, Shuffle, Stage
-from graphio.export import SignatureSpec, build_model
-from graphio.graph import Graph
-from graphio.schema import container, errors
+from graphio.framework.graph import Graph
+from graphio.model.export import SignatureSpec, build_model
+from graphio.schema import container
 from graphio.schema.model_pb2 import IteratorState
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio.data.dataset import Dataset

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio.schema import errors, tensors
+from graphio.schema import tensors
 from graphio.schema.model_pb2 import Tensor
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 

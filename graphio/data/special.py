@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
 from graphio.data import elements, graphs, stages, threads
 from graphio.data.dataset import AUTOTUNE, Dataset
 from graphio.data.function import Opening, Runner
 from graphio.data.stages import Draws, Item, Stage
 from graphio.data.structure import Spec
-from graphio.graph import Tensor
-from graphio.ops.host import host_call
-from graphio.tensor_shape import TensorShape
+from graphio.framework import dtypes, scopes
+from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.base.host import host_call
 
 __all__ = [
     "INFINITE_CARDINALITY",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from graphio.data import saving
-from graphio.schema import errors
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 Element = list[Any]

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes, nest, objects
-from graphio.constants import as_array, convert_to_tensor
 from graphio.data import saving, variables
-from graphio.dtypes import DType
-from graphio.graph import Tensor
-from graphio.indexed_slices import IndexedSlices, IndexedSlicesValue
-from graphio.ops.filling import shape
-from graphio.ops.tensor_array import TensorArray
-from graphio.sparse_tensor import SparseTensor, SparseTensorValue
-from graphio.tensor_shape import TensorShape, as_shape
+from graphio.framework import dtypes, nest, objects
+from graphio.framework.constants import as_array, convert_to_tensor
+from graphio.framework.dtypes import DType
+from graphio.framework.graph import Tensor
+from graphio.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
+from graphio.framework.sparse_tensor import SparseTensor, SparseTensorValue
+from graphio.framework.tensor_shape import TensorShape, as_shape
+from graphio.ops.array.filling import shape
+from graphio.ops.control_flow.tensor_array import TensorArray
 
 Array = np.ndarray[Any, Any]
 

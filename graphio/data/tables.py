@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from graphio import api_boundary
 from graphio.data import arrow
 from graphio.data.arrow import Column
 from graphio.data.dataset import Dataset
 from graphio.data.stages import Item, Stage
 from graphio.data.structure import Spec
-from graphio.io.gfile import failing_as_tensorflow
-from graphio.schema import errors
-from graphio.tensor_shape import TensorShape
+from graphio.framework import api_boundary
+from graphio.framework.tensor_shape import TensorShape
+from graphio.storage.gfile import failing_as_tensorflow
+from graphio.support import errors
 
 __all__ = ["ArrowDataset", "ParquetDataset"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from graphio.data.elements import _Calling
 from graphio.data.function import Bound
 from graphio.data.stages import Element, Item, Stage
-from graphio.schema import errors
+from graphio.support import errors
 
 _END = object()
 _SHARE = 32  # elements that a thread of a parallel map takes at once, at most

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes, scopes
-from graphio.graph import Graph, Operation, Tensor
-from graphio.handle_reads import by_handle
-from graphio.ops.host import host_call
-from graphio.tensor_shape import TensorShape
-from graphio.variable_reads import outermost
-from graphio.variables import Variable, variables_of
+from graphio.framework import dtypes, scopes
+from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.base.host import host_call
+from graphio.variables.handle_reads import by_handle
+from graphio.variables.variable_reads import outermost
+from graphio.variables.variables import Variable, variables_of
 
 __all__ = [
     "Touched",

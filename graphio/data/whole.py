@@ -6,17 +6,17 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes
-from graphio.constants import convert_to_tensor
 from graphio.data import graphs, saving, structure, variables
 from graphio.data.dataset import Dataset, element_of
 from graphio.data.function import Function, Opening, Runner
 from graphio.data.structure import Spec
 from graphio.data.writing import TFRecordOptions
 from graphio.data.writing import TFRecordWriter as _Writer
-from graphio.graph import Operation, Tensor
-from graphio.ops.host import host_call
-from graphio.schema import errors
+from graphio.framework import dtypes
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.graph import Operation, Tensor
+from graphio.ops.base.host import host_call
+from graphio.support import errors
 
 
 def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any, name: str | None) -> Any:

@@ -7,10 +7,9 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
-from graphio import api_guard
 from graphio.data import records
-from graphio.io.gfile import failing_as_tensorflow
-from graphio.schema import errors
+from graphio.storage.gfile import failing_as_tensorflow
+from graphio.support import api_guard, errors
 
 __all__ = [
     "TFRecordCompressionType",

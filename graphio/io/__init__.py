@@ -15,20 +15,20 @@ _OTHERS = {
         "decode_csv", "decode_raw", "encode_base64", "matching_files", "parse_example",
         "parse_single_example", "parse_single_sequence_example", "read_file", "write_file",
     ),
-    "graphio.ops.sequence_example": ("parse_sequence_example",),
+    "graphio.ops.strings.sequence_example": ("parse_sequence_example",),
     "graphio.python_io": (
         "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator",
     ),
     "graphio.train": ("write_graph",),
 }  # fmt: skip
 #: modules of these that work only with the builder loaded, which registers operators
-_OF_THE_BUILDER = {"graphio.ops.sequence_example"}
+_OF_THE_BUILDER = {"graphio.ops.strings.sequence_example"}
 
 
 def __getattr__(name: str) -> Any:
     import importlib
 
-    from graphio.refusals import refusal
+    from graphio.framework.refusals import refusal
 
     for module, names in _OTHERS.items():
         if name in names:

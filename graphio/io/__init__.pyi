@@ -14,7 +14,7 @@ from graphio import parse_single_sequence_example as parse_single_sequence_examp
 from graphio import read_file as read_file
 from graphio import write_file as write_file
 from graphio.io import gfile as gfile
-from graphio.ops.sequence_example import parse_sequence_example as parse_sequence_example
+from graphio.ops.strings.sequence_example import parse_sequence_example as parse_sequence_example
 from graphio.python_io import TFRecordCompressionType as TFRecordCompressionType
 from graphio.python_io import TFRecordOptions as TFRecordOptions
 from graphio.python_io import TFRecordWriter as TFRecordWriter

@@ -13,19 +13,19 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Protocol
 
-from graphio import api_boundary, api_guard, dtypes, initializers, nest, scopes
-from graphio.collections import GraphKeys
-from graphio.constants import convert_to_tensor
-from graphio.graph import Graph, Operation, Tensor
-from graphio.ops import array, math, nn
-from graphio.partitioned_variables import parts_of
-from graphio.tensor_shape import Dimension
-from graphio.variable_scope import (
-    VariableScope,
-    get_variable,
-    variable_scope,
-)
-from graphio.variables import Variable
+from graphio.framework import api_boundary, dtypes, nest, scopes
+from graphio.framework.collections import GraphKeys
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.tensor_shape import Dimension
+from graphio.ops.array import surface as array
+from graphio.ops.math import elementwise
+from graphio.ops.nn import core as nn
+from graphio.support import api_guard
+from graphio.variables import initializers
+from graphio.variables.partitioned_variables import parts_of
+from graphio.variables.variable_scope import VariableScope, get_variable, variable_scope
+from graphio.variables.variables import Variable
 
 __all__ = ["Layer", "channels_axis", "functional", "named", "size_of", "sizes_of"]
 
@@ -33,9 +33,9 @@ P = ParamSpec("P")
 
 #: activations and initializers that may be given by name
 _ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
-    "elu": nn.elu, "exponential": math.exp, "relu": nn.relu, "selu": nn.selu,
-    "sigmoid": math.sigmoid, "softmax": nn.softmax, "softplus": nn.softplus,
-    "softsign": nn.softsign, "tanh": math.tanh,
+    "elu": nn.elu, "exponential": elementwise.exp, "relu": nn.relu, "selu": nn.selu,
+    "sigmoid": elementwise.sigmoid, "softmax": nn.softmax, "softplus": nn.softplus,
+    "softsign": nn.softsign, "tanh": elementwise.tanh,
 }  # fmt: skip
 _INITIALIZERS: dict[str, Callable[..., Any]] = {
     "glorot_normal": initializers.glorot_normal_initializer,
@@ -277,8 +277,8 @@ class Layer:
         for output in nest.flatten(outputs):
             with scopes.name_scope("ActivityRegularizer"):
                 loss = self._activity_regularizer(output)
-                count = math.cast(sizes_of(output)[0], loss.dtype)
-                self.add_loss(math.truediv(loss, count))
+                count = elementwise.cast(sizes_of(output)[0], loss.dtype)
+                self.add_loss(elementwise.truediv(loss, count))
 
     # ---- what it is ----
 

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from graphio import initializers
-from graphio.graph import Tensor
+from graphio.framework.graph import Tensor
 from graphio.layers.base import Layer, channels_axis, functional, named, size_of, sizes_of
-from graphio.ops import array, conv, nn, primitive, windows
+from graphio.ops.array import surface as array
+from graphio.ops.base import primitive
+from graphio.ops.nn import conv, windows
+from graphio.ops.nn import core as nn
+from graphio.variables import initializers
 
 __all__ = [
     "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "SeparableConv1D",

@@ -5,12 +5,19 @@ from __future__ import annotations
 import math as _math
 from typing import Any
 
-from graphio import api_guard, dtypes, initializers
-from graphio.constants import convert_to_tensor
-from graphio.folding import constant_value
-from graphio.graph import Tensor
+from graphio.framework import dtypes
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.folding import constant_value
+from graphio.framework.graph import Tensor
 from graphio.layers.base import Layer, channels_axis, functional, named, size_of, sizes_of
-from graphio.ops import array, control_flow, emit, linear, math, nn
+from graphio.ops.array import surface as array
+from graphio.ops.base import emit
+from graphio.ops.control_flow import branches
+from graphio.ops.linalg import matmul
+from graphio.ops.math import elementwise
+from graphio.ops.nn import core as nn
+from graphio.support import api_guard
+from graphio.variables import initializers
 
 __all__ = ["Dense", "Dropout", "Flatten", "chosen", "decided", "dense", "dropout", "flatten"]
 
@@ -95,9 +102,9 @@ class Dense(Layer):
         """The result for inputs (..., width): (..., units)."""
         rank = inputs.shape.ndims or 2
         if rank == 2:
-            outputs = linear.matmul(inputs, self.kernel)
+            outputs = matmul.matmul(inputs, self.kernel)
         else:
-            outputs = linear.tensordot(inputs, self.kernel, [[rank - 1], [0]])
+            outputs = matmul.tensordot(inputs, self.kernel, [[rank - 1], [0]])
         if self.use_bias:
             outputs = nn.bias_add(outputs, self.bias)
         result: Tensor = outputs if self.activation is None else self.activation(outputs)
@@ -180,7 +187,7 @@ def decided(training: Any) -> bool | Tensor:
         return bool(training)
     pred = convert_to_tensor(training)
     known = constant_value(pred)
-    return math.cast(pred, dtypes.bool) if known is None else bool(known)
+    return elementwise.cast(pred, dtypes.bool) if known is None else bool(known)
 
 
 def chosen(training: Any, true_fn: Any, false_fn: Any) -> Any:
@@ -188,7 +195,7 @@ def chosen(training: Any, true_fn: Any, false_fn: Any) -> Any:
     pred = decided(training)
     if isinstance(pred, bool):
         return true_fn() if pred else false_fn()
-    return control_flow.cond(pred, true_fn, false_fn)
+    return branches.cond(pred, true_fn, false_fn)
 
 
 dense = functional(Dense, "activation(inputs . kernel + bias) along the last axis.")

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import api_guard, dtypes, initializers, scopes
-from graphio.constants import convert_to_tensor
-from graphio.graph import Tensor
+from graphio.framework import dtypes, scopes
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.graph import Tensor
 from graphio.layers.base import Layer, named, size_of, sizes_of
 from graphio.layers.core import chosen, decided
 from graphio.layers.renorm import Renorm
-from graphio.ops import array, emit, math, nn, reduction
-from graphio.variables import Variable
+from graphio.ops.array import surface as array
+from graphio.ops.base import emit
+from graphio.ops.math import elementwise, reduction
+from graphio.ops.nn import core as nn
+from graphio.support import api_guard
+from graphio.variables import initializers
+from graphio.variables.variables import Variable
 
 __all__ = ["BatchNormalization", "batch_normalization"]
 
@@ -184,7 +189,7 @@ class BatchNormalization(Layer):
         """inputs normalised; training: a bool, a number, or a scalar tensor."""
         training = options.pop("training", arguments[0] if arguments else False)
         kind = self.moving_mean.dtype.base_dtype
-        x = math.cast(inputs, kind)
+        x = elementwise.cast(inputs, kind)
         if self.virtual_batch_size is not None:
             x = self._in_virtual_batches(x)
         moving = (self.moving_mean.value(), self.moving_variance.value())
@@ -205,7 +210,7 @@ class BatchNormalization(Layer):
         if self.virtual_batch_size is not None:
             y = array.reshape(y, sizes_of(inputs))
         y.set_shape(inputs.shape)
-        return math.cast(y, inputs.dtype)
+        return elementwise.cast(y, inputs.dtype)
 
     def _in_virtual_batches(self, x: Tensor) -> Tensor:
         size = self.virtual_batch_size
@@ -217,7 +222,7 @@ class BatchNormalization(Layer):
     def _adjusted(self, x: Tensor, gamma: Any, beta: Any, training: Any) -> tuple[Any, Any]:
         if self.adjustment is None:
             return gamma, beta
-        given = [math.cast(value, x.dtype) for value in self.adjustment(array.shape(x))]
+        given = [elementwise.cast(value, x.dtype) for value in self.adjustment(array.shape(x))]
         scale = chosen(training, lambda: given[0], lambda: array.ones_like(given[0]))
         shift = chosen(training, lambda: given[1], lambda: array.zeros_like(given[1]))
         return _then(scale, shift, gamma, beta)
@@ -241,30 +246,34 @@ class BatchNormalization(Layer):
         kind = mean.dtype
         decay = convert_to_tensor(1.0 - self.momentum, kind)
         if self._fused_shape and self.fused is not False and self._bessels_correction_test_only:
-            variance = math.multiply(variance, self._sample_factor(x))
+            variance = elementwise.multiply(variance, self._sample_factor(x))
         if self.virtual_batch_size is not None:
             mean = reduction.reduce_mean(mean, 1, keepdims=True)
             variance = reduction.reduce_mean(variance, 1, keepdims=True)
         decay = chosen(training, lambda: array.identity(decay), lambda: emit.scalar(0, kind))
         for variable, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
             with scopes.name_scope("AssignMovingAvg"):
-                change = math.multiply(math.subtract(variable.read_value(), value), decay)
+                change = elementwise.multiply(
+                    elementwise.subtract(variable.read_value(), value), decay
+                )
                 update = variable.assign_sub(change)
             self.add_update(update.op)
 
     def _sample_factor(self, x: Tensor) -> Tensor:
         """n / (n - 1) for n elements a channel, 1 for a single one."""
         one = emit.scalar(1, x.dtype)
-        channels = math.cast(sizes_of(x)[self.axis[0]], x.dtype)
-        n = math.truediv(math.cast(array.size(x), x.dtype), math.maximum(channels, one))
-        return math.truediv(n, math.maximum(math.subtract(n, one), one))
+        channels = elementwise.cast(sizes_of(x)[self.axis[0]], x.dtype)
+        n = elementwise.truediv(
+            elementwise.cast(array.size(x), x.dtype), elementwise.maximum(channels, one)
+        )
+        return elementwise.truediv(n, elementwise.maximum(elementwise.subtract(n, one), one))
 
 
 def _then(scale: Any, shift: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
     """Factor and summand of scale and shift followed by gamma and beta, None: there is none."""
     if gamma is not None:
-        scale, shift = math.multiply(scale, gamma), math.multiply(shift, gamma)
-    return scale, shift if beta is None else math.add(shift, beta)
+        scale, shift = elementwise.multiply(scale, gamma), elementwise.multiply(shift, gamma)
+    return scale, shift if beta is None else elementwise.add(shift, beta)
 
 
 @api_guard.guarded

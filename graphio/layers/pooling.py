@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphio.graph import Tensor
+from graphio.framework.graph import Tensor
 from graphio.layers.base import Layer, channels_axis, functional
 from graphio.layers.convolutional import FORMATS, axes_of, padding_of
-from graphio.ops import pooling, windows
+from graphio.ops.nn import pooling, windows
 
 __all__ = [
     "AveragePooling1D", "AveragePooling2D", "AveragePooling3D", "MaxPooling1D", "MaxPooling2D",

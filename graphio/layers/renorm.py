@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import initializers, scopes
-from graphio.graph import Tensor
+from graphio.framework import scopes
+from graphio.framework.graph import Tensor
 from graphio.layers.core import chosen
-from graphio.ops import array, emit, math, reshaping
+from graphio.ops.array import reshaping
+from graphio.ops.array import surface as array
+from graphio.ops.base import emit
+from graphio.ops.math import elementwise
+from graphio.variables import initializers
 
 __all__ = ["Renorm"]
 
@@ -52,10 +56,10 @@ class Renorm:
 
         Factor and summand are 1 and 0 in a run that does not train, and constants in gradients.
         """
-        stddev = math.sqrt(math.add(variance, self._epsilon))
+        stddev = elementwise.sqrt(elementwise.add(variance, self._epsilon))
         mixed_mean, mixed_stddev = _mixed(self._mean, mean), _mixed(self._stddev, stddev)
-        r = math.truediv(stddev, mixed_stddev)
-        d = math.truediv(math.subtract(mean, mixed_mean), mixed_stddev)
+        r = elementwise.truediv(stddev, mixed_stddev)
+        d = elementwise.truediv(elementwise.subtract(mean, mixed_mean), mixed_stddev)
         limits = self._clipping
         r = _clipped(r, limits.get("rmin"), limits.get("rmax"))
         if limits.get("dmax") is not None:
@@ -64,7 +68,7 @@ class Renorm:
         d = chosen(training, lambda: d, lambda: array.zeros_like(d))
         new_mean = self._followed(self._mean, mean, training)
         new_stddev = self._followed(self._stddev, stddev, training)
-        new_variance = math.subtract(math.square(new_stddev), self._epsilon)
+        new_variance = elementwise.subtract(elementwise.square(new_stddev), self._epsilon)
         stop = reshaping.stop_gradient
         return stop(r, "renorm_r"), stop(d, "renorm_d"), new_mean, new_variance
 
@@ -79,20 +83,23 @@ class Renorm:
         updated = []
         for variable, new in zip(average, (value, emit.scalar(1, kind)), strict=True):
             with scopes.name_scope("AssignMovingAvg"):
-                step = math.multiply(math.subtract(variable.read_value(), new), share)
+                step = elementwise.multiply(elementwise.subtract(variable.read_value(), new), share)
                 updated.append(variable.assign_sub(step))
         total, weight = updated
-        return chosen(training, lambda: math.truediv(total, weight), lambda: array.identity(total))  # type: ignore[no-any-return]
+        result: Tensor = chosen(
+            training, lambda: elementwise.truediv(total, weight), lambda: array.identity(total)
+        )
+        return result
 
 
 def _mixed(average: Any, value: Tensor) -> Tensor:
     """The average, with the batch's own value for as much as its weight lacks of 1."""
     variable, weight = average
-    lacking = math.subtract(emit.scalar(1, value.dtype), weight)
-    return math.add(variable, math.multiply(lacking, value))
+    lacking = elementwise.subtract(emit.scalar(1, value.dtype), weight)
+    return elementwise.add(variable, elementwise.multiply(lacking, value))
 
 
 def _clipped(value: Tensor, least: Any, most: Any) -> Tensor:
     if least is not None:
-        value = math.maximum(value, least)
-    return value if most is None else math.minimum(value, most)
+        value = elementwise.maximum(value, least)
+    return value if most is None else elementwise.minimum(value, most)

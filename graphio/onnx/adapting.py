@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
-from graphio.constants import constant
-from graphio.folding import constant_value
-from graphio.graph import Tensor
-from graphio.ops.primitive import binary, cast, gather, int_vector, shape_of, unsqueeze
-from graphio.ops.shapes import dims_of
+from graphio.framework.constants import constant
+from graphio.framework.folding import constant_value
+from graphio.framework.graph import Tensor
+from graphio.ops.base.primitive import binary, cast, gather, int_vector, shape_of, unsqueeze
+from graphio.ops.base.shapes import dims_of
 
 __all__ = ["adapted"]
 

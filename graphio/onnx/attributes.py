@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from graphio import dtypes
-from graphio.dtypes import DType
+from graphio.framework import dtypes
+from graphio.framework.dtypes import DType
 from graphio.onnx.types import static_type, type_proto
-from graphio.ops.shapes import dims_of
+from graphio.ops.base.shapes import dims_of
 from graphio.schema.model_pb2 import AttributeValue
 
 __all__ = ["DTYPE_KEYS", "from_proto", "message_value", "to_protos"]

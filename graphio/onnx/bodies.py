@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from graphio import dtypes, scopes
-from graphio.dtypes import DType
-from graphio.folding import constant_value
-from graphio.graph import Graph, Tensor
+from graphio.framework import dtypes, scopes
+from graphio.framework.dtypes import DType
+from graphio.framework.folding import constant_value
+from graphio.framework.graph import Graph, Tensor
+from graphio.framework.operation_names import valid_name
+from graphio.framework.tensor_shape import TensorShape
 from graphio.onnx.attributes import from_proto
-from graphio.onnx.naming import valid_name
 from graphio.onnx.scope import Scope
 from graphio.onnx.types import static_type
-from graphio.ops.control_flow import common_shape
+from graphio.ops.control_flow.branches import common_shape
 from graphio.schema import operators
-from graphio.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     from graphio.onnx.importing import Importer

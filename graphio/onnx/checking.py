@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import onnx
 
-from graphio.onnx.naming import title
-from graphio.onnx.problems import Problems
+from graphio.framework.operation_names import title
 from graphio.onnx.scope import Scope
 from graphio.schema.operators import Operator
+from graphio.support.problems import Problems
 
 __all__ = ["checked_order", "node_problems", "read_names"]
 

@@ -6,12 +6,13 @@ import json
 import os
 from typing import Any
 
-from graphio import api_guard, engines
-from graphio.export import SignatureSpec, build_model
-from graphio.graph import Graph
+from graphio.execution import engines
+from graphio.framework.graph import Graph
+from graphio.model.export import SignatureSpec, build_model
+from graphio.model.rewrite import rewrite, weights_in_panels
 from graphio.onnx.importing import import_model
-from graphio.rewrite import rewrite, weights_in_panels
 from graphio.schema import container
+from graphio.support import api_guard
 
 __all__ = ["SIGNATURE", "convert", "load"]
 

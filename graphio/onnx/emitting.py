@@ -13,13 +13,15 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from graphio.engine import custom
 from graphio.onnx import widening
 from graphio.onnx.checking import read_names
 from graphio.onnx.ours import OURS, is_only_seen
-from graphio.onnx.problems import Problems
-from graphio.schema import custom, errors, functions, meter, operators, tensors
+from graphio.schema import functions, operators, tensors
 from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Shape, Signature, Type
-from graphio.version import graphio_version
+from graphio.support import errors, progress
+from graphio.support.problems import Problems
+from graphio.support.version import graphio_version
 
 __all__ = ["Emitter"]
 
@@ -82,7 +84,7 @@ class Emitter:
             for a in n.attr
             if a.key == "variable"
         }
-        with meter.task("export ONNX nodes", len(needed), "node") as told:
+        with progress.task("export ONNX nodes", len(needed), "node") as told:
             for node in needed:
                 self.node(node)
                 told(1)

@@ -9,10 +9,10 @@ import onnx
 import onnx.defs
 from onnx import helper
 
-from graphio.graph import Tensor
+from graphio.framework.graph import Tensor
 from graphio.onnx.types import type_proto
 from graphio.onnx.upgrade import upgrade
-from graphio.ops.shapes import dims_of
+from graphio.ops.base.shapes import dims_of
 
 __all__ = ["OPSETS", "body", "bound", "endless", "schema"]
 

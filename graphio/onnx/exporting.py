@@ -9,11 +9,14 @@ from typing import Any
 
 import onnx
 
-from graphio import api_guard, saved_model
-from graphio.export import build_model
+from graphio import saved_model
+from graphio.engine import calls
+from graphio.model.export import build_model
 from graphio.onnx.emitting import OLDEST_OPSET, Emitter
 from graphio.onnx.upgrade import TARGET
-from graphio.schema import calls, container, errors, fused, model_pb2, stores
+from graphio.schema import container, fused, model_pb2
+from graphio.storage import stores
+from graphio.support import api_guard, errors
 
 __all__ = ["OPSETS", "export", "from_model"]
 

@@ -8,29 +8,31 @@ from typing import Any
 
 import onnx
 
-from graphio import api_guard, gradient_registry, scopes
-from graphio.custom_operators import CustomOperator
-from graphio.graph import Operation, Tensor
+from graphio.engine import custom
+from graphio.framework import gradient_registry, scopes
+from graphio.framework.graph import Operation, Tensor
+from graphio.framework.operation_names import title, valid_name
+from graphio.framework.tensor_shape import TensorShape
 from graphio.onnx import adapting, bodies, expansion, lowering, retyping, training
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.checking import checked_order, node_problems
 from graphio.onnx.inference import by_signature, infer
-from graphio.onnx.maps import columns, without_maps
-from graphio.onnx.naming import title, valid_name
-from graphio.onnx.problems import Problems
+from graphio.onnx.ml.maps import columns, without_maps
 from graphio.onnx.reading import Source, read
 from graphio.onnx.scope import Scope
 from graphio.onnx.sequences import without_sequences
 from graphio.onnx.types import static_type
 from graphio.onnx.upgrade import NotUpgradable, upgrade
 from graphio.onnx.weights import Weights, parameter_names
-from graphio.ops.emit import node as make_node
-from graphio.ops.emit import operation
-from graphio.ops.shapes import dims_of
-from graphio.schema import custom, errors, meter, operators
+from graphio.ops.base.emit import node as make_node
+from graphio.ops.base.emit import operation
+from graphio.ops.base.shapes import dims_of
+from graphio.ops.state.custom_operators import CustomOperator
+from graphio.schema import operators
 from graphio.schema.verify_graph import MAX_RANK
-from graphio.tensor_shape import TensorShape
-from graphio.variables import Variable
+from graphio.support import api_guard, errors, progress
+from graphio.support.problems import Problems
+from graphio.variables.variables import Variable
 
 __all__ = ["OPSET", "Imported", "Importer", "Scope", "import_model"]
 
@@ -184,7 +186,7 @@ class Importer:
 
     def input(self, value: onnx.ValueInfoProto) -> Tensor | None:
         """A placeholder for an input of the main graph."""
-        from graphio.constants import placeholder
+        from graphio.framework.constants import placeholder
 
         try:
             found = static_type(value.type)
@@ -224,7 +226,7 @@ class Importer:
 
     def nodes(self, nodes: Sequence[onnx.NodeProto], scope: Scope) -> None:
         """Nodes of one graph or function body, in an order that their values allow."""
-        with meter.task("import ONNX nodes", len(nodes), "node") as told:
+        with progress.task("import ONNX nodes", len(nodes), "node") as told:
             for node in checked_order(nodes, scope, self.problems):
                 self.node(node, scope)
                 told(1)

@@ -11,14 +11,14 @@ import onnx.defs
 import onnx.shape_inference
 from onnx import helper, numpy_helper
 
-from graphio import dtypes
-from graphio.dtypes import DType
-from graphio.folding import constant_shape, constant_value, partial_value
-from graphio.graph import Tensor
+from graphio.framework import dtypes
+from graphio.framework.dtypes import DType
+from graphio.framework.folding import constant_shape, constant_value, partial_value
+from graphio.framework.graph import Tensor
 from graphio.onnx.guards import unbearable
 from graphio.onnx.types import static_type, type_proto
-from graphio.ops.einsum import joined_sizes
-from graphio.ops.shapes import Dims, dims_of
+from graphio.ops.base.shapes import Dims, dims_of
+from graphio.ops.math.einsum import joined_sizes
 from graphio.schema import dtypes as table
 from graphio.schema import equation, operators
 

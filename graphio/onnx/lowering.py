@@ -11,22 +11,26 @@ from typing import Any
 import numpy as np
 import onnx
 
-from graphio import dtypes
-from graphio.constants import constant
-from graphio.dtypes import DType
-from graphio.folding import constant_value
-from graphio.graph import Tensor
-from graphio.onnx import ml_features, ml_linear, ml_lookup, ml_svm, training, trees
+from graphio.framework import dtypes
+from graphio.framework.constants import constant
+from graphio.framework.dtypes import DType
+from graphio.framework.folding import constant_value
+from graphio.framework.graph import Tensor
+from graphio.framework.operation_names import valid_name
+from graphio.onnx import training
 from graphio.onnx.attributes import from_proto
-from graphio.onnx.naming import valid_name
+from graphio.onnx.ml import features, linear, lookup, svm, trees
 from graphio.onnx.reading import Source
 from graphio.onnx.weights import dense
-from graphio.ops import draws, math, primitive, random
-from graphio.ops.emit import node as make_node
-from graphio.ops.image import affine_grid
-from graphio.ops.primitive import binary, compare, select
-from graphio.ops.shapes import dims_of
-from graphio.ops.signal import mel_weight_matrix
+from graphio.ops.base import primitive
+from graphio.ops.base.emit import node as make_node
+from graphio.ops.base.primitive import binary, compare, select
+from graphio.ops.base.shapes import dims_of
+from graphio.ops.image.onnx_gradients import affine_grid
+from graphio.ops.math import elementwise
+from graphio.ops.math.signal import mel_weight_matrix
+from graphio.ops.random import core as random
+from graphio.ops.random import draws
 
 __all__ = ["TABLE"]
 
@@ -97,7 +101,7 @@ def _random(normal: bool, like: bool) -> Callable[[onnx.NodeProto, Any], Lowered
         else:
             low, high = attrs.get("low", 0.0), attrs.get("high", 1.0)
             made = random.random_uniform(shape, low, high, drawn, seed)
-        return [math.cast(made, dtype, name=_name(node))]
+        return [elementwise.cast(made, dtype, name=_name(node))]
 
     return lower
 
@@ -108,7 +112,7 @@ def _bernoulli(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered
     drawn = draws.drawn_in(x.dtype)
     uniform = random.random_uniform(primitive.shape_of(x), 0, 1, drawn, _seed(attrs))
     hit = compare("Less", uniform, primitive.cast(x, drawn))
-    return [math.cast(hit, _dtype(attrs, x), name=_name(node))]
+    return [elementwise.cast(hit, _dtype(attrs, x), name=_name(node))]
 
 
 def _multinomial(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
@@ -149,7 +153,7 @@ def _dropout(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
     scaled = binary("Div", wide, binary("Sub", one, rate))
     nothing = constant(np.asarray(0, drawn.as_numpy_dtype))
     result = select(kept, scaled, nothing)
-    return [math.cast(result, x.dtype, name=_name(node)), kept]
+    return [elementwise.cast(result, x.dtype, name=_name(node)), kept]
 
 
 def _fixed(ratio: Tensor) -> Tensor:
@@ -169,7 +173,7 @@ def _keep_all_unless(training: Tensor, kept: Tensor) -> Tensor:
 def _mel_weight_matrix(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
     wanted = dtypes.of_number(_attributes(node).get("output_datatype", 1))
     found = mel_weight_matrix(*[x for x in inputs if x is not None])
-    return [math.cast(found, wanted, name=_name(node))]
+    return [elementwise.cast(found, wanted, name=_name(node))]
 
 
 # ---- grids ----
@@ -198,10 +202,10 @@ TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered | None]] = 
     ("", "Multinomial"): _multinomial,
     ("", "Dropout"): _dropout,
     ("", "AffineGrid"): _affine_grid,
-    **ml_features.TABLE,
-    **ml_linear.TABLE,
-    **ml_lookup.TABLE,
-    **ml_svm.TABLE,
+    **features.TABLE,
+    **linear.TABLE,
+    **lookup.TABLE,
+    **svm.TABLE,
     ("", "MelWeightMatrix"): _mel_weight_matrix,
     **trees.TABLE,
     **training.TABLE,

@@ -9,13 +9,14 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from graphio import api_guard, dtypes
-from graphio.constants import convert_to_tensor
-from graphio.graph import Tensor
+from graphio.framework import dtypes
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.graph import Tensor
 from graphio.onnx.attributes import DTYPE_KEYS, to_protos
 from graphio.onnx.inference import infer
-from graphio.ops.emit import operation
+from graphio.ops.base.emit import operation
 from graphio.schema import operators
+from graphio.support import api_guard
 
 __all__ = ["call"]
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphio.onnx import composed, ours_images, ours_windows, tree_writing
+from graphio.onnx import ours_images, ours_windows
 from graphio.onnx.attributes import message_value
-from graphio.schema import dtypes, errors
+from graphio.onnx.composed import nodes
+from graphio.onnx.ml import tree_writing
+from graphio.schema import dtypes
 from graphio.schema.model_pb2 import Node
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio.onnx.emitting import Emitter
@@ -130,10 +133,10 @@ OURS: dict[str, Lower] = {
     "RandomUniform": _random("RandomUniformLike"),
     "RandomNormal": _random("RandomNormalLike"),
     "RandomInteger": _random_integer,
-    "StatelessRandomUniform": composed.stateless_random_uniform,
-    "StatelessRandomNormal": composed.stateless_random_normal,
-    "StatelessRandomTruncatedNormal": composed.stateless_random_truncated_normal,
-    "StatelessRandomInteger": composed.stateless_random_integer,
+    "StatelessRandomUniform": nodes.stateless_random_uniform,
+    "StatelessRandomNormal": nodes.stateless_random_normal,
+    "StatelessRandomTruncatedNormal": nodes.stateless_random_truncated_normal,
+    "StatelessRandomInteger": nodes.stateless_random_integer,
     "ScatterSum": _scatter_sum,
     "StringToNumber": _string_to_number,
     "AsString": _as_string,
@@ -145,7 +148,7 @@ OURS: dict[str, Lower] = {
     "AveragePool2DGrad": ours_windows.average_pool_2d_grad,
     "AveragePoolGrad": ours_windows.average_pool_grad,
     "ResizeGrad": ours_images.resize_grad,
-    "GridSampleGrad": composed.grid_sample_grad,
-    "RoiAlignGrad": composed.roi_align_grad,
+    "GridSampleGrad": nodes.grid_sample_grad,
+    "RoiAlignGrad": nodes.roi_align_grad,
     "TreeEnsemble": tree_writing.tree_ensemble,
 }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from graphio.onnx import composed
 from graphio.onnx.attributes import message_value
+from graphio.onnx.composed import nodes
 from graphio.schema.model_pb2 import Node
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def resize_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]
     """ResizeGrad: along each axis that changes, a product with the weights of its elements."""
     matrices = _matrices(emit, node)
     if matrices is None:
-        composed.resize_grad(emit, node, inputs, outputs)
+        nodes.resize_grad(emit, node, inputs, outputs)
         return
     made = inputs[1]
     rank = len(emit.dims(node.input[1]) or emit.dims(node.name) or ())

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.onnx import composed
 from graphio.onnx.attributes import message_value
+from graphio.onnx.composed import nodes
 from graphio.schema.model_pb2 import Node
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _to_channels_last(emit: Emitter, value: str, output: str) -> None:
 def conv_2d_grad_input(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """Conv2DGradInput: channels last."""
     if not _known(emit, (node.name, 1, 3), (node.input[1], 0, 2)):
-        composed.conv_2d_grad_input(emit, node, inputs, outputs)
+        nodes.conv_2d_grad_input(emit, node, inputs, outputs)
         return
     size = _static(emit, node.name, slice(1, 3))
     kernel = _static(emit, node.input[1], slice(0, 2))
@@ -148,7 +148,7 @@ def conv_2d_grad_input(emit: Emitter, node: Node, inputs: list[str], outputs: li
 def conv_grad_input(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """ConvGradInput: channels first, any number of spatial axes."""
     if not _known(emit, (node.name, 2, None), (node.input[1], 2, None)):
-        composed.conv_grad_input(emit, node, inputs, outputs)
+        nodes.conv_grad_input(emit, node, inputs, outputs)
         return
     size = _static(emit, node.name, slice(2, None))
     kernel = _static(emit, node.input[1], slice(2, None))
@@ -188,7 +188,7 @@ def transposed(emit: Emitter, dy: str, filters: str, window: _Window, group: int
 def conv_2d_grad_filter(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """Conv2DGradFilter: channels last."""
     if not _known(emit, (node.input[0], 1, 3), (node.name, 0, 2)):
-        composed.conv_2d_grad_filter(emit, node, inputs, outputs)
+        nodes.conv_2d_grad_filter(emit, node, inputs, outputs)
         return
     size = _static(emit, node.input[0], slice(1, 3))
     kernel = _static(emit, node.name, slice(0, 2))
@@ -202,7 +202,7 @@ def conv_2d_grad_filter(emit: Emitter, node: Node, inputs: list[str], outputs: l
 def conv_grad_weight(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """ConvGradWeight: channels first, any number of spatial axes."""
     if not _known(emit, (node.input[0], 2, None), (node.name, 2, None)):
-        composed.conv_grad_weight(emit, node, inputs, outputs)
+        nodes.conv_grad_weight(emit, node, inputs, outputs)
         return
     size = _static(emit, node.input[0], slice(2, None))
     kernel = _static(emit, node.name, slice(2, None))
@@ -280,7 +280,7 @@ def max_pool_2d_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list
 def average_pool_2d_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """AveragePool2DGrad: channels last."""
     if not _known(emit, (node.name, 1, 3)):
-        composed.average_pool_2d_grad(emit, node, inputs, outputs)
+        nodes.average_pool_2d_grad(emit, node, inputs, outputs)
         return
     size = _static(emit, node.name, slice(1, 3))
     window = _window(
@@ -293,7 +293,7 @@ def average_pool_2d_grad(emit: Emitter, node: Node, inputs: list[str], outputs: 
 def average_pool_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """AveragePoolGrad: channels first, any number of spatial axes."""
     if not _known(emit, (node.name, 2, None)):
-        composed.average_pool_grad(emit, node, inputs, outputs)
+        nodes.average_pool_grad(emit, node, inputs, outputs)
         return
     size = _static(emit, node.name, slice(2, None))
     kernel = _attribute(node, "kernel_shape", [])

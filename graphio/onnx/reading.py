@@ -13,8 +13,10 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
-from graphio.schema import dtypes, errors, foreign, stores
+from graphio.schema import dtypes, foreign
 from graphio.schema.verify_graph import MAX_RANK
+from graphio.storage import stores
+from graphio.support import errors
 
 __all__ = ["Source", "read"]
 

@@ -9,14 +9,24 @@ from typing import Any
 import numpy as np
 import onnx
 
-from graphio import dtypes
-from graphio.constants import constant
-from graphio.dtypes import DType
-from graphio.graph import Tensor
-from graphio.ops import shapes, text_numbers
-from graphio.ops.emit import node as make_node
-from graphio.ops.primitive import binary, cast, concat, count, gather, reshape_to, select, shape_of
-from graphio.ops.shapes import dims_of
+from graphio.framework import dtypes
+from graphio.framework.constants import constant
+from graphio.framework.dtypes import DType
+from graphio.framework.graph import Tensor
+from graphio.ops.base import shapes
+from graphio.ops.base.emit import node as make_node
+from graphio.ops.base.primitive import (
+    binary,
+    cast,
+    concat,
+    count,
+    gather,
+    reshape_to,
+    select,
+    shape_of,
+)
+from graphio.ops.base.shapes import dims_of
+from graphio.ops.strings import numbers as text_numbers
 
 __all__ = ["retyped"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio.graph import Tensor
+from graphio.framework.graph import Tensor
 
 __all__ = ["Scope"]
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from graphio import dtypes
-from graphio.constants import constant
-from graphio.dtypes import DType
-from graphio.graph import Tensor
+from graphio.framework import dtypes
+from graphio.framework.constants import constant
+from graphio.framework.dtypes import DType
+from graphio.framework.graph import Tensor
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.scope import Scope
-from graphio.ops import primitive
-from graphio.ops.primitive import binary, cast, compare, select, unary
-from graphio.schema import errors
+from graphio.ops.base import primitive
+from graphio.ops.base.primitive import binary, cast, compare, select, unary
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio.onnx.importing import Importer
@@ -164,7 +164,7 @@ def gradient(
 
     Where these are other values than those of the names, the nodes between are made again.
     """
-    from graphio.gradients import gradients
+    from graphio.autodiff.gradients import gradients
 
     attrs = {a.name: from_proto(a) for a in node.attribute}
     xs, zs = _names(attrs.get("xs")), _names(attrs.get("zs"))

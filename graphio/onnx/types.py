@@ -5,10 +5,10 @@ from __future__ import annotations
 import onnx
 from onnx import helper
 
-from graphio import dtypes
-from graphio.dtypes import DType
-from graphio.ops.shapes import Dims
-from graphio.tensor_shape import TensorShape
+from graphio.framework import dtypes
+from graphio.framework.dtypes import DType
+from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.base.shapes import Dims
 
 __all__ = ["static_type", "type_proto"]
 

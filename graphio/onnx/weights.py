@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import onnx
 
-from graphio import dtypes
-from graphio.constants import constant
-from graphio.graph import Tensor
-from graphio.onnx.naming import valid_name
-from graphio.onnx.problems import Problems
+from graphio.framework import dtypes
+from graphio.framework.constants import constant
+from graphio.framework.graph import Tensor
+from graphio.framework.operation_names import valid_name
 from graphio.onnx.reading import Source
 from graphio.schema.verify_graph import MAX_RANK
-from graphio.variables import Variable
+from graphio.support.problems import Problems
+from graphio.variables.variables import Variable
 
 __all__ = ["Weights", "parameter_names"]
 

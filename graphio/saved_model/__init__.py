@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import api_guard
 from graphio.saved_model import (
     builder,
     constants,
@@ -69,6 +68,7 @@ from graphio.saved_model.signature_def_utils import (
 )
 from graphio.saved_model.tag_constants import EVAL, GPU, SERVING, TPU, TRAINING
 from graphio.saved_model.utils import build_tensor_info, get_tensor_from_tensor_info
+from graphio.support import api_guard
 
 __all__ = [
     "ASSETS_DIRECTORY",

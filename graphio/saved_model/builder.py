@@ -21,21 +21,22 @@ from typing import Any
 
 import numpy as np
 
-from graphio import api_guard, scopes
-from graphio.collection_def import ASSET
-from graphio.export import SignatureSpec, build_model
-from graphio.graph import Graph, Tensor
-from graphio.io import gfile
-from graphio.meta_graph import MetaGraphDef, MetaInfo, write_message
-from graphio.model_texts import set_metadata
-from graphio.node_def import message_of
-from graphio.rewrite import rewrite, weights_in_panels
+from graphio.framework import scopes
+from graphio.framework.graph import Graph, Tensor
+from graphio.model.export import SignatureSpec, build_model
+from graphio.model.model_strings import set_metadata
+from graphio.model.rewrite import rewrite, weights_in_panels
+from graphio.protos.collection_def import ASSET
+from graphio.protos.meta_graph import MetaGraphDef, MetaInfo, write_message
+from graphio.protos.node_def import message_of
+from graphio.protos.signature_def import SignatureDef
 from graphio.saved_model import constants, signature_constants, tag_constants
 from graphio.saved_model.signature_def_utils import predict_signature_def
-from graphio.schema import checkpoint, container, files, model_pb2, stores
-from graphio.signature_def import SignatureDef
-from graphio.train.checkpoint_state import checkpoint_exists
-from graphio.train.saver import Saver
+from graphio.schema import checkpoint, container, model_pb2
+from graphio.storage import files, gfile, stores
+from graphio.support import api_guard
+from graphio.train.checkpoints.checkpoint_state import checkpoint_exists
+from graphio.train.checkpoints.saver import Saver
 
 __all__ = ["SavedModelBuilder", "simple_save"]
 

@@ -6,19 +6,20 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from graphio import api_guard
-from graphio.collection_def import ASSET
-from graphio.importing import Imported
-from graphio.meta_graph import MetaGraphDef, import_message, read_message
-from graphio.model_texts import metadata
+from graphio.model.importing import Imported
+from graphio.model.model_strings import metadata
+from graphio.protos.collection_def import ASSET
+from graphio.protos.meta_graph import MetaGraphDef, import_message, read_message
 from graphio.saved_model import constants
 from graphio.saved_model.builder import INIT_OP, OTHERS
-from graphio.schema import errors, foreign, stores
+from graphio.schema import foreign
 from graphio.schema.checkpoint_index import is_safe_name
+from graphio.storage import stores
+from graphio.support import api_guard, errors
 from graphio.tensorflow_files.reading import is_saved_model
-from graphio.train.checkpoint_state import checkpoint_exists
+from graphio.train.checkpoints.checkpoint_state import checkpoint_exists
+from graphio.train.checkpoints.meta_graphs import own_saver
 from graphio.train.interop.reading import is_file, map_bytes
-from graphio.train.meta_graphs import own_saver
 
 __all__ = ["load", "maybe_saved_model_directory"]
 
@@ -61,7 +62,7 @@ def load(
     """
     folder = stores.plain(export_dir)
     if is_saved_model(folder):
-        from graphio.tensorflow_files.loading import load_into
+        from graphio.saved_model.tensorflow_loading import load_into
 
         return load_into(sess, tags, folder, import_scope)
     chosen = meta_graph(folder, tags)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import api_guard, scopes
-from graphio.collections import GraphKeys
-from graphio.graph import Operation
-from graphio.ops.control_flow import group
-from graphio.variables import global_variables_initializer, local_variables_initializer
+from graphio.framework import scopes
+from graphio.framework.collections import GraphKeys
+from graphio.framework.graph import Operation
+from graphio.ops.control_flow.branches import group
+from graphio.support import api_guard
+from graphio.variables.variables import global_variables_initializer, local_variables_initializer
 
 __all__ = ["main_op", "main_op_with_restore"]
 

@@ -11,12 +11,14 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from graphio import api_guard, engines
-from graphio.export import SignatureSpec, build_model, reach
-from graphio.graph import Graph, Operation, Tensor
-from graphio.rewrite import rewrite, weights_in_panels
+from graphio.execution import engines
+from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.model.export import SignatureSpec, build_model, reach
+from graphio.model.rewrite import rewrite, weights_in_panels
 from graphio.saved_model import constants
-from graphio.schema import container, errors, stores
+from graphio.schema import container
+from graphio.storage import stores
+from graphio.support import api_guard, errors
 from graphio.tensorflow_files.reading import is_saved_model
 
 __all__ = ["load", "save"]

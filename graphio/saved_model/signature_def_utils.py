@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphio import api_guard, dtypes
+from graphio.framework import dtypes
+from graphio.protos.signature_def import SignatureDef, TensorInfo
 from graphio.saved_model import signature_constants as names
 from graphio.saved_model.utils import build_tensor_info
-from graphio.signature_def import SignatureDef, TensorInfo
+from graphio.support import api_guard
 
 __all__ = [
     "build_signature_def",

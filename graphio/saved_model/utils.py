@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio import api_guard, scopes
-from graphio.graph import Graph, Tensor
-from graphio.signature_def import TensorInfo
-from graphio.sparse_tensor import SparseTensor
+from graphio.framework import scopes
+from graphio.framework.graph import Graph, Tensor
+from graphio.framework.sparse_tensor import SparseTensor
+from graphio.protos.signature_def import TensorInfo
+from graphio.support import api_guard
 
 __all__ = ["build_tensor_info", "get_tensor_from_tensor_info"]
 

@@ -10,21 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import (
-    checkpoint_files,
-    checkpoint_index,
-    dtypes,
-    errors,
-    meter,
-    shard_reader,
-    stores,
-    tensors,
-)
+from graphio.schema import checkpoint_files, checkpoint_index, dtypes, shard_reader, tensors
 from graphio.schema.checkpoint_index import read_index, read_index_of
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.checkpoint_writer import Resource, delete, write_checkpoint
 from graphio.schema.crc32c import crc32c
 from graphio.schema.dtypes import STRING
+from graphio.storage import stores
+from graphio.support import errors, progress
 
 __all__ = [
     "Checkpoint",
@@ -73,7 +66,7 @@ class Checkpoint:
             DataLossError: bytes are damaged.
         """
         total = sum(row.nbytes for row in self.index.variable)
-        with meter.task(f"read {self._base}", total, "B") as told:
+        with progress.task(f"read {self._base}", total, "B") as told:
             for number, rows in enumerate(self._files.rows):
                 with self._files.file(number) as file:
                     for name, array in shard_reader.read_shard(file, rows, into, told):

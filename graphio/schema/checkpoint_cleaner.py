@@ -14,9 +14,11 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from graphio.schema import checkpoint_files, errors, files, stores
-from graphio.schema.files import SYSTEM, FileLayer
-from graphio.schema.stores import Store
+from graphio.schema import checkpoint_files
+from graphio.storage import files, stores
+from graphio.storage.files import SYSTEM, FileLayer
+from graphio.storage.stores import Store
+from graphio.support import errors
 
 __all__ = ["clean", "delete", "name_graph", "name_left"]
 

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from graphio.schema import checkpoint_index, errors, stores
+from graphio.schema import checkpoint_index
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
 from graphio.schema.crc32c import crc32c
-from graphio.schema.stores import Store
+from graphio.storage import stores
+from graphio.storage.stores import Store
+from graphio.support import errors
 
 __all__ = [
     "SaveFile",

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Sequence
 
 from google.protobuf.message import DecodeError
 
-from graphio.schema import dtypes, errors, stores, tensors, versions
+from graphio.schema import dtypes, tensors, versions
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.crc32c import crc32c
+from graphio.storage import stores
+from graphio.support import errors
 
 MAGIC = b"\x89GIX\r\n\x1a\n"
 MAJOR, MINOR = 1, 1

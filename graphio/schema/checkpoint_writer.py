@@ -20,11 +20,7 @@ from graphio.schema import (
     checkpoint_files,
     checkpoint_index,
     dtypes,
-    errors,
-    files,
-    meter,
     shards,
-    stores,
     tensors,
 )
 from graphio.schema.checkpoint_cleaner import delete
@@ -36,9 +32,11 @@ from graphio.schema.checkpoint_pb2 import (
     CheckpointVariable,
 )
 from graphio.schema.crc32c import crc32c
-from graphio.schema.files import PIECE, SYSTEM, FileLayer
 from graphio.schema.model_pb2 import GeneratorState, IteratorState
-from graphio.schema.stores import Store
+from graphio.storage import files, stores
+from graphio.storage.files import PIECE, SYSTEM, FileLayer
+from graphio.storage.stores import Store
+from graphio.support import errors, progress
 
 __all__ = ["Resource", "delete", "write_checkpoint"]
 
@@ -184,7 +182,7 @@ class _Writer:
         groups = shards.split(entries, shard_bytes, parts)
         rows: list[CheckpointVariable] = []
         total = sum(entry.nbytes for entry in entries)
-        with meter.task(f"write {self.base}", total, "B") as told:
+        with progress.task(f"write {self.base}", total, "B") as told:
             for number, group in enumerate(groups):
                 name = f"{self.base}.data-{self.token}-{number:05}-of-{len(groups):05}.safetensors"
                 rows += self.write_shard(name, shards.in_order(group), variables, told)

@@ -14,11 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio.schema import calls, dtypes, errors, files, foreign, stores, tensors, versions
+from graphio.engine import calls
+from graphio.schema import dtypes, foreign, tensors, versions
 from graphio.schema.crc32c import crc32c
 from graphio.schema.filling import filling
 from graphio.schema.model_pb2 import Model, Tensor
-from graphio.schema.panels import LARGEST, PANEL_WIDTH, Panels, order
+from graphio.schema.packed_weights import LARGEST, PANEL_WIDTH, Panels, order
+from graphio.storage import files, stores
+from graphio.support import errors
 
 MAGIC = b"\x89GIO\r\n\x1a\n"
 MAJOR, MINOR = 1, 0

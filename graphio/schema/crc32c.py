@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import native
+from graphio.storage import native
 
 POLYNOMIAL = 0x82F63B78
 LANES = 1024  # blocks that numpy works on side by side

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio.schema import errors
+from graphio.support import errors
 
 
 class ElementType(NamedTuple):

@@ -3,7 +3,7 @@
 An open may take four bytes of memory for each of the file's, of which a copy of the file is one,
 and some for any file (docs/security.md, S2). Nodes of few bytes and lists of small numbers take
 more: their files are filled up with bytes that nobody reads. What is counted here is at least what
-the structures of cinfer/src/model.h take where addresses have 64 bits.
+the structures of cinfer/src/model/model.h take where addresses have 64 bits.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
 from graphio.schema.model_pb2 import (
     AttributeValue,
     Function,
@@ -22,6 +22,7 @@ from graphio.schema.model_pb2 import (
     Tensor,
 )
 from graphio.schema.verify_graph import MAX_RANK
+from graphio.support import errors
 
 __all__ = ["filling"]
 

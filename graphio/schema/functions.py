@@ -5,8 +5,9 @@ from __future__ import annotations
 import collections
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from graphio.schema import errors, operators
+from graphio.schema import operators
 from graphio.schema.model_pb2 import AttributeValue, Function, Graph, Model, Node
+from graphio.support import errors
 
 Known = Callable[[str, str, int], bool]
 _GRAPHS = ("g", "graphs")  # kinds of attributes

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import errors, functions, operators, tensors
+from graphio.schema import functions, operators, tensors
 from graphio.schema.model_pb2 import Graph, Model, Node, Type
+from graphio.support import errors
 
 __all__ = [
     "ATTRIBUTES",

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
 from graphio.schema.model_pb2 import AttributeValue, Function, Node, Type
+from graphio.support import errors
 
 UNLIMITED = 2**31 - 1
 _LISTED = 4  # inputs: of more, each type is looked up once

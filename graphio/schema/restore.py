@@ -8,9 +8,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
 from graphio.schema.checkpoint import Checkpoint, read_checkpoint
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
+from graphio.support import errors
 
 Shape = Sequence[int | None] | None
 #: name to dtype's number and shape (None: any; None as a dimension: any)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, meter, rooms, small_types, tensors
+from graphio.schema import dtypes, small_types, tensors
 from graphio.schema.checkpoint_pb2 import CheckpointVariable
 from graphio.schema.crc32c import crc32c
-from graphio.schema.stores import StoredFile
+from graphio.storage.stores import StoredFile
+from graphio.support import buffers, errors, progress
 
 Array = np.ndarray[Any, Any]
 _SMALL = 64  # variables of less than a piece divided by this are read together
@@ -21,7 +22,7 @@ def read_shard(
     file: StoredFile,
     rows: Sequence[CheckpointVariable],
     into: Mapping[str, Array] | None,
-    told: Callable[[int], Any] = meter.untold,
+    told: Callable[[int], Any] = progress.untold,
 ) -> Iterator[tuple[str, Array]]:
     """The variables of a data file with their values; all of them are checked.
 
@@ -63,7 +64,7 @@ def _read_alone(
     if not plain:
         array = np.empty(row.nbytes, np.uint8)
     elif target is None:
-        array = rooms.uncleared(row.dims, small_types.numpy_dtype(kind))
+        array = buffers.uncleared(row.dims, small_types.numpy_dtype(kind))
     else:
         array = target
     data = tensors.memory(array)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 

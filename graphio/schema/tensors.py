@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, small_types
+from graphio.schema import dtypes, small_types
 from graphio.schema.crc32c import crc32c
-from graphio.schema.panels import Panels, restore
+from graphio.schema.packed_weights import Panels, restore
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio.schema.model_pb2 import Tensor

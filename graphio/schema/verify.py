@@ -5,7 +5,6 @@ The container has checked the bytes; here is what they say.
 
 from __future__ import annotations
 
-from graphio.schema import errors
 from graphio.schema.functions import all_nodes
 from graphio.schema.model_pb2 import (
     Attribute,
@@ -18,6 +17,7 @@ from graphio.schema.model_pb2 import (
     Variable,
 )
 from graphio.schema.verify_graph import GraphChecker, Scope, node_title, shown, sorted_by
+from graphio.support import errors
 
 SHOWN = 20  # problems that a message names
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio.schema import errors
+from graphio.support import errors
 
 __all__ = ["too_new"]
 

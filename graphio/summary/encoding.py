@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
-from graphio.schema import errors
+from graphio.framework import dtypes
 from graphio.schema.summary_pb2 import HistogramProto, Summary, SummaryMetadata, TensorProto
+from graphio.support import errors
 
 __all__ = ["FUNCTIONS", "histogram_of", "tensor_of"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from graphio.graph import Graph, Operation, Tensor
-from graphio.graph_def import export_graph_def
+from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.protos.graph_def import export_graph_def
 from graphio.schema import tensorflow_pb2
 
 __all__ = ["graph_def_of"]

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from graphio import api_guard, dtypes, logging, scopes
-from graphio.collections import GraphKeys
-from graphio.constants import constant, convert_to_tensor
-from graphio.graph import Tensor
-from graphio.ops.host import host_call_to
+from graphio.framework import dtypes, scopes
+from graphio.framework.collections import GraphKeys
+from graphio.framework.constants import constant, convert_to_tensor
+from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.base.host import host_call_to
 from graphio.schema.summary_pb2 import SummaryMetadata
 from graphio.summary.encoding import FUNCTIONS
-from graphio.tensor_shape import TensorShape
+from graphio.support import api_guard, logging
 
 __all__ = [
     "audio", "histogram", "image", "merge", "merge_all", "scalar", "tensor_summary", "text",

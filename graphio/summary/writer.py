@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 
 from google.protobuf.message import DecodeError
 
-from graphio import api_guard, dtypes
-from graphio.graph import Graph
-from graphio.graph_def import GraphDef
-from graphio.schema import errors, installation, stores
+from graphio.framework import dtypes
+from graphio.framework.graph import Graph
+from graphio.protos.graph_def import GraphDef
 from graphio.schema.run_metadata_pb2 import RunMetadata
+from graphio.storage import stores
 from graphio.summary.graph_def import graph_def_of
+from graphio.support import api_guard, errors, installation
 
 __all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]
 
@@ -223,7 +224,7 @@ class _SharedFile:
 
 
 def _graph_of(graph_def: GraphDef) -> Graph:
-    from graphio.graph_import import import_graph_def
+    from graphio.protos.graph_import import import_graph_def
 
     with Graph().as_default() as graph:
         import_graph_def(graph_def, name="")

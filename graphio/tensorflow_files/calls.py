@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.dtypes import DType
-from graphio.folding import constant_shape, constant_value
-from graphio.graph import Tensor
+from graphio.framework.dtypes import DType
+from graphio.framework.folding import constant_shape, constant_value
+from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
 from graphio.schema import tensorflow_pb2 as pb
-from graphio.tensor_shape import TensorShape
 from graphio.tensorflow_files.bodies import Node
 from graphio.tensorflow_files.values import dtype_of, shape_of
 
 if TYPE_CHECKING:
-    from graphio.ops.tensor_array import TensorArray
+    from graphio.ops.control_flow.tensor_array import TensorArray
 
 __all__ = ["Call", "Handle", "Row"]
 
@@ -91,7 +91,7 @@ class Call:
 
     def tensor_list(self, i: int) -> TensorArray:
         """An input that is a list of tensors."""
-        from graphio.ops.tensor_array import TensorArray
+        from graphio.ops.control_flow.tensor_array import TensorArray
 
         value = self._value(i)
         if not isinstance(value, TensorArray):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio.schema import stores
 from graphio.schema import tensorflow_pb2 as pb
+from graphio.storage import stores
 from graphio.tensorflow_files.bodies import Body, Key, Node, behind
 from graphio.tensorflow_files.importing import VARIABLES, Importer
 from graphio.tensorflow_files.values import array_of

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import graphio as tf
-from graphio.graph import Tensor
-from graphio.tensor_shape import TensorShape
+from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
 from graphio.tensorflow_files.bodies import Body, Key, Node, behind
 from graphio.tensorflow_files.names import valid_name
 

@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from graphio import engines
-from graphio.export import SignatureSpec, build_model
-from graphio.graph import Graph
-from graphio.rewrite import rewrite, weights_in_panels
-from graphio.schema import calls, container
+from graphio.engine import calls
+from graphio.execution import engines
+from graphio.framework.graph import Graph
+from graphio.model.export import SignatureSpec, build_model
+from graphio.model.rewrite import rewrite, weights_in_panels
+from graphio.schema import container
 from graphio.tensorflow_files.models import SERVING, import_model
 from graphio.tensorflow_files.twins import default_signature
 
@@ -45,7 +46,7 @@ def convert(
             SignatureSpec(name, list(s.inputs.items()), list(s.outputs.items()), [], s.method)
             for name, s in sorted(found.signatures.items())
         ]
-        from graphio.session import Session
+        from graphio.execution.session import Session
 
         with Session(graph=graph) as session:
             session.run([variable.initializer for variable in found.variables.values()])

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from graphio import scopes
-from graphio.graph import Operation, Tensor
-from graphio.onnx.problems import Problems
-from graphio.ops import array, control_flow
-from graphio.schema import errors, meter
+from graphio.framework import scopes
+from graphio.framework.graph import Operation, Tensor
+from graphio.ops.array import surface as array
+from graphio.ops.control_flow import branches
 from graphio.schema import tensorflow_pb2 as pb
+from graphio.support import errors, progress
+from graphio.support.problems import Problems
 from graphio.tensorflow_files import control, operators
 from graphio.tensorflow_files.bodies import (
     Body,
@@ -212,7 +213,7 @@ class Importer:
             return [*found, *self._waits_for(node, region)]
 
         try:
-            with meter.task("import TensorFlow nodes", len(region.body.nodes), "node") as told:
+            with progress.task("import TensorFlow nodes", len(region.body.nodes), "node") as told:
                 for name in in_order(names, needs, region.__contains__):
                     region.values[name] = self._outputs(region.body.nodes[name], region)
                     told(1)
@@ -314,7 +315,7 @@ class Importer:
         """A node that waits for many others is one in the graph, too: see _is_group."""
         self._waits_for(node, region)
         joined = _is_group(node, self._waits[region.body.name])
-        return control_flow.no_op(name or None) if joined else []
+        return branches.no_op(name or None) if joined else []
 
     def _passed_on(self, node: Node, values: list[Any], name: str, region: Region) -> Any:
         """Handles of variables and lists of tensors are passed on as they are.

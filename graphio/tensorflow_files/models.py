@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphio import scopes
-from graphio.graph import Operation, Tensor
-from graphio.schema import errors, stores
+from graphio.framework import scopes
+from graphio.framework.graph import Operation, Tensor
 from graphio.schema import tensorflow_pb2 as pb
+from graphio.storage import stores
+from graphio.support import errors
 from graphio.tensorflow_files.bodies import Body, Key, Node, reached
 from graphio.tensorflow_files.calls import Handle
 from graphio.tensorflow_files.checkpoints import Stored

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError, Message
 
-from graphio.schema import foreign, stores
+from graphio.schema import foreign
 from graphio.schema import tensorflow_pb2 as pb
+from graphio.storage import stores
 from graphio.train.interop.reading import damaged, is_file, map_bytes
 
 __all__ = ["is_saved_model", "read_graph", "read_saved_model", "saved_model_file"]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
-from graphio.dtypes import DType
+from graphio.framework import dtypes
+from graphio.framework.dtypes import DType
+from graphio.framework.tensor_shape import TensorShape
 from graphio.schema import tensorflow_pb2, tensors
 from graphio.schema.dtypes import BY_NAME
-from graphio.schema.errors import OpError
-from graphio.tensor_shape import TensorShape
+from graphio.support.errors import OpError
 from graphio.train.interop.tensorflow import DTYPES
 
 __all__ = ["array_of", "dtype_of", "shape_of"]

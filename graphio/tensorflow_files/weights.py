@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio.framework import dtypes
 from graphio.tensorflow_files.bodies import Body, Key, Node
 from graphio.tensorflow_files.importing import Importer
 

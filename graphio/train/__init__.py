@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphio import refusals
-from graphio.bars import progress_bars
-from graphio.graph_io import write_graph
-from graphio.meta_graph import SaverDef, export_meta_graph
+from graphio.framework import refusals
+from graphio.protos.graph_io import write_graph
+from graphio.protos.meta_graph import SaverDef, export_meta_graph
 from graphio.summary.writer import summary_iterator
-from graphio.train.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
-from graphio.train.checkpoint_copy import copy_checkpoint
-from graphio.train.checkpoint_hook import CheckpointSaverHook, CheckpointSaverListener
-from graphio.train.checkpoint_reader import (
+from graphio.support.progress_bars import progress_bars
+from graphio.train.checkpoints.checkpoint_copy import copy_checkpoint
+from graphio.train.checkpoints.checkpoint_reader import (
     CheckpointReader,
     NewCheckpointReader,
     list_variables,
     load_checkpoint,
     load_variable,
 )
-from graphio.train.checkpoint_state import (
+from graphio.train.checkpoints.checkpoint_state import (
     CheckpointState,
     checkpoint_exists,
     generate_checkpoint_state_proto,
@@ -28,13 +26,18 @@ from graphio.train.checkpoint_state import (
     latest_checkpoint,
     update_checkpoint_state,
 )
-from graphio.train.comparing import diff_checkpoints
-from graphio.train.coordinator import (
-    Coordinator,
-    LooperThread,
-    start_queue_runners,
+from graphio.train.checkpoints.comparing import diff_checkpoints
+from graphio.train.checkpoints.inspecting import list_checkpoint, verify
+from graphio.train.checkpoints.keeping import keep_checkpoint
+from graphio.train.checkpoints.latest import restore_latest
+from graphio.train.checkpoints.meta_graphs import import_meta_graph
+from graphio.train.checkpoints.retention import remove_checkpoint
+from graphio.train.checkpoints.saver import Saver
+from graphio.train.checkpoints.warm_starting import (
+    checkpoints_iterator,
+    init_from_checkpoint,
+    warm_start,
 )
-from graphio.train.curves import plot_curves
 from graphio.train.example import (
     BytesList,
     Example,
@@ -46,9 +49,13 @@ from graphio.train.example import (
     Int64List,
     SequenceExample,
 )
-from graphio.train.exporting import export_variables
-from graphio.train.history import Curve, History
-from graphio.train.hooks import (
+from graphio.train.interop.exporting import export_variables
+from graphio.train.interop.values import load_values
+from graphio.train.loops.checkpoint_hook import CheckpointSaverHook, CheckpointSaverListener
+from graphio.train.loops.coordinator import Coordinator, LooperThread, start_queue_runners
+from graphio.train.loops.curves import plot_curves
+from graphio.train.loops.history import Curve, History
+from graphio.train.loops.hooks import (
     FeedFnHook,
     FinalOpsHook,
     LoggingTensorHook,
@@ -60,10 +67,34 @@ from graphio.train.hooks import (
     StopAtStepHook,
     SummarySaverHook,
 )
-from graphio.train.inspecting import list_checkpoint, verify
-from graphio.train.keeping import keep_checkpoint
-from graphio.train.latest import restore_latest
-from graphio.train.learning_rate_decay import (
+from graphio.train.loops.monitored_session import (
+    MonitoredSession,
+    MonitoredTrainingSession,
+    SingularMonitoredSession,
+)
+from graphio.train.loops.scaffold import ChiefSessionCreator, Scaffold, SessionCreator
+from graphio.train.loops.session_manager import SessionManager
+from graphio.train.loops.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from graphio.train.loops.step_counter import (
+    assert_global_step,
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+    global_step,
+)
+from graphio.train.loops.training_loop import TrainingLoop, train
+from graphio.train.optimizers.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
+from graphio.train.optimizers.basic import (
+    AdamOptimizer,
+    GradientDescentOptimizer,
+    MomentumOptimizer,
+)
+from graphio.train.optimizers.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
     exponential_decay,
@@ -74,41 +105,14 @@ from graphio.train.learning_rate_decay import (
     piecewise_constant_decay,
     polynomial_decay,
 )
-from graphio.train.meta_graphs import import_meta_graph
-from graphio.train.monitored_session import (
-    MonitoredSession,
-    MonitoredTrainingSession,
-    SingularMonitoredSession,
-)
-from graphio.train.moving_averages import ExponentialMovingAverage
-from graphio.train.optimizer import Optimizer
-from graphio.train.optimizers import AdamOptimizer, GradientDescentOptimizer, MomentumOptimizer
-from graphio.train.regularized import (
+from graphio.train.optimizers.moving_averages import ExponentialMovingAverage
+from graphio.train.optimizers.optimizer import Optimizer
+from graphio.train.optimizers.regularized import (
     AdagradDAOptimizer,
     FtrlOptimizer,
     ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer,
 )
-from graphio.train.retention import remove_checkpoint
-from graphio.train.saver import Saver
-from graphio.train.scaffold import ChiefSessionCreator, Scaffold, SessionCreator
-from graphio.train.session_manager import SessionManager
-from graphio.train.session_run_hook import (
-    SessionRunArgs,
-    SessionRunContext,
-    SessionRunHook,
-    SessionRunValues,
-)
-from graphio.train.step_counter import (
-    assert_global_step,
-    create_global_step,
-    get_global_step,
-    get_or_create_global_step,
-    global_step,
-)
-from graphio.train.training_loop import TrainingLoop, train
-from graphio.train.values import load_values
-from graphio.train.warm_starting import checkpoints_iterator, init_from_checkpoint, warm_start
 
 __all__ = [
     "AdadeltaOptimizer",

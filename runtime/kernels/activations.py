@@ -11,7 +11,7 @@ from graphio.runtime.erf import erf
 from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.kernels.math import sigmoid
 from graphio.runtime.registry import Call, Function, function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 
 def gelu(x: Any) -> Any:

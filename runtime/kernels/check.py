@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from graphio.engine import tensor_text
 from graphio.runtime.registry import Call, Function, kernel
-from graphio.schema import errors, summary
+from graphio.support import errors
 
 
 @kernel("Assert", domain="graphio", types="B", fold=False)
@@ -20,7 +21,7 @@ def _assert(call: Call) -> Function:
                 message=f"the condition has shape {list(condition.shape)}, expected one element"
             )
         if not condition.item():
-            shown = " ".join(f"[{summary.flat(value, most)}]" for value in data)
+            shown = " ".join(f"[{tensor_text.flat(value, most)}]" for value in data)
             raise errors.InvalidArgumentError(message=f"assertion failed: {shown}")
         return ()
 

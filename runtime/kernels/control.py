@@ -11,8 +11,8 @@ from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.plan import Block
 from graphio.runtime.registry import Array, Call, Function, kernel, numpy_dtype
 from graphio.runtime.steps import Values
-from graphio.schema import errors
 from graphio.schema.model_pb2 import Type
+from graphio.support import errors
 
 
 def _enter(block: Block, call: Call) -> list[tuple[int, int]]:

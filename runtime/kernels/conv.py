@@ -19,7 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from graphio.runtime.kernels.window import check_channels
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 Ints = tuple[int, ...]
 MOST = 1 << 30  # of a stride, dilation or pad, as in the C library

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.registry import Array, Call, Function, function, kernel
-from graphio.schema import equation, errors
+from graphio.schema import equation
+from graphio.support import errors
 
 
 @kernel("Einsum", since=12, types="N*", fresh=True)

@@ -9,9 +9,10 @@ import numpy as np
 
 from graphio.runtime import registry
 from graphio.runtime.registry import Call, Function, kernel
-from graphio.schema import errors, fused, operators
+from graphio.schema import fused, operators
 from graphio.schema.fused import OPS, PRODUCTS, Program, Step
 from graphio.schema.model_pb2 import Node
+from graphio.support import errors
 
 
 @kernel("FusedElementwise", domain="graphio", types="V*", fresh=True)

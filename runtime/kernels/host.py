@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from graphio.engine import host
 from graphio.runtime.registry import Call, Function, kernel
-from graphio.schema import errors, host
 from graphio.schema.model_pb2 import Type
+from graphio.support import errors
 
 
 @kernel("HostCall", domain="graphio", fold=False, fresh=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 _COORDINATES = (
     "half_pixel",

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.registry import Array, Call, Function, function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 _REDUCTIONS: dict[str, Any] = {
     "none": None,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.registry import Call, Function, function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 
 def matmul(a: Any, b: Any) -> Any:

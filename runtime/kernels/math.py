@@ -11,7 +11,8 @@ from graphio.runtime import registry, small
 from graphio.runtime.choosing import chosen, kept
 from graphio.runtime.erf import erf
 from graphio.runtime.registry import Array, Call, Function, function, kernel
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
+from graphio.support import errors
 
 
 def divide(x: Any, y: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from graphio.runtime.choosing import kept
 from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.registry import Array, Call, Function, can_hold, function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 
 def _shifted(x: Any, axis: int) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 _STASH = {1: np.float32, 11: np.float64}
 

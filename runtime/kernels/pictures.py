@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from graphio.engine import images
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import errors, images
+from graphio.support import errors
 
 
 @kernel("ImageDecoder", since=20, types="Z", fresh=True)

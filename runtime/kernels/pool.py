@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 _LIMIT = 1 << 31
 _AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")

@@ -9,7 +9,8 @@ import numpy as np
 from graphio.runtime.kernels.linear import matmul
 from graphio.runtime.kernels.math import cast
 from graphio.runtime.registry import Array, Call, Function, kernel, numpy_dtype
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
+from graphio.support import errors
 
 _FLOATS = ("float32", "float16", "bfloat16")
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int4", "uint4", "int2", "uint2")

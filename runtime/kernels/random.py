@@ -15,7 +15,7 @@ import numpy as np
 from graphio.runtime import philox
 from graphio.runtime.kernels.array import ints
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 _U32 = 2.0**-24
 _U64 = 2.0**-53

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphio.runtime.kernels.math import sigmoid, softplus
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 Activation = Callable[[Any], Any]
 

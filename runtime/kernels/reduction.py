@@ -10,7 +10,7 @@ import numpy as np
 from graphio.runtime.kernels.array import along, axes_of, axis_of, ints
 from graphio.runtime.kernels.math import cast, divide
 from graphio.runtime.registry import Call, Function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 Reduce = Callable[[Any, "tuple[int, ...]", bool], Any]
 _add: Any = np.add.reduce

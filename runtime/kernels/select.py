@@ -9,7 +9,7 @@ import numpy as np
 from graphio.runtime.kernels.array import along, axis_of
 from graphio.runtime.kernels.index import check_range
 from graphio.runtime.registry import Array, Call, Function, kernel, numpy_dtype
-from graphio.schema import errors
+from graphio.support import errors
 
 
 def _number(x: Any, what: str) -> int:

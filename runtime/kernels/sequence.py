@@ -11,7 +11,7 @@ import numpy as np
 
 from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 
 def _register(op: str, since: int, compute: Function) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from graphio.runtime.failure import shape_text
 from graphio.runtime.registry import Array, Call, Function, function, kernel
 from graphio.runtime.state import Slot
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
+from graphio.support import errors
 
 #: TensorFlow's names where they differ from the table's.
 _TF_NAMES = {"float32": "float", "float64": "double", "float16": "half"}

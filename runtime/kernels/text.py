@@ -10,7 +10,7 @@ import numpy as np
 
 from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 _UNITS = ("BYTE", "UTF8_CHAR")
 _WAYS: dict[str, Callable[[bytes], bytes]] = {

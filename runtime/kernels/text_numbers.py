@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
+from graphio.support import errors
 
 _SPACE = b" \t\n\v\f\r"
 _WHOLE = re.compile(rb"[+-]?[0-9]+")

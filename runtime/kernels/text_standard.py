@@ -10,7 +10,7 @@ import numpy as np
 
 from graphio.runtime import letters, regex
 from graphio.runtime.registry import Array, Call, Function, function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 _INVALID = errors.InvalidArgumentError
 

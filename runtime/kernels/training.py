@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.registry import can_hold, function
-from graphio.schema import errors
+from graphio.support import errors
 
 
 def gradient_descent_step(parameter: Any, rate: Any, gradient: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.registry import Array, Call, Function, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 _AGGREGATES = ("SUM", "AVERAGE", "MIN", "MAX")
 _MODES = 6  # LEQ, LT, GTE, GT, EQ, NEQ

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from graphio.runtime.choosing import kept
 from graphio.runtime.registry import Array, Call, kernel
-from graphio.schema import errors
+from graphio.support import errors
 
 Pair = tuple[int, int]
 _AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")

@@ -8,7 +8,8 @@ import ml_dtypes
 import numpy as np
 
 from cases import bad, case
-from graphio.schema import dtypes, errors, small_types
+from graphio.schema import dtypes, small_types
+from graphio.support import errors
 
 NUMBERS = [r.name for r in dtypes.TABLE if r.name not in ("string", "complex64", "complex128")]
 FLOAT8 = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")

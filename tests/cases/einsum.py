@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cases import ALL_NUMBERS, FLOATS, bad, case, floats, integers
-from graphio.schema import errors
+from graphio.support import errors
 
 INVALID = errors.InvalidArgumentError
 

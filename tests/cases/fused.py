@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cases import bad, case, floats
-from graphio.schema import errors
+from graphio.support import errors
 
 X, ROW, COLUMN = floats(6, 70), floats(70, seed=1), floats(6, 1, seed=2)
 ONE = np.float64(0.75)

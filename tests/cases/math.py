@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from cases import ALL_NUMBERS, FLOATS, bad, case, floats, integers
-from graphio.schema import errors
+from graphio.support import errors
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0])

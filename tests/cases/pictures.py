@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cases import bad, case, integers
-from graphio.schema import errors
+from graphio.support import errors
 
 INVALID = errors.InvalidArgumentError
 COLOURS = integers(3, 2, 3, low=0, high=256, dtype="uint8")

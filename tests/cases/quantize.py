@@ -9,7 +9,7 @@ import numpy as np
 
 from cases import bad, case, floats, integers
 from cases.cast import FLOAT8, kind, nearest, number
-from graphio.schema import errors
+from graphio.support import errors
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int4", "uint4", "int2", "uint2")
 LIMITS = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cases import FLOATS, bad, case, floats
-from graphio.schema import errors
+from graphio.support import errors
 
 INVALID = errors.InvalidArgumentError
 Array = np.ndarray

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cases import FLOATS, bad, case, floats
-from graphio.schema import errors
+from graphio.support import errors
 
 INVALID, MISSING = errors.InvalidArgumentError, errors.UnimplementedError
 LOOSE: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-5}

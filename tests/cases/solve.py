@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cases import FLOATS, bad, case, floats
-from graphio.schema import errors
+from graphio.support import errors
 
 INVALID = errors.InvalidArgumentError
 

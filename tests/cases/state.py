@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cases import FLOATS, bad, case, floats
-from graphio.schema import errors
 from graphio.schema.model_pb2 import Type
+from graphio.support import errors
 
 X = floats(2, 3)
 ANY = Type()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cases import bad, case
-from graphio.schema import errors
+from graphio.support import errors
 
 INVALID = errors.InvalidArgumentError
 TEXT = np.array([[b" aB\t", "äÖ".encode()], [b"", b"c\0D"]], object)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cases import bad, case
-from graphio.schema import errors
+from graphio.support import errors
 
 INVALID, MISSING = errors.InvalidArgumentError, errors.UnimplementedError
 FLOAT, DOUBLE, INT32, INT64, BOOL, INT16, UINT8, COMPLEX = 1, 11, 6, 7, 9, 5, 2, 14

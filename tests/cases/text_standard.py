@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cases import bad, case
-from graphio.schema import errors
+from graphio.support import errors
 
 INVALID, MISSING = errors.InvalidArgumentError, errors.UnimplementedError
 

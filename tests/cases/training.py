@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cases import FLOATS, bad, case, floats
-from graphio.schema import errors
+from graphio.support import errors
 
 W, A, G = floats(4, 3), floats(4, 3, seed=1), floats(4, 3, seed=2)
 RATE, MOMENTUM = np.float64(0.125), np.float64(0.75)

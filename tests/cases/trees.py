@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cases import FLOATS, bad, case
-from graphio.schema import errors
+from graphio.support import errors
 
 INVALID = errors.InvalidArgumentError
 NAN, INF = np.nan, np.inf

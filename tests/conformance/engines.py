@@ -8,7 +8,7 @@ from typing import Any
 import graphio.onnx
 from graphio import errors
 from graphio.onnx.backend import plain
-from graphio.version import graphio_version
+from graphio.support.version import graphio_version
 
 try:  # the harness's own exception where it runs us: what it counts as "declined"
     from onnx_backend import Unsupported

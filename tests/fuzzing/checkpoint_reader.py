@@ -21,7 +21,7 @@ from fuzzing.target import GOLDEN, Mutate, Target, refusals
 from graphio.schema import checkpoint, checkpoint_index
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
 from graphio.schema.crc32c import crc32c
-from graphio.train import checkpoint_text
+from graphio.train.checkpoints import checkpoint_text
 
 INDEX, META, TEXT = "c.index", "c.meta", "checkpoint"
 SHARDS = tuple(

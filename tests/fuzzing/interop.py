@@ -17,7 +17,7 @@ from fuzzing.messages import NUMBERS, bytes_changed
 from fuzzing.target import GOLDEN, Mutate, Target, refusals
 from graphio.schema.crc32c import crc32c
 from graphio.train.interop import table
-from graphio.train.sources import Source, open_source
+from graphio.train.interop.sources import Source, open_source
 
 SINGLE, INDEX = "single", "h.index.json"
 DATA = tuple(f"t.data-{i:05}-of-{n:05}" for n in (1, 2) for i in range(n))

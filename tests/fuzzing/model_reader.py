@@ -11,7 +11,8 @@ import schema_samples
 import graphio as tf
 from fuzzing.messages import Mutator, bytes_changed
 from fuzzing.target import GOLDEN, Mutate, Target, refusals
-from graphio import importing, runtime
+from graphio import runtime
+from graphio.model import importing
 from graphio.schema import container, operators
 from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 GUIDED_BY = {
-    "model_reader": ("graphio.schema", "graphio.runtime", "graphio.importing"),
+    "model_reader": ("graphio.schema", "graphio.runtime", "graphio.model.importing"),
     "checkpoint_reader": ("graphio.schema", "graphio.train"),
     "interop": ("graphio.train.interop",),
     "onnx_importer": ("graphio.onnx",),

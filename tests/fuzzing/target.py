@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphio.schema import errors
+from graphio.support import errors
 
 FOLDER = Path(__file__).resolve().parent
 GOLDEN = FOLDER.parent / "golden"

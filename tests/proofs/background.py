@@ -22,7 +22,7 @@ import numpy as np
 
 import graphio as tf
 from graphio.schema.checkpoint import read_checkpoint
-from graphio.schema.files import FileLayer
+from graphio.storage.files import FileLayer
 from proofs.slices import Mode, Result, main
 
 SIZES = (1000, 3, 70_000)

@@ -16,15 +16,9 @@ from pathlib import Path
 import numpy as np
 from crash_states import Contents, Operation, Replica, State, held, replayed, states
 
-from graphio.schema import (
-    checkpoint,
-    checkpoint_cleaner,
-    checkpoint_files,
-    checkpoint_index,
-    errors,
-    files,
-    stores,
-)
+from graphio.schema import checkpoint, checkpoint_cleaner, checkpoint_files, checkpoint_index
+from graphio.storage import files, stores
+from graphio.support import errors
 from proofs import workload
 from proofs.kills import strays
 from proofs.slices import Result, Slice

@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from graphio.schema.files import FileLayer
+from graphio.storage.files import FileLayer
 from proofs import workload
 from proofs.kills import Child, saving, survivor
 from proofs.layers import through

@@ -32,8 +32,9 @@ from crash_states import Contents, Replica, State, held
 import graphio as tf
 import graphio.cinfer
 import graphio.runtime
-from graphio.schema import errors, files
-from graphio.schema.files import FileLayer
+from graphio.storage import files
+from graphio.storage.files import FileLayer
+from graphio.support import errors
 from proofs import c_writer, shim, workload
 from proofs.c_writer import LATER, Program, Ran
 from proofs.cuts import Disk, why_not

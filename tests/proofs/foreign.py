@@ -15,7 +15,7 @@ from pathlib import Path
 
 from foreign_files import FOREIGN, Found, everything, nothing_runs, unprotected
 
-from graphio.schema import errors
+from graphio.support import errors
 from proofs.slices import Mode, Result, main
 
 #: the files that are damaged, and what is opened then

@@ -6,9 +6,10 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from graphio.schema import checkpoint_index, dtypes, errors
+from graphio.schema import checkpoint_index, dtypes
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.crc32c import crc32c
+from graphio.support import errors
 from proofs import victims
 from proofs.victims import ENGINES, Reader, Tally
 

@@ -24,8 +24,9 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from graphio.schema import checkpoint_files, stores
+from graphio.schema import checkpoint_files
 from graphio.schema.checkpoint_index import read_index_of
+from graphio.storage import stores
 from proofs import c_writer, shim, workload
 from proofs.c_writer import Program, ran
 from proofs.layers import InPlace, through

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 
-from graphio.schema import files
+from graphio.storage import files
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 
 import graphio as tf
 from graphio.data import resource, saving
-from graphio.schema import errors
+from graphio.support import errors
 from proofs import programs
 from proofs.victims import Tally
 

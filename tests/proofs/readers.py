@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 import graphio as tf
-from graphio.schema import checkpoint, errors
+from graphio.schema import checkpoint
+from graphio.support import errors
 from proofs import victims
 from proofs.slices import Mode, Result, main
 

@@ -34,9 +34,10 @@ import numpy as np
 import object_stores
 from object_stores import newest
 
-from graphio.schema import errors, remote, stores
 from graphio.schema.checkpoint import write_checkpoint
-from graphio.train.checkpoint_state import update_checkpoint_state
+from graphio.storage import remote, stores
+from graphio.support import errors
+from graphio.train.checkpoints.checkpoint_state import update_checkpoint_state
 from proofs.slices import Mode, Result, main
 
 Save = Callable[[str, int], None]

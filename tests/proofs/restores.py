@@ -25,8 +25,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
 from graphio.schema.checkpoint import write_checkpoint
+from graphio.support import errors
 from proofs import slices, victims
 from proofs.slices import Mode, Result, main
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from crash_states import Operation, Recorder
 
-from graphio.schema import errors, files, stores
+from graphio.storage import files, stores
+from graphio.support import errors
 
 #: reads of a store that see what others do
 READS = ("read", "entries", "exists", "size", "open")

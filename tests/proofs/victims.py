@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 import graphio as tf
-from graphio.schema import checkpoint, dtypes, errors, small_types
+from graphio.schema import checkpoint, dtypes, small_types
 from graphio.schema.model_pb2 import IteratorState
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 Load = Callable[[], Any]

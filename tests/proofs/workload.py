@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 
 import graphio as tf
-from graphio.node_def import message_of
-from graphio.schema import checkpoint_cleaner, errors, stores
+from graphio.protos.node_def import message_of
+from graphio.schema import checkpoint_cleaner
 from graphio.schema.checkpoint import read_checkpoint
-from graphio.train.saving import export_meta_bytes
+from graphio.storage import stores
+from graphio.support import errors
+from graphio.train.checkpoints.saving import export_meta_bytes
 
 Array = np.ndarray[Any, Any]
 

@@ -24,7 +24,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from graphio.schema import checkpoint, checkpoint_cleaner, checkpoint_index, errors, stores
+from graphio.schema import checkpoint, checkpoint_cleaner, checkpoint_index
+from graphio.storage import stores
+from graphio.support import errors
 from proofs import c_writer, kills, workload
 from proofs.c_writer import Program
 from proofs.slices import Mode, Result, Slice, main

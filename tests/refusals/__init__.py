@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from node_rows import NodeRow, newest
 
-from graphio.schema.errors import InvalidArgumentError, OpError
+from graphio.support.errors import InvalidArgumentError, OpError
 
 Array = np.ndarray[Any, Any]
 FLOAT, DOUBLE = np.float32, np.float64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphio.schema.errors import InvalidArgumentError, ResourceExhaustedError, UnimplementedError
+from graphio.support.errors import InvalidArgumentError, ResourceExhaustedError, UnimplementedError
 from refusals import DOUBLE, f, i, of, refused, texts
 
 HUGE = 2**62

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from graphio.schema.errors import UnimplementedError
+from graphio.support.errors import UnimplementedError
 from refusals import DOUBLE, FLOAT, f, i, of, refused, texts
 
 refused("Gather", [f(3), f(2)], "has no kernel; it takes", UnimplementedError)

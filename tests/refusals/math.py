@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema.errors import InvalidArgumentError, UnimplementedError
+from graphio.support.errors import InvalidArgumentError, UnimplementedError
 from refusals import DOUBLE, FLOAT, f, i, of, refused, texts
 
 refused("Abs", [texts(2)], "no kernel", UnimplementedError)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphio.schema.errors import InvalidArgumentError, ResourceExhaustedError, UnimplementedError
+from graphio.support.errors import InvalidArgumentError, ResourceExhaustedError, UnimplementedError
 from refusals import DOUBLE, FLOAT, f, i, of, refused, texts
 
 U8, I32 = np.uint8, np.int32

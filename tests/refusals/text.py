@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphio.schema.errors import UnimplementedError
+from graphio.support.errors import UnimplementedError
 from refusals import FLOAT, f, i, of, refused, texts
 
 S = object

@@ -15,7 +15,7 @@ import typer
 from graphio.command_line import conversions, fitting, opening, output
 from graphio.command_line.arguments import choose_signature
 from graphio.command_line.exits import USAGE, Refused
-from graphio.schema import stores
+from graphio.storage import stores
 
 NAME = "convert"
 Facts = dict[str, Any]
@@ -87,8 +87,8 @@ def command(
 
 
 def _check_options(optimize: str, weights: str | None, opset: int | None) -> None:
+    from graphio.model.size_reduction import WEIGHTS
     from graphio.onnx.exporting import OPSETS
-    from graphio.slimming import WEIGHTS
 
     wrong = []
     if optimize not in _LEVELS:
@@ -145,7 +145,7 @@ def _check_signatures(data: bytes, ending: str, wanted: list[str] | None) -> Non
 
 def _ending(target: str) -> str:
     """What the target becomes; checkpoints are named m, m.ckpt, m-100, m.ckpt-100, m-1.5 ..."""
-    from graphio.train.exporting import WRITERS
+    from graphio.train.interop.exporting import WRITERS
 
     ending = os.path.splitext(target)[1].lower()
     if ending not in (*_WRITTEN, *WRITERS) and not _PREFIX.fullmatch(ending):
@@ -185,7 +185,7 @@ def _from_checkpoint(prefix: str, inputs: Any, outputs: Any, optimize: str) -> b
     import tempfile
 
     import graphio as tf
-    from graphio.train.checkpoint_reader import resolved
+    from graphio.train.checkpoints.checkpoint_reader import resolved
 
     where = resolved(prefix)
     graph = tf.Graph()
@@ -217,7 +217,7 @@ def _tensor(graph: Any, name: str) -> Any:
 def _slim(
     data: bytes, signature: Any, freeze: bool, weights: str | None, strip: bool, optimize: str
 ) -> bytes:
-    from graphio.slimming import slimmed
+    from graphio.model.size_reduction import slimmed
 
     return slimmed(
         data, signatures=signature, freeze=freeze, weights=weights, strip=strip, optimize=optimize
@@ -240,12 +240,12 @@ def _write_model(
 
 def _weights(source: str, kind: str) -> Mapping[str, Array]:
     if kind in opening.MODELS:
-        from graphio.describing import tensors_of
+        from graphio.model.describing import tensors_of
         from graphio.schema import container
 
         return tensors_of(*container.unpack(opening.model_bytes(source)))
-    from graphio.train.checkpoint_reader import resolved
-    from graphio.train.values import load_values
+    from graphio.train.checkpoints.checkpoint_reader import resolved
+    from graphio.train.interop.values import load_values
 
     found = load_values(resolved(opening.prefix_of(source)))
     names = output.progress(list(found), "read")
@@ -255,7 +255,7 @@ def _weights(source: str, kind: str) -> Mapping[str, Array]:
 def _renamed(values: Mapping[str, Array], names: str | None) -> Mapping[str, Array]:
     if names is None:
         return values
-    from graphio.train.renaming import renamed
+    from graphio.train.checkpoints.renaming import renamed
 
     try:
         table = json.loads(Path(names).read_text())
@@ -270,7 +270,7 @@ def _renamed(values: Mapping[str, Array], names: str | None) -> Mapping[str, Arr
 
 
 def _write_weights(values: Mapping[str, Array], target: str, ending: str) -> None:
-    from graphio.train.exporting import WRITERS, export_variables
+    from graphio.train.interop.exporting import WRITERS, export_variables
 
     if ending in WRITERS:
         export_variables(dict(values), target)

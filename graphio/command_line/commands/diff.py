@@ -26,8 +26,8 @@ def command(
     Tensors of two models that a conversion has renamed or transposed are paired by their values,
     or by a shape that no other has.
     """
-    from graphio.train import pairing
-    from graphio.train.comparing import diff_checkpoints
+    from graphio.train.checkpoints import pairing
+    from graphio.train.checkpoints.comparing import diff_checkpoints
 
     models = all(opening.kind_of(path) in opening.MODELS for path in (a, b))
     one, other = _Side(a, models), _Side(b, models)
@@ -65,7 +65,7 @@ class _Side:
         if opening.kind_of(path) not in opening.MODELS:
             self.values: Any = opening.prefix_of(path)
             return
-        from graphio.describing import structure_lines, tensors_of
+        from graphio.model.describing import structure_lines, tensors_of
         from graphio.schema import container
 
         model, arrays = container.unpack(opening.model_bytes(path))

@@ -43,8 +43,9 @@ def command(
     """
     if opening.kind_of(model) != opening.MODEL:
         raise Refused(f"'{model}' is no .gio file: `graphio convert {model} model.gio` makes one")
-    from graphio.c_source import sources
-    from graphio.schema import container, stores
+    from graphio.model.c_source import sources
+    from graphio.schema import container
+    from graphio.storage import stores
 
     data = Path(model).read_bytes()
     container.unpack(data)  # compares every tensor with its checksum, before anything is written

@@ -13,7 +13,8 @@ from rich.tree import Tree
 from graphio.command_line import fitting, opening, output
 from graphio.command_line.arguments import Signature, Sizes, engine_names
 from graphio.command_line.commands import ls
-from graphio.schema import errors, stores
+from graphio.storage import stores
+from graphio.support import errors
 
 NAME = "inspect"
 Facts = dict[str, Any]
@@ -62,7 +63,7 @@ def model_facts(path: str, kind: str, nodes: bool = False) -> Facts:
     except errors.UnimplementedError as error:
         lacks = {"runs": False, "why": str(error)}
         return facts | {"engines": dict.fromkeys(engine_names(), lacks)}
-    from graphio.describing import describe
+    from graphio.model.describing import describe
     from graphio.schema import container
 
     model, _ = container.unpack(data)
@@ -77,7 +78,7 @@ def model_facts(path: str, kind: str, nodes: bool = False) -> Facts:
 
 def _engines(data: bytes) -> Facts:
     """Whether each engine has all operators."""
-    from graphio import engines
+    from graphio.execution import engines
 
     found: Facts = {}
     for name in engine_names():

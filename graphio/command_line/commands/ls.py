@@ -26,7 +26,7 @@ def command(
 
 
 def _weights(path: str) -> Facts:
-    from graphio.train.inspecting import list_checkpoint
+    from graphio.train.checkpoints.inspecting import list_checkpoint
 
     listing = list_checkpoint(opening.prefix_of(path))
     rows = [row._asdict() for row in listing.rows]
@@ -35,7 +35,7 @@ def _weights(path: str) -> Facts:
 
 
 def _model(path: str) -> Facts:
-    from graphio.describing import describe
+    from graphio.model.describing import describe
     from graphio.schema import container
 
     model, _ = container.unpack(opening.model_bytes(path), lazy=True)

@@ -42,8 +42,10 @@ def command(
     as_json: output.Json = False,
 ) -> None:
     """Show what each operation of a run of MODEL takes, the least of several runs."""
-    from graphio import engines, profile
-    from graphio.schema import container, files
+    from graphio.execution import engines
+    from graphio.observe import profile
+    from graphio.schema import container
+    from graphio.storage import files
 
     if as_json:
         fitting.refuse_unused(context, {"rows": "of the table; JSON has all"}, "With --json")

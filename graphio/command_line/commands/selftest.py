@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from graphio.command_line import exits, output
-from graphio.schema import errors
+from graphio.support import errors
 
 NAME = "selftest"
 Facts = dict[str, Any]
@@ -97,7 +97,7 @@ def _versions() -> dict[str, str]:
     import google.protobuf
     import onnx
 
-    from graphio.version import graphio_version
+    from graphio.support.version import graphio_version
 
     return {
         "graphio": graphio_version,

@@ -13,7 +13,7 @@ from graphio.command_line import fitting, opening, output
 from graphio.command_line.arguments import choose_signature
 from graphio.command_line.endings import ending
 from graphio.command_line.exits import USAGE, Refused
-from graphio.schema import installation
+from graphio.support import installation
 
 NAME = "show"
 
@@ -80,8 +80,9 @@ def _onnx(path: str, signature: str | None) -> tuple[str, bytes]:
 
 
 def _write(path: str, svg: str, signature: str | None) -> None:
-    from graphio.drawing import draw
-    from graphio.schema import container, stores
+    from graphio.observe.drawing import draw
+    from graphio.schema import container
+    from graphio.storage import stores
 
     model, _ = container.unpack(opening.model_bytes(path, "none"), lazy=True)
     if signature is not None:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from graphio.command_line import exits, fitting, opening, output
-from graphio.schema import errors
+from graphio.support import errors
 
 NAME = "verify"
 Facts = dict[str, Any]
@@ -72,7 +72,7 @@ def _model(path: str, kind: str) -> str:
 
 
 def _checkpoint(path: str, every: bool) -> str:
-    from graphio.train.inspecting import verify
+    from graphio.train.checkpoints.inspecting import verify
 
     try:
         return str(verify(opening.prefix_of(path), all=every))

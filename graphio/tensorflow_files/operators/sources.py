@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import graphio as tf
-from graphio.ops import run_checks
+from graphio.ops.checks import run_checks
 from graphio.tensorflow_files.calls import Call, Row
 from graphio.tensorflow_files.values import array_of
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-from graphio.schema import errors, foreign, stores
+from graphio.schema import foreign
+from graphio.storage import stores
+from graphio.support import errors
 from graphio.train.interop import huggingface, table
 from graphio.train.interop.npz import MAGIC as NPY
 from graphio.train.interop.npz import NpySource, NpzSource
@@ -36,7 +38,7 @@ def open_foreign(where: str, unpacked: int | None = None) -> Source:
 
     Raises:
         ResourceExhaustedError: they become more.
-        NotFoundError, DataLossError, InvalidArgumentError: as graphio.train.sources.open_source.
+        NotFoundError, DataLossError, InvalidArgumentError: as interop.sources.open_source.
     """
     path = stores.plain(where)
     if is_file(path):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from graphio.schema import errors, stores
 from graphio.schema.checkpoint_index import is_safe_name
+from graphio.storage import stores
+from graphio.support import errors
 from graphio.train.interop.reading import Array, damaged, find, is_file, parse_json, refused
 from graphio.train.interop.source import Entry, Resource, Source
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, tensors
+from graphio.schema import dtypes, tensors
+from graphio.support import errors
 from graphio.train.interop.reading import (
     UNKNOWN,
     Array,

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from graphio.schema import errors
+from graphio.support import errors
 from graphio.train.interop.reading import damaged, refused
 
 LARGEST_INT = 16  # bytes of a whole number: sizes and seeds need no more

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, files, stores, tensors
+from graphio.schema import dtypes, tensors
+from graphio.storage import files, stores
+from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")

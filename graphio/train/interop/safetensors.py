@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from graphio.schema import dtypes, errors, shards
+from graphio.schema import dtypes, shards
+from graphio.support import errors
 from graphio.train.interop.reading import (
     UNKNOWN,
     Array,

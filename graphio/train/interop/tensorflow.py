@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes
 from graphio.schema.crc32c import crc32c
+from graphio.support import errors
 from graphio.train.interop.reading import (
     UNKNOWN,
     Array,

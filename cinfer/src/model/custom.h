@@ -1,0 +1,18 @@
+/* custom.h - operators of the program's own, as rows of the table. */
+#ifndef CI_CUSTOM_H
+#define CI_CUSTOM_H
+#include "model.h"
+
+enum { CUSTOM_NAME = 200 }; /* bytes of a domain or name, at most */
+
+typedef struct ci_custom {
+  ci_op op; /* first: what a node's kernel points at */
+  const ci_operator *host;
+} ci_custom;
+
+ci_status ci_prepare_custom(ci_kernel *k); /* kernels/custom/custom.c */
+ci_status ci_run_custom(ci_kernel *k);
+/* Takes the operators that a model is opened with. */
+ci_status ci_custom_take(ci_model *model, const ci_operator *const *operators, int32_t count, ci_error *error);
+const ci_op *ci_custom_find(const ci_model *model, ci_span domain, ci_span name, int64_t version);
+#endif

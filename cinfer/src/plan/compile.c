@@ -1,0 +1,782 @@
+/* compile.c - from a signature and the shapes of its inputs to steps. */
+#include "compile.h"
+#include "half.h"
+#include "kinds.h"
+#include "../base/wire.h"
+
+/* A loop around another lets the other be compiled a few times more (loop_known in control.c); bodies deeper than this
+ * are compiled once for each of those around them. */
+enum { COMPILE_DEEP = 4 };
+
+static ci_status compile_memory(ci_compiler *c) { return ci_plan_no_memory(c->error); }
+
+/* ---- cells and places ---- */
+
+void ci_compile_read(ci_plan *plan, int32_t cell, int32_t position) {
+  ci_cell *root = &plan->cells[plan->cells[cell].root];
+  if (root->last_read < position) root->last_read = position;
+}
+
+static int32_t compile_index(const ci_plan *plan, const ci_cell *cell) { return (int32_t)(cell - plan->cells); }
+
+static void compile_blank(ci_plan *plan, int32_t cell, int32_t dtype) {
+  plan->cells[cell] = (ci_cell){.value = {.dtype = dtype, .rank = -1},
+                                .root = cell,
+                                .next = CI_NONE,
+                                .place = CI_NONE,
+                                .made = CI_NONE,
+                                .last_read = CI_NONE,
+                                .result = CI_NONE};
+}
+
+void ci_plan_drop_places(ci_plan *plan, size_t count) {
+  for (size_t i = count; i < plan->places.count; i++) ci_fold_release(plan, &plan->places.at[i]);
+  plan->places.count = count;
+}
+
+int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes) {
+  if (plan->places.count >= INT32_MAX / 2 || !CI_LIST_GROW(&plan->session->allocator, &plan->places)) return CI_NONE;
+  plan->places.at[plan->places.count] = (ci_place){.home = home,
+                                                   .bytes = bytes,
+                                                   .same_as = CI_NONE,
+                                                   .carried = CI_NONE,
+                                                   .result = CI_NONE,
+                                                   .slot = CI_NONE,
+                                                   .constant = CI_NONE,
+                                                   .next_freed = CI_NONE,
+                                                   .first = INT32_MAX,
+                                                   .last = CI_NONE};
+  if (home == CI_HOME_HEAP) plan->has_heap = true;
+  return (int32_t)plan->places.count++;
+}
+
+void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place) {
+  cell->root = compile_index(plan, cell);
+  cell->place = place;
+}
+
+bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position, bool alone) {
+  ci_compiler *c = plan->compiler;
+  if (!CI_LIST_GROW(c->allocator, &c->offers)) return false;
+  c->offers.at[c->offers.count++] =
+      (ci_offer){compile_index(plan, output), compile_index(plan, input), position, alone, CI_NONE};
+  return true;
+}
+
+ci_status ci_plan_fix(ci_kernel *k, int o, void *data) {
+  ci_cell *cell = ci_cell_of(k->out[o]);
+  int32_t place = ci_plan_place(k->node->plan, CI_HOME_FIXED, 0);
+  if (place == CI_NONE) return ci_k_no_memory(k);
+  ci_plan_own(k->node->plan, cell, place);
+  cell->value.data = data;
+  return CI_OK;
+}
+
+/* ---- constants in panels ---- */
+
+static bool compile_in_panels(ci_plan *plan, const ci_value *value) {
+  const ci_constant *constant = value == NULL ? NULL : ci_plan_constant(plan, value);
+  return constant != NULL && constant->panel > 0 && value->data == constant->data;
+}
+
+/* The same value in row-major order, for everyone who does not ask for panels. */
+static ci_status compile_plain(ci_plan *plan, ci_value *value) {
+  if (!plan->model->panels || !compile_in_panels(plan, value)) return CI_OK;
+  void *plain = (void *)(uintptr_t)ci_constant_plain(plan->session->model, ci_plan_constant(plan, value));
+  if (plain == NULL) return ci_plan_no_memory(plan->error);
+  plan->cells[ci_cell_of(value)->root].value.data = plain;
+  value->data = plain;
+  return CI_OK;
+}
+
+static ci_status compile_plain_inputs(ci_step *step, uint32_t except) {
+  for (int i = 0; step->plan->model->panels && i < step->k.n_in; i++) {
+    if (i < 32 && (except >> i & 1) != 0) continue;
+    CI_TRY(compile_plain(step->plan, step->k.in[i]));
+  }
+  return CI_OK;
+}
+
+/* ---- positions ---- */
+
+static ci_status compile_position(ci_compiler *c, ci_step *step, int32_t *position) {
+  if (c->step_at.count >= INT32_MAX / 2 || !CI_LIST_GROW(c->allocator, &c->step_at)) return compile_memory(c);
+  *position = (int32_t)c->step_at.count;
+  c->step_at.at[c->step_at.count++] = step;
+  return CI_OK;
+}
+
+/* ---- variables ---- */
+
+ci_status ci_plan_slot(ci_kernel *k) {
+  ci_span name;
+  CI_TRY(ci_k_attr_s(k, "variable", NULL, &name));
+  k->node->slot = ci_state_find(k->node->plan->state, name);
+  if (k->node->slot >= 0) return CI_OK;
+  return ci_k_fail(k, CI_NOT_FOUND, "the state has no variable '%.*s'", CI_SPAN_ARG(name));
+}
+
+static bool compile_is_static(const ci_slot *slot) {
+  bool is_static = slot->rank >= 0;
+  for (int32_t i = 0; i < slot->rank; i++) is_static = is_static && slot->dims[i] >= 0;
+  return is_static;
+}
+
+static ci_status compile_watch(ci_plan *plan, int32_t index, const ci_slot *slot) {
+  if (!CI_LIST_GROW(&plan->session->allocator, &plan->watches)) return CI_RESOURCE_EXHAUSTED;
+  ci_watch *watch = &plan->watches.at[plan->watches.count++];
+  *watch = (ci_watch){.slot = index, .rank = slot->value.rank};
+  memcpy(watch->dims, slot->value.dims, sizeof watch->dims);
+  return CI_OK;
+}
+
+/* Not behind an Assign of the graph itself; one in a body may not happen. */
+static ci_status compile_note_read(ci_plan *plan, const ci_step *step, const ci_slot_plan *known) {
+  if (known->before && !known->in_body) return CI_OK;
+  if (!CI_LIST_GROW(&plan->session->allocator, &plan->reads)) return CI_RESOURCE_EXHAUSTED;
+  const bool must = !known->before && step->node->graph == 0;
+  plan->reads.at[plan->reads.count++] = (ci_read){step->slot, must, step->node};
+  return CI_OK;
+}
+
+/* The shape that the variable has here, or CI_PENDING. */
+static ci_status compile_read_shape(ci_kernel *k, const ci_slot *slot, const ci_slot_plan *known) {
+  ci_plan *plan = k->node->plan;
+  if (compile_is_static(slot)) return ci_k_out(k, 0, slot->dtype, slot->rank, slot->dims);
+  if (known->in_body || (known->before && !known->shape_known)) return CI_PENDING;
+  if (known->before) return ci_k_out(k, 0, slot->dtype, known->rank, known->dims);
+  if (!slot->initialized) return CI_PENDING;
+  if (compile_watch(plan, k->node->slot, slot) != CI_OK) return ci_k_no_memory(k);
+  return ci_k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
+}
+
+ci_status ci_plan_read(ci_kernel *k) {
+  ci_plan *plan = k->node->plan;
+  CI_TRY(ci_plan_slot(k));
+  const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
+  if (plan->compiler == NULL) {
+    if (!slot->initialized) return ci_fail_uninitialized(plan, k->node->node, slot, plan->error);
+    return ci_k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
+  }
+  ci_slot_plan *known = &plan->compiler->slots[k->node->slot];
+  if (compile_note_read(plan, k->node, known) != CI_OK) return ci_k_no_memory(k);
+  CI_TRY(compile_read_shape(k, slot, known));
+  int32_t place = ci_plan_place(plan, CI_HOME_VARIABLE, k->out[0]->bytes);
+  if (place == CI_NONE) return ci_k_no_memory(k);
+  plan->places.at[place].slot = k->node->slot;
+  ci_plan_own(plan, ci_cell_of(k->out[0]), place);
+  return CI_OK;
+}
+
+/* Called when the value's shape is known: in the plan, or else in the run. */
+ci_status ci_plan_assign(ci_kernel *k) {
+  ci_plan *plan = k->node->plan;
+  CI_TRY(ci_plan_slot(k));
+  const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
+  const ci_value *value = k->in[0];
+  if (!ci_slot_accepts(slot, value->dtype, value->rank, value->dims)) {
+    ci_value rule = {.dtype = slot->dtype, .rank = slot->rank};
+    char found[160], expected[160];
+    memcpy(rule.dims, slot->dims, sizeof rule.dims);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "variable '%s' is %s and cannot be given %s", slot->name,
+                     ci_k_describe(&rule, expected, sizeof expected), ci_k_describe(value, found, sizeof found));
+  }
+  return ci_k_out_like(k, 0, value->dtype, value);
+}
+
+/* What an Assign means for the readers behind it. */
+static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
+  int32_t index = step->slot;
+  if (index < 0) return CI_OK; /* in a body, of no variable: the run says so if it comes here */
+  ci_slot_plan *known = &c->slots[index];
+  known->before = true;
+  known->assigns++;
+  known->shape_known = !step->dynamic;
+  if (!step->dynamic) {
+    known->rank = step->k.in[0]->rank;
+    memcpy(known->dims, step->k.in[0]->dims, sizeof known->dims);
+  }
+  if (!CI_LIST_GROW(c->allocator, &c->assigns)) return compile_memory(c);
+  c->assigns.at[c->assigns.count++] = (ci_assigned){index, step->begin};
+  return CI_OK;
+}
+
+/* A node that the load took for fed, because another signature feeds it, may be of an operator that is not there. */
+static ci_status compile_check_kernels(const ci_compiler *c) {
+  for (size_t n = 0; n < c->model->nodes.count; n++) {
+    const ci_node *node = &c->model->nodes.at[n];
+    if (!c->need[n] || node->kernel != NULL) continue;
+    return ci_fail_node(c->model, node, c->error, CI_UNIMPLEMENTED, "this cinfer lacks the operator");
+  }
+  return CI_OK;
+}
+
+static void compile_find_assigns(ci_compiler *c) {
+  for (size_t n = 0; n < c->model->nodes.count; n++) {
+    const ci_node *node = &c->model->nodes.at[n];
+    if (!c->need[n] || (node->kernel->flags & CI_OP_ASSIGNS) == 0) continue;
+    const ci_attr *name = ci_find_attr(c->model, node, "variable");
+    int32_t slot = name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S
+                       ? -1
+                       : ci_state_find(c->plan->state, ci_model_stored(c->model, name->as.at));
+    if (slot < 0) continue; /* its prepare says so */
+    c->slots[slot].assigned = true;
+    if (node->graph != 0) c->slots[slot].in_body = true;
+  }
+}
+
+/* ---- steps ---- */
+
+static ci_cell *compile_cell(const ci_compiler *c, int32_t edge) {
+  return edge == CI_NONE || c->cell_of[edge] == CI_NONE ? NULL : &c->plan->cells[c->cell_of[edge]];
+}
+
+/* The cell that a node writes: one that nobody reads if the caller feeds the value. */
+static ci_cell *compile_output_cell(ci_compiler *c, const ci_node *node, int32_t o) {
+  int32_t edge = node->outputs + o;
+  int32_t cell = c->fed[edge] ? c->unread++ : c->cell_of[edge];
+  compile_blank(c->plan, cell, c->model->edges.at[edge].dtype);
+  return &c->plan->cells[cell];
+}
+
+static ci_status compile_new_step(ci_compiler *c, const ci_node *node, ci_step **made) {
+  ci_plan *plan = c->plan;
+  uint32_t room = node->input_count; /* kernels may look at optional inputs that the node does not write */
+  if (node->kernel->max_in > 0 && room < (uint32_t)node->kernel->max_in) room = (uint32_t)node->kernel->max_in;
+  size_t outs = (size_t)node->output_count;
+  /* one piece of memory: small plans are made in a microsecond, of which fresh memory is the largest part */
+  ci_step *step =
+      ci_pool_alloc(&plan->pool, sizeof *step + (room + outs) * sizeof(ci_value *) + outs * sizeof(int32_t));
+  if (step == NULL) return compile_memory(c);
+  ci_value **in = (ci_value **)(step + 1), **out = in + room;
+  int32_t *alias = (int32_t *)(out + outs);
+  if (!CI_LIST_GROW(c->allocator, &plan->all_steps)) return compile_memory(c);
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    ci_cell *cell = compile_cell(c, c->model->refs.at[node->inputs + i]);
+    in[i] = cell == NULL ? NULL : &cell->value;
+  }
+  for (int32_t o = 0; o < node->output_count; o++) {
+    out[o] = &compile_output_cell(c, node, o)->value;
+    alias[o] = CI_NONE;
+  }
+  *step = (ci_step){.k = {.n_in = (int)node->input_count,
+                          .n_out = (int)node->output_count,
+                          .in = in,
+                          .out = out,
+                          .scratch = step,
+                          .isa = c->model->isa,
+                          .threads = plan->session->thread_count,
+                          .node = step},
+                    .run = node->kernel->run,
+                    .node = node,
+                    .plan = plan,
+                    .alias = alias,
+                    .scratch = CI_NONE,
+                    .freed = CI_NONE,
+                    .slot = CI_NONE};
+  plan->all_steps.at[plan->all_steps.count++] = step;
+  *made = step;
+  return CI_OK;
+}
+
+void ci_step_reset(ci_step *step) {
+  step->k.scratch_bytes = 0;
+  step->k.join = NULL;
+  step->k.largest = NULL;
+  step->k.free_rows = 0;
+  step->k.reordered = 0;
+  for (int o = 0; o < step->k.n_out; o++) step->alias[o] = CI_NONE;
+}
+
+static ci_status compile_check_held(ci_step *step) {
+  if (ci_step_is(step, CI_OP_HOLDS)) return CI_OK;
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] == NULL || !ci_holds(step->k.in[i]->dtype)) continue;
+    return ci_k_fail(&step->k, CI_INVALID_ARGUMENT, "input %d is %s, expected a tensor", i,
+                     step->k.in[i]->dtype == CI_SEQUENCE ? "a sequence" : "nothing");
+  }
+  return CI_OK;
+}
+
+/* Operators that compute, which are those that widen float16, do so with the usual types where family types is left
+ * out. */
+static ci_status compile_check_types(ci_step *step) {
+  if (CI_HAS(types) || !ci_step_is(step, CI_OP_HALF)) return CI_OK;
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] == NULL) continue;
+    switch (step->k.in[i]->dtype) {
+      case CI_DOUBLE:
+      case CI_INT8:
+      case CI_INT16:
+      case CI_UINT16:
+      case CI_UINT32:
+      case CI_UINT64:
+        return ci_k_fail(&step->k, CI_UNIMPLEMENTED,
+                         "input %d has type %s, with which this cinfer does not compute: add types to CINFER_FAMILIES "
+                         "(CMake) or CI_FAMILIES (one file)",
+                         i, ci_dtype_name(step->k.in[i]->dtype));
+      default: break;
+    }
+  }
+  return CI_OK;
+}
+
+/* An operator of the program's own may ask for anything; sums of what lies in an arena must not overflow. */
+static ci_status compile_check_scratch(ci_step *step) {
+  const uint64_t wanted = step->plan->session->limits.max_memory, most = PTRDIFF_MAX / 4;
+  const uint64_t limit = wanted < most ? wanted : most;
+  if (step->k.scratch_bytes <= limit) return CI_OK;
+  return ci_k_fail(&step->k, CI_RESOURCE_EXHAUSTED, "scratch memory of %zu bytes exceeds the session's limit of %llu",
+                   step->k.scratch_bytes, (unsigned long long)limit);
+}
+
+ci_status ci_step_prepare(ci_step *step) {
+  ci_step_reset(step);
+  step->widens = false;
+  CI_TRY(compile_check_held(step));
+  CI_TRY(compile_check_types(step));
+  CI_TRY(ci_check_kinds(&step->k, step->node->kernel->types));
+  CI_TRY(compile_plain_inputs(step, ci_step_is(step, CI_OP_PANELS) ? 1u << 1 : 0));
+  CI_TRY(ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
+  CI_TRY(compile_plain_inputs(step, step->k.reordered));
+  return compile_check_scratch(step);
+}
+
+ci_status ci_step_compute(ci_step *step) {
+  return step->widens ? ci_half_run(&step->k) : step->node->kernel->run(&step->k);
+}
+
+static bool compile_shapes_known(const ci_step *step) {
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] != NULL && step->k.in[i]->rank < 0) return false;
+  }
+  return true;
+}
+
+/* A failure inside a body must not fail the run: the branch may not be taken, the loop may have no iteration. Such a
+ * step is prepared again when it is reached, and fails there. */
+static ci_status compile_prepare(ci_compiler *c, ci_step *step) {
+  if (ci_step_is(step, CI_OP_CONTROL)) return ci_step_prepare(step);
+  const bool root = step->node->graph == 0;
+  if (!compile_shapes_known(step)) {
+    step->dynamic = true;
+    const ci_status found = ci_step_is(step, CI_OP_ASSIGNS) ? ci_plan_slot(&step->k) : CI_OK;
+    return root ? found : CI_OK;
+  }
+  size_t offers = c->offers.count;
+  ci_status status = ci_step_prepare(step);
+  if (status == CI_OK) return CI_OK;
+  bool always = step->node->input_count == 0 && !ci_step_is(step, CI_OP_STATEFUL);
+  if (status != CI_PENDING && (always || root)) return status;
+  step->dynamic = true;
+  c->offers.count = offers;
+  return CI_OK;
+}
+
+static ci_status compile_dynamic_outputs(ci_compiler *c, ci_step *step) {
+  for (int o = 0; o < step->k.n_out; o++) {
+    ci_cell *cell = ci_cell_of(step->k.out[o]);
+    compile_blank(c->plan, compile_index(c->plan, cell), cell->value.dtype);
+    cell->made = step->begin;
+    cell->place = ci_plan_place(c->plan, CI_HOME_HEAP, 0);
+    if (cell->place == CI_NONE) return compile_memory(c);
+  }
+  return CI_OK;
+}
+
+static ci_status compile_outputs(ci_compiler *c, ci_step *step) {
+  ci_plan *plan = c->plan;
+  if (step->dynamic) return compile_dynamic_outputs(c, step);
+  for (int o = 0; o < step->k.n_out; o++) {
+    ci_cell *cell = ci_cell_of(step->k.out[o]);
+    cell->made = step->begin;
+    if (cell->place != CI_NONE) { /* from the kernel; bodies run while it is written, so nobody else may have it */
+      plan->places.at[ci_plan_resolve(plan, cell->place)].last = step->end;
+      continue;
+    }
+    if (step->alias[o] != CI_NONE) {
+      const ci_cell *from = ci_cell_of(step->k.in[step->alias[o]]);
+      cell->root = from->root;
+      cell->value.data = plan->cells[from->root].value.data;
+      continue;
+    }
+    cell->place = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);
+    if (cell->place == CI_NONE) return compile_memory(c);
+  }
+  if (step->k.scratch_bytes == 0) return CI_OK;
+  step->scratch = ci_plan_place(plan, CI_HOME_ARENA, step->k.scratch_bytes);
+  if (step->scratch == CI_NONE) return compile_memory(c);
+  plan->places.at[step->scratch].first = step->begin;
+  plan->places.at[step->scratch].last = step->end;
+  return CI_OK;
+}
+
+/* ---- frames ---- */
+
+/* A step that has nothing to do in the run is not put into the frame. */
+static bool compile_is_idle(ci_compiler *c, const ci_step *step) {
+  if (step->dynamic) return false;
+  if (ci_step_is(step, CI_OP_NO_RUN)) return true;
+  return ci_step_is(step, CI_OP_READS_VARIABLE) && !c->slots[step->slot].assigned;
+}
+
+static ci_status compile_bound_read(ci_compiler *c, const ci_step *step) {
+  ci_plan *plan = c->plan;
+  if (!ci_step_is(step, CI_OP_READS_VARIABLE)) return CI_OK;
+  if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return compile_memory(c);
+  plan->bound_reads.at[plan->bound_reads.count++] = compile_index(plan, ci_cell_of(step->k.out[0]));
+  return CI_OK;
+}
+
+static void compile_reads(ci_compiler *c, const ci_step *step) {
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] == NULL) continue;
+    ci_compile_read(c->plan, compile_index(c->plan, ci_cell_of(step->k.in[i])), step->begin);
+  }
+  for (int b = 0; b < 2; b++) {
+    if (step->bodies[b] == NULL) continue;
+    const ci_graph *graph = &c->model->graphs.at[step->bodies[b]->graph];
+    for (uint32_t i = 0; i < graph->capture_count; i++) {
+      const ci_cell *cell = compile_cell(c, c->model->refs.at[graph->captures + i]);
+      if (cell != NULL) ci_compile_read(c->plan, compile_index(c->plan, cell), step->end);
+    }
+  }
+}
+
+static ci_status compile_node(ci_compiler *c, ci_frame *frame, const ci_node *node) {
+  ci_step *step = NULL;
+  ci_stop *stop = &c->plan->session->stop;
+  if (ci_stop_wanted(stop))
+    return ci_fail_node(c->model, node, c->error, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
+  CI_TRY(compile_new_step(c, node, &step));
+  CI_TRY(compile_position(c, step, &step->begin));
+  step->end = step->begin;
+  CI_TRY(compile_prepare(c, step));
+  if (step->widens && !step->dynamic) step->run = ci_half_run;
+  if (ci_step_is(step, CI_OP_CONTROL)) CI_TRY(compile_position(c, step, &step->end));
+  const bool folded = ci_fold(c, step);
+  if (!folded) CI_TRY(compile_outputs(c, step));
+  ci_fold_note(c, step, folded || (!step->dynamic && ci_step_is(step, CI_OP_NO_RUN)));
+  if (folded) return CI_OK;
+  if (ci_step_is(step, CI_OP_ASSIGNS)) CI_TRY(compile_note_assign(c, step));
+  if (compile_is_idle(c, step)) return compile_bound_read(c, step);
+  compile_reads(c, step);
+  if (step->dynamic) step->run = ci_step_dynamic;
+  if (!CI_LIST_GROW(c->allocator, &frame->steps)) return compile_memory(c);
+  frame->steps.at[frame->steps.count++] = step;
+  return CI_OK;
+}
+
+static ci_status compile_frame(ci_compiler *c, ci_frame *frame) {
+  const ci_graph *graph = &c->model->graphs.at[frame->graph];
+  frame->places_begin = (int32_t)c->plan->places.count;
+  frame->steps.count = 0;
+  CI_TRY(compile_position(c, NULL, &frame->begin));
+  const int32_t around = c->frame_begin;
+  c->frame_begin = frame->begin;
+  for (int32_t n = graph->first; n < graph->end; n = ci_graph_next(c->model, graph, n)) {
+    if (c->need[n]) CI_TRY(compile_node(c, frame, &c->model->nodes.at[n]));
+  }
+  c->frame_begin = around;
+  CI_TRY(compile_position(c, NULL, &frame->end));
+  frame->places_end = (int32_t)c->plan->places.count;
+  frame->has_heap = false;
+  for (int32_t p = frame->places_begin; p < frame->places_end; p++) {
+    if (c->plan->places.at[p].home == CI_HOME_HEAP) frame->has_heap = true;
+  }
+  for (int32_t i = 0; i < frame->output_count; i++) {
+    CI_TRY(compile_plain(c->plan, &frame->outputs[i]->value));
+    ci_compile_read(c->plan, compile_index(c->plan, frame->outputs[i]), frame->end);
+  }
+  return CI_OK;
+}
+
+bool ci_plan_frame_is_deep(const ci_kernel *k) { return k->node->plan->compiler->depth > COMPILE_DEEP; }
+
+static ci_status compile_frame_cells(ci_compiler *c, ci_frame *frame) {
+  const ci_graph *graph = &c->model->graphs.at[frame->graph];
+  frame->formal_count = graph->formal_count;
+  frame->output_count = (int32_t)graph->output_count;
+  frame->formals = ci_pool_alloc(&c->plan->pool, (size_t)frame->formal_count * sizeof(ci_cell *));
+  frame->outputs = ci_pool_alloc(&c->plan->pool, graph->output_count * sizeof(ci_cell *));
+  if (frame->formals == NULL || frame->outputs == NULL) return compile_memory(c);
+  for (int32_t i = 0; i < frame->formal_count; i++) frame->formals[i] = compile_cell(c, graph->formals + i);
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    frame->outputs[i] = compile_cell(c, c->model->refs.at[graph->outputs + i]);
+  }
+  return CI_OK;
+}
+
+ci_status ci_plan_frame(ci_kernel *k, int body, const char *name) {
+  ci_compiler *c = k->node->plan->compiler;
+  const ci_attr *attr = ci_find_attr(c->model, k->node->node, name);
+  if (attr == NULL || attr->kind != CI_PB_ATTRIBUTEVALUE_G) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing or no graph", name);
+  }
+  ci_frame *frame = ci_pool_alloc(&c->plan->pool, sizeof *frame);
+  if (frame == NULL) return compile_memory(c);
+  frame->plan = c->plan;
+  frame->graph = attr->as.graph;
+  k->node->bodies[body] = frame;
+  return compile_frame_cells(c, frame);
+}
+
+ci_status ci_plan_frame_compile(ci_kernel *k, int body) {
+  ci_compiler *c = k->node->plan->compiler;
+  c->depth++;
+  ci_status status = compile_frame(c, k->node->bodies[body]);
+  c->depth--;
+  return status;
+}
+
+ci_plan_mark ci_plan_mark_now(const ci_plan *plan) {
+  return (ci_plan_mark){plan->places.count, plan->all_steps.count, plan->compiler->offers.count,
+                        plan->bound_reads.count};
+}
+
+void ci_plan_forget(ci_plan *plan, ci_plan_mark mark) {
+  ci_plan_drop_places(plan, mark.places);
+  plan->compiler->offers.count = mark.offers;
+  plan->bound_reads.count = mark.bound_reads;
+  for (size_t i = mark.steps; i < plan->all_steps.count; i++) {
+    ci_step *step = plan->all_steps.at[i]; /* stays for the memory that it owns; its cells belong to another now */
+    step->scratch = CI_NONE;
+    step->k.n_out = 0;
+  }
+}
+
+/* ---- the plan ---- */
+
+/* Numbers the cells: outputs of needed nodes, formal inputs of their bodies, what is fed. */
+static int64_t compile_number_cells(ci_compiler *c, const ci_signature_info *signature) {
+  const ci_model *m = c->model;
+  int64_t count = 0;
+  for (size_t e = 0; e < m->edges.count; e++) {
+    const ci_edge *edge = &m->edges.at[e];
+    const int32_t owner = edge->role == CI_EDGE_FORMAL ? m->graphs.at[edge->of].owner : edge->of;
+    const bool wanted = c->fed[e] || (edge->role != CI_EDGE_SAME && c->need[owner]); /* the root has no formal input */
+    c->cell_of[e] = wanted ? (int32_t)count++ : CI_NONE;
+  }
+  return count + signature->input_count;
+}
+
+/* What no shape changes; it stays for the next plan of the same signature. */
+static ci_status compile_signature(ci_compiler *c, int32_t number) {
+  const ci_signature_info *signature = &c->model->signatures.at[number];
+  if (c->signature == number) return CI_OK;
+  c->signature = CI_NONE;
+  memset(c->need, 0, c->model->nodes.count * sizeof *c->need);
+  memset(c->fed, 0, c->model->edges.count * sizeof *c->fed);
+  for (int32_t i = 0; i < signature->input_count; i++) c->fed[signature->inputs[i].edge] = true;
+  CI_TRY(ci_needs(c->model, signature, c->fed, c->need, c->error));
+  CI_TRY(compile_check_kernels(c));
+  int64_t count = compile_number_cells(c, signature);
+  if (count > INT32_MAX) return compile_memory(c);
+  c->cell_count = (int32_t)count;
+  ci_fold_readers(c, signature);
+  c->signature = number;
+  return CI_OK;
+}
+
+static ci_status compile_cells(ci_compiler *c, const ci_signature_info *signature) {
+  c->plan->cell_count = c->cell_count;
+  c->unread = c->cell_count - signature->input_count;
+  c->plan->cells = ci_pool_alloc(&c->plan->pool, (size_t)c->cell_count * sizeof(ci_cell));
+  if (c->plan->cells == NULL) return compile_memory(c);
+  for (int32_t i = 0; i < c->plan->cell_count; i++) compile_blank(c->plan, i, 0);
+  return CI_OK;
+}
+
+static ci_status compile_inputs(ci_compiler *c, const ci_signature_info *signature, const ci_tensor *inputs) {
+  ci_plan *plan = c->plan;
+  size_t count = (size_t)signature->input_count;
+  plan->input_count = signature->input_count;
+  plan->inputs = ci_pool_alloc(&plan->pool, count * sizeof *plan->inputs);
+  plan->input_cells = ci_pool_alloc(&plan->pool, count * sizeof *plan->input_cells);
+  if (plan->inputs == NULL || plan->input_cells == NULL) return compile_memory(c);
+  for (int32_t i = 0; i < signature->input_count; i++) {
+    ci_cell *cell = compile_cell(c, signature->inputs[i].edge);
+    const ci_binding *binding = &signature->inputs[i];
+    if (binding->kind == CI_KIND_TENSOR) {
+      ci_tensor shape = inputs[i];
+      shape.data = cell; /* only so that the check of sizes does not miss data; nothing reads it */
+      CI_TRY(ci_value_of_tensor(&shape, &cell->value, c->error));
+      cell->value.data = NULL;
+    } else {
+      compile_blank(plan, compile_index(plan, cell), binding->dtype); /* known when it is fed */
+    }
+    plan->inputs[i] = inputs[i];
+    plan->inputs[i].data = NULL;
+    plan->input_cells[i] = cell;
+    cell->made = 0;
+    cell->place = ci_plan_place(plan, binding->kind == CI_KIND_TENSOR ? CI_HOME_INPUT : CI_HOME_HEAP, 0);
+    if (cell->place == CI_NONE) return compile_memory(c);
+  }
+  return CI_OK;
+}
+
+static bool compile_is_sessions(const ci_plan *plan, const ci_cell *cell) {
+  ci_home home = plan->places.at[plan->cells[cell->root].place].home;
+  return home == CI_HOME_ARENA || home == CI_HOME_HEAP;
+}
+
+static ci_status compile_results(ci_compiler *c, const ci_signature_info *signature) {
+  ci_plan *plan = c->plan;
+  plan->output_count = signature->output_count;
+  plan->outputs = ci_pool_alloc(&plan->pool, (size_t)signature->output_count * sizeof *plan->outputs);
+  plan->extents =
+      ci_pool_alloc(&plan->pool, ((size_t)plan->input_count + (size_t)plan->output_count) * sizeof *plan->extents);
+  if (plan->outputs == NULL || plan->extents == NULL) return compile_memory(c);
+  for (int32_t i = 0; i < signature->output_count; i++) {
+    ci_cell *cell = compile_cell(c, signature->outputs[i].edge);
+    plan->outputs[i] = (ci_plan_output){.cell = cell, .copy = CI_NONE};
+    CI_TRY(compile_plain(plan, &cell->value));
+    ci_compile_read(plan, compile_index(plan, cell), CI_END);
+    if (compile_is_sessions(plan, cell)) continue;
+    int32_t copy = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);
+    if (copy == CI_NONE) return compile_memory(c);
+    plan->places.at[copy].first = plan->places.at[copy].last = CI_END;
+    plan->outputs[i].copy = copy;
+  }
+  return CI_OK;
+}
+
+static ci_status compile_all(ci_compiler *c, const ci_signature_info *signature, const ci_tensor *inputs) {
+  CI_TRY(compile_signature(c, c->plan->signature));
+  CI_TRY(compile_cells(c, signature));
+  CI_TRY(compile_inputs(c, signature, inputs));
+  compile_find_assigns(c);
+  c->plan->root.plan = c->plan;
+  CI_TRY(compile_frame(c, &c->plan->root));
+  CI_TRY(compile_results(c, signature));
+  return ci_plan_layout(c->plan);
+}
+
+/* The session's compiler: its lists and arrays are used again for every plan. */
+static ci_status compile_begin(struct ci_session *session, ci_compiler **made, ci_error *error) {
+  const ci_model *m = session->model;
+  const ci_allocator *allocator = &session->allocator;
+  ci_compiler *c = session->compiler;
+  if (c == NULL) {
+    c = session->compiler = ci_alloc(allocator, sizeof *c);
+    if (c == NULL) return ci_plan_no_memory(error);
+    c->model = m;
+    c->allocator = allocator;
+    c->signature = CI_NONE;
+    c->need = ci_alloc(allocator, m->nodes.count * sizeof *c->need);
+    c->fed = ci_alloc(allocator, m->edges.count * sizeof *c->fed);
+    c->cell_of = ci_alloc(allocator, m->edges.count * sizeof *c->cell_of);
+    c->readers = ci_alloc(allocator, m->edges.count * sizeof *c->readers);
+  }
+  *made = c;
+  c->error = error;
+  c->depth = 0;
+  c->folded = c->read = 0;
+  if (c->loops != NULL) memset(c->loops, 0, m->nodes.count * sizeof *c->loops);
+  c->offers.count = c->assigns.count = c->step_at.count = 0;
+  const size_t slots = (size_t)ci_state_slot_count(session->state);
+  if (slots > c->slot_count || c->slots == NULL) {
+    ci_release(allocator, c->slots, c->slot_count * sizeof *c->slots);
+    c->slots = ci_alloc(allocator, slots * sizeof *c->slots);
+    c->slot_count = c->slots == NULL ? 0 : slots;
+  } else if (slots > 0) {
+    memset(c->slots, 0, c->slot_count * sizeof *c->slots);
+  }
+  const bool whole = c->need != NULL && c->fed != NULL && c->cell_of != NULL && c->readers != NULL && c->slots != NULL;
+  if (whole) return CI_OK;
+  ci_compiler_free(session);
+  return ci_plan_no_memory(error);
+}
+
+void ci_compiler_free(struct ci_session *session) {
+  ci_compiler *c = session->compiler;
+  if (c == NULL) return;
+  session->compiler = NULL;
+  ci_release(c->allocator, c->need, c->model->nodes.count * sizeof *c->need);
+  ci_release(c->allocator, c->fed, c->model->edges.count * sizeof *c->fed);
+  ci_release(c->allocator, c->cell_of, c->model->edges.count * sizeof *c->cell_of);
+  ci_release(c->allocator, c->loops, c->model->nodes.count * sizeof *c->loops);
+  ci_release(c->allocator, c->readers, c->model->edges.count * sizeof *c->readers);
+  ci_release(c->allocator, c->slots, c->slot_count * sizeof *c->slots);
+  CI_LIST_FREE(c->allocator, &c->offers);
+  CI_LIST_FREE(c->allocator, &c->assigns);
+  CI_LIST_FREE(c->allocator, &c->step_at);
+  CI_LIST_FREE(c->allocator, &c->sorted);
+  CI_LIST_FREE(c->allocator, &c->gaps);
+  ci_release(c->allocator, c, sizeof *c);
+}
+
+ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **made,
+                       ci_error *error) {
+  ci_compiler *c = NULL;
+  CI_TRY(compile_begin(session, &c, error));
+  ci_plan *plan = session->plans.spare;
+  session->plans.spare = NULL;
+  if (plan == NULL) plan = ci_alloc(&session->allocator, sizeof *plan);
+  if (plan == NULL) return ci_plan_no_memory(error);
+  plan->session = session;
+  plan->model = session->model;
+  plan->state = session->state;
+  plan->signature = signature;
+  plan->pool.allocator = &session->allocator;
+  plan->bound_layout = UINT64_MAX;
+  plan->compiler = c;
+  plan->error = error;
+  c->plan = plan;
+  ci_status status = compile_all(c, &session->model->signatures.at[signature], inputs);
+  plan->compiler = NULL;
+  plan->error = NULL;
+  if (status == CI_OK) {
+    ci_plan_may_refit(plan);
+    *made = plan;
+  } else {
+    ci_plan_free(plan);
+  }
+  return status;
+}
+
+/* Gives back what the plan's pool and lists do not hold. */
+static void compile_release(ci_plan *plan) {
+  const ci_allocator *allocator = &plan->session->allocator;
+  for (size_t i = 0; i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);
+  ci_plan_drop_places(plan, 0);
+  for (size_t i = 0; i < plan->all_steps.count; i++) {
+    ci_step *step = plan->all_steps.at[i];
+    if (!step->private_pooled) ci_release(allocator, step->k.private_memory, step->private_bytes);
+    if (!step->more_pooled) ci_release(allocator, step->k.private_more, step->more_bytes);
+    for (int b = 0; b < 2; b++) {
+      if (step->bodies[b] != NULL) CI_LIST_FREE(allocator, &step->bodies[b]->steps);
+    }
+  }
+}
+
+void ci_plan_clear(ci_plan *plan) {
+  compile_release(plan);
+  ci_pool_clear(&plan->pool);
+  const ci_plan was = *plan;
+  *plan = (ci_plan){.session = was.session,
+                    .pool = was.pool,
+                    .all_steps = was.all_steps,
+                    .places = was.places,
+                    .root = {.steps = was.root.steps},
+                    .watches = was.watches,
+                    .reads = was.reads,
+                    .bound_reads = was.bound_reads,
+                    .rows.values = was.rows.values};
+  plan->all_steps.count = plan->places.count = plan->root.steps.count = 0;
+  plan->watches.count = plan->reads.count = plan->bound_reads.count = 0;
+}
+
+void ci_plan_free(ci_plan *plan) {
+  const ci_allocator *allocator = &plan->session->allocator;
+  compile_release(plan);
+  CI_LIST_FREE(allocator, &plan->root.steps);
+  CI_LIST_FREE(allocator, &plan->all_steps);
+  CI_LIST_FREE(allocator, &plan->places);
+  CI_LIST_FREE(allocator, &plan->watches);
+  CI_LIST_FREE(allocator, &plan->reads);
+  CI_LIST_FREE(allocator, &plan->bound_reads);
+  CI_LIST_FREE(allocator, &plan->rows.values);
+  ci_pool_release(&plan->pool);
+  ci_release(allocator, plan, sizeof *plan);
+}

@@ -1,0 +1,81 @@
+/* compile.h - what compile.c and layout.c share while a plan is made. */
+#ifndef CI_COMPILE_H
+#define CI_COMPILE_H
+#include "../session/session.h"
+
+typedef struct ci_offer { /* output may be written over input, which must have its last reader there */
+  int32_t output, input; /* cells */
+  int32_t position;
+  bool alone; /* the input's bytes may be no other input's, and the step may fail when it has written some */
+  int32_t next; /* layout.c: another of the same output, or CI_NONE */
+} ci_offer;
+
+typedef struct ci_assigned { /* a place in the order where a variable changes */
+  int32_t slot, position;
+} ci_assigned;
+
+typedef struct ci_slot_plan { /* what is known of a variable while going through the nodes */
+  bool assigned;    /* by some needed node */
+  bool in_body;     /* by one inside an If or Loop */
+  bool before;      /* already, where compiling stands */
+  bool shape_known; /* of the value assigned last */
+  int32_t assigns;  /* how many there are */
+  int32_t next;     /* layout.c: the position of the next one, while going through the steps backwards; 0: none */
+  int32_t wanted;   /* layout.c: until where what was there before the last one is read */
+  int32_t rank;
+  int64_t dims[CI_MAX_RANK];
+} ci_slot_plan;
+
+typedef struct ci_gap { /* layout.c: free room in the arena */
+  size_t offset, bytes;
+} ci_gap;
+
+typedef struct ci_compiler {
+  ci_plan *plan;
+  const ci_model *model;
+  const ci_allocator *allocator;
+  ci_error *error;
+  int32_t signature; /* what need, fed and cell_of are of; CI_NONE: nothing */
+  int32_t cell_count;
+  int32_t *need;    /* [node] */
+  bool *fed;        /* [edge] */
+  int32_t *cell_of; /* [edge], CI_NONE: not in the plan */
+  int32_t *readers; /* [edge]: how often it stands among inputs, captures and outputs of the signature's nodes */
+  ci_slot_plan *slots;
+  size_t slot_count;
+  int32_t unread; /* next cell for an output that the caller feeds instead */
+  int32_t depth;
+  void **loops; /* [node], NULL until there is one; control.c: what it knows of a loop */
+  int32_t frame_begin; /* position of the frame that is being compiled */
+  uint64_t folded; /* bytes read and written by what was computed for this plan */
+  uint64_t read;   /* bytes of values that were read for its shapes */
+  CI_LIST(ci_offer) offers;
+  CI_LIST(ci_assigned) assigns;
+  CI_LIST(ci_step *) step_at; /* by position; NULL where a frame begins or ends */
+  CI_LIST(int32_t) sorted; /* layout.c: the first offer of each cell; places, by their first and last positions */
+  CI_LIST(ci_gap) gaps;
+} ci_compiler;
+
+/* Notes that the bytes of a cell are read at a position. */
+void ci_compile_read(ci_plan *plan, int32_t cell, int32_t position);
+/* Forgets the places from `count` on, and gives back what was computed for them. */
+void ci_plan_drop_places(ci_plan *plan, size_t count);
+
+/* ---- fold.c ---- */
+
+void ci_fold_readers(ci_compiler *c, const ci_signature_info *signature); /* fills readers */
+/* Computes a step's results now, and makes their places. A failure is left to the run, which reaches it or not. */
+bool ci_fold(ci_compiler *c, ci_step *step);
+/* The same into the memory that its outputs have; false: it cannot be done, or failed. */
+bool ci_fold_again(ci_compiler *c, ci_step *step);
+/* Whether so many bytes of values may be read for the shape of one more output: what depends on more is left to the
+ * run. */
+bool ci_fold_reads(ci_compiler *c, uint64_t work);
+/* Told of every step once its outputs have places. done: the run has nothing to do for it. */
+void ci_fold_note(ci_compiler *c, ci_step *step, bool done);
+/* Other memory for what a place of CI_HOME_FIXED holds. */
+bool ci_fold_take(ci_plan *plan, ci_place *place, size_t bytes, void **data);
+void ci_fold_release(ci_plan *plan, ci_place *place);
+
+enum { CI_END = INT32_MAX }; /* the position of the signature's outputs */
+#endif

@@ -1,0 +1,245 @@
+/* plan.h - a signature made ready for inputs of certain shapes.
+ *
+ * compile.c goes through the needed nodes in order, bodies in the place of their If or Loop, and gives each a step.
+ * Every step has a position on one line; from the positions layout.c sees how long each value is wanted, and gives
+ * them offsets in one arena. run.c then only walks the steps. Values whose shape no input shape determines have
+ * memory of their own, taken when they are made and given back after their last reader.
+ */
+#ifndef CI_PLAN_H
+#define CI_PLAN_H
+#include "../model/model.h"
+#include "../state/state.h"
+
+typedef enum ci_home { /* where the bytes of a place are */
+                       CI_HOME_ARENA,
+                       CI_HOME_FIXED,    /* a constant, or computed while planning: data is set already */
+                       CI_HOME_INPUT,    /* the caller's */
+                       CI_HOME_VARIABLE, /* the state's buffer */
+                       CI_HOME_OWNED,    /* `block`, which a step owns and refills */
+                       CI_HOME_HEAP      /* `block`, taken when the value is made */
+} ci_home;
+
+typedef struct ci_place {
+  ci_home home;
+  int32_t same_as; /* another place whose bytes these are (in place, or a Loop's result), or CI_NONE */
+  int32_t carried; /* the cell of the Loop's formal input whose buffer this is, or CI_NONE */
+  int32_t result;  /* the cell of the formal input that takes these bytes at the end of an iteration, or CI_NONE */
+  int32_t first, last; /* positions between which the bytes matter */
+  int32_t slot;    /* of CI_HOME_VARIABLE: index into the state */
+  int32_t constant; /* of CI_HOME_FIXED: the constant of the model whose bytes these are, or CI_NONE */
+  size_t bytes, offset; /* in the arena */
+  size_t room;          /* there, from its offset on */
+  size_t first_offset;  /* layout.c: from its first attempt */
+  void *block; /* of CI_HOME_FIXED, too: what was computed while planning */
+  size_t block_bytes; /* of CI_HOME_FIXED: of what was computed, in a block or in the plan's pool */
+  int32_t next_freed; /* the next place that the same step gives back, or CI_NONE */
+  int32_t output;     /* output.c: the number of the one output that lies in it; negative: of none, or of several */
+} ci_place;
+
+typedef struct ci_cell { /* a value of the plan */
+  ci_value value;        /* first: kernels see only this. rank -1: the shape is not known before the run */
+  int32_t root;          /* the cell whose bytes these are; itself if no other */
+  int32_t next;          /* the next cell with the same root, or CI_NONE */
+  int32_t place;         /* of a root */
+  int32_t made, last_read; /* positions; of a root, last_read counts for all with its bytes */
+  int32_t result;        /* the carried formal input that takes it at the end of an iteration, or CI_NONE */
+  int32_t readers;       /* fold.c: of a root that is settled: how many readers are to come */
+  bool taken;            /* another value is written over it */
+  bool settled;          /* fold.c: its numbers follow from constants alone */
+  bool changed; /* while a plan is fitted to other shapes: its own, or the number that is known; rows.c: has rows */
+} ci_cell;
+
+typedef struct ci_plan ci_plan;
+typedef struct ci_frame ci_frame;
+typedef struct ci_half ci_half; /* half.c */
+
+typedef struct ci_node_run ci_step;
+struct ci_node_run { /* a step */
+  ci_kernel k;               /* first: the plan calls run(&step->k) */
+  ci_status (*run)(ci_kernel *k);
+  const ci_node *node;
+  const ci_as *as; /* what it is in messages, while it is prepared as another; or NULL */
+  ci_plan *plan;
+  int32_t begin, end; /* positions: the step's, and for If and Loop that behind its bodies */
+  int32_t *alias;     /* of each output: the input whose bytes it is, or CI_NONE */
+  int32_t scratch;    /* place or CI_NONE */
+  int32_t freed;      /* first place to give back afterwards, or CI_NONE */
+  size_t private_bytes, more_bytes; /* of k.private_memory and k.private_more */
+  bool private_pooled, more_pooled; /* the plan's pool has it */
+  ci_frame *bodies[2];
+  uint64_t assigned_in; /* of Assign: the run that last did it */
+  ci_step *makes;       /* the first of the Assigns whose values it writes into the variables themselves, or NULL */
+  ci_step *joins;       /* the next one, whose work it does, too; or NULL */
+  ci_step *next_made;   /* of Assign: the next of them */
+  int32_t slot;         /* of operators on a variable: index into the state */
+  ci_half *half;        /* what half.c keeps, or NULL */
+  bool widens;          /* prepared with inputs of float16 or bfloat16 as float32 */
+  bool dynamic;         /* prepared when it runs */
+  bool joined;          /* the step before does its work */
+  bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
+};
+
+/* Whether the row of a step's operator has a flag, CI_OP_... */
+CI_INLINE bool ci_step_is(const ci_step *step, uint32_t flag) { return (step->node->kernel->flags & flag) != 0; }
+
+struct ci_frame { /* a graph's steps */
+  ci_plan *plan;
+  int32_t graph;
+  CI_LIST(ci_step *) steps;
+  int32_t begin, end;     /* positions */
+  int32_t places_begin, places_end; /* made by its steps, those of inner frames too */
+  bool has_heap;
+  ci_cell **formals, **outputs;
+  int32_t formal_count, output_count;
+};
+
+typedef struct ci_watch { /* a variable whose shape the plan took from the state */
+  int32_t slot, rank;
+  int64_t dims[CI_MAX_RANK];
+} ci_watch;
+
+typedef struct ci_read { /* a node that may read what a variable has before anything runs */
+  int32_t slot;
+  bool must; /* it does, so there must be a value */
+  const ci_node *node;
+} ci_read;
+
+typedef struct ci_plan_output {
+  ci_cell *cell;
+  int32_t copy; /* place for a borrowed copy of what is not the session's own, or CI_NONE */
+  bool direct;  /* its place is no other's: steps may write into the caller's memory */
+  bool one_nan; /* the step that made it has seen to its NaN in this run */
+  bool apart;   /* in this run: the memory that the caller gives for it is nothing else's */
+  void *lent;   /* the caller's memory that the cells point at, or NULL */
+} ci_plan_output;
+
+typedef struct ci_extent { /* memory of the caller's */
+  uintptr_t begin, end;
+  int32_t output; /* for which it is given, or CI_NONE: an input */
+} ci_extent;
+
+typedef struct ci_row_value { /* what each of a value's rows has */
+  ci_value *value;
+  int64_t count;
+  size_t bytes;
+} ci_row_value;
+
+typedef struct ci_rows { /* rows.c */
+  int64_t now;         /* the one length of first axes that are open; 0: something else depends on it */
+  int64_t least, most; /* for which kernels and outputs are what they are now */
+  int64_t room;        /* for how many there is memory */
+  uint64_t inputs;     /* which have rows: bit i is input i */
+  CI_LIST(ci_row_value) values; /* that have rows */
+} ci_rows;
+
+struct ci_plan { /* first what each run reads, in few lines of the cache */
+  struct ci_session *session;
+  ci_state *state;
+  int32_t signature, input_count, output_count;
+  bool may_meet; /* whether extents are to be compared: an output is written while inputs are read, or is an input */
+  bool meets; /* in this run: an output was given memory of an input or of another output */
+  bool has_heap;
+  bool reserved; /* by ci_reserve, so that runs of its shapes allocate nothing */
+  ci_tensor *inputs; /* the shapes it is for */
+  ci_cell **input_cells; /* NULL: no needed node reads it and it is no output */
+  ci_plan_output *outputs;
+  const char *bound_arena; /* what the cells point into */
+  uint64_t bound_layout; /* of the state */
+  size_t arena_bytes;
+  ci_rows rows;
+  ci_error *error; /* of the call in progress; may be NULL */
+  ci_cell *cells;
+  ci_frame root;
+  const ci_model *model;
+  ci_extent *extents; /* of inputs and outputs in this run */
+  int32_t cell_count;
+  bool fed_texts; /* an input has strings, so texts of outputs may be the caller's */
+  bool refits; /* may be tried with other shapes (refit.c) */
+  bool makes; /* a step writes values of Assigns into the variables themselves */
+  ci_pool pool;
+  CI_LIST(ci_step *) all_steps; /* for giving back their memory */
+  CI_LIST(ci_place) places;
+  CI_LIST(ci_watch) watches;
+  CI_LIST(ci_read) reads;
+  CI_LIST(int32_t) bound_reads; /* root cells that are a variable's buffer during the whole run */
+  size_t lost; /* bytes of its pool that no step uses any more */
+  struct ci_compiler *compiler; /* while compiling */
+};
+
+/* ---- compile.c ---- */
+
+ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
+                       ci_error *error);
+void ci_plan_clear(ci_plan *plan); /* makes it empty; it keeps its memory for the next ci_plan_make */
+void ci_plan_free(ci_plan *plan);
+void ci_compiler_free(struct ci_session *session);
+
+/* ---- refit.c ---- */
+
+void ci_plan_may_refit(ci_plan *plan); /* sets refits and rows */
+/* Makes a plan fit other shapes of its inputs, which fit the signature. False: it is spoiled and has to go. */
+bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs);
+
+/* ---- rows.c ---- */
+
+void ci_plan_find_rows(ci_plan *plan); /* sets rows */
+/* Whether a plan that has rows is for inputs of these shapes, now at the latest. */
+bool ci_plan_takes_rows(ci_plan *plan, const ci_tensor *inputs);
+/* Whether it would be if there were more room in its layout. */
+bool ci_plan_lacks_room(const ci_plan *plan, const ci_tensor *inputs);
+
+/* For prepare of If and Loop. ci_plan_frame makes the frame and knows its formal inputs; their cells are to be given
+ * shapes; ci_plan_frame_compile compiles its nodes. To compile again, the plan forgets what came after a mark. */
+typedef struct ci_plan_mark {
+  size_t places, steps, offers, bound_reads;
+} ci_plan_mark;
+ci_plan_mark ci_plan_mark_now(const ci_plan *plan);
+void ci_plan_forget(ci_plan *plan, ci_plan_mark mark);
+ci_status ci_plan_frame(ci_kernel *k, int body, const char *attr);
+ci_status ci_plan_frame_compile(ci_kernel *k, int body);
+bool ci_plan_frame_is_deep(const ci_kernel *k); /* too deep to compile twice */
+/* A new place of bytes with a home; CI_NONE: out of memory. */
+int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes);
+void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place); /* cell becomes a root in that place */
+bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position, bool alone);
+CI_INLINE ci_cell *ci_cell_of(const ci_value *value) { return (ci_cell *)(uintptr_t)value; }
+/* The output o is known now and these are its bytes. */
+ci_status ci_plan_fix(ci_kernel *k, int o, void *data);
+/* A variable's reader: its slot, and the shape if it is known while planning (else CI_PENDING). */
+ci_status ci_plan_read(ci_kernel *k);
+ci_status ci_plan_assign(ci_kernel *k);
+ci_status ci_plan_slot(ci_kernel *k); /* finds attribute `variable` in the state: step->slot */
+void ci_step_reset(ci_step *step);
+ci_status ci_step_prepare(ci_step *step); /* calls the kernel's prepare */
+ci_status ci_step_compute(ci_step *step); /* calls the kernel's run */
+
+/* ---- layout.c ---- */
+
+ci_status ci_plan_layout(ci_plan *plan);
+ci_status ci_plan_offsets(ci_plan *plan); /* of places whose sizes and positions are known */
+int32_t ci_plan_resolve(const ci_plan *plan, int32_t place);
+
+/* ---- run.c ---- */
+
+ci_status ci_frame_run(ci_frame *frame);
+void ci_frame_release(ci_frame *frame); /* gives back what its steps have taken */
+ci_status ci_step_dynamic(ci_kernel *k); /* runs a step that is prepared only now */
+ci_status ci_step_freeing(ci_kernel *k); /* runs a step and gives back what it was the last to read */
+ci_status ci_run_go_on(ci_kernel *k); /* not if the run has to end */
+ci_place *ci_place_of(ci_plan *plan, const ci_value *value);
+/* pack.c: the constant whose bytes a value of the plan has, or NULL. */
+ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value);
+/* Gives a place memory of its own, with the first `keep` bytes of what it had. */
+ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes);
+/* The same with nothing kept; false: out of memory, or above the session's limit. */
+bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes);
+/* Memory for a value whose shape is now known; what was there before is given back. */
+ci_status ci_heap_value(ci_kernel *k, ci_value *value);
+void ci_heap_release(ci_plan *plan, ci_place *place);
+/* Makes output `to` of a step a copy of a value, in memory of its own if its shape was not known. */
+ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from);
+ci_status ci_fail_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot, ci_error *error);
+ci_status ci_plan_bind(ci_plan *plan, ci_error *error);
+/* Points a root cell, and all with its bytes, at data. */
+void ci_plan_point(ci_plan *plan, ci_cell *root, void *data);
+#endif

@@ -1,0 +1,243 @@
+/* run.c - walks the steps of a plan. */
+
+#include "../base/guard.h"
+#include "../session/session.h"
+#include "../system/threads.h"
+
+/* ---- values with memory of their own ---- */
+
+void ci_heap_release(ci_plan *plan, ci_place *place) {
+  if (place->home != CI_HOME_HEAP || place->block == NULL) return;
+  ci_release(&plan->session->values, place->block, place->block_bytes);
+  plan->session->heap_bytes -= place->block_bytes;
+  place->block = NULL;
+  place->block_bytes = 0;
+}
+
+ci_place *ci_place_of(ci_plan *plan, const ci_value *value) {
+  const ci_cell *root = &plan->cells[ci_cell_of(value)->root];
+  return &plan->places.at[ci_plan_resolve(plan, root->place)];
+}
+
+bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes) {
+  ci_heap_release(plan, place);
+  void *block = ci_charge_value(plan->session, bytes) ? ci_alloc(&plan->session->values, bytes) : NULL;
+  if (block == NULL) return false;
+  place->block = block;
+  place->block_bytes = bytes;
+  plan->session->heap_bytes += bytes;
+  return true;
+}
+
+static ci_status run_too_large(ci_kernel *k, const char *what, size_t bytes) {
+  const struct ci_session *session = k->node->plan->session;
+  return ci_k_fail(k, CI_RESOURCE_EXHAUSTED,
+                   "%s of %zu bytes, with %zu held already and %zu for plans, exceeds the session's limit of %llu",
+                   what, bytes, session->arena_bytes + session->heap_bytes, session->planned,
+                   (unsigned long long)session->limits.max_memory);
+}
+
+ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes) {
+  ci_plan *plan = k->node->plan;
+  struct ci_session *session = plan->session;
+  if (keep == 0) ci_heap_release(plan, place);
+  if (!ci_charge_value(session, bytes)) return run_too_large(k, "a value", bytes);
+  void *block = ci_alloc_uncleared(&session->values, bytes);
+  if (block == NULL) return ci_k_no_memory(k);
+  if (keep > 0) memcpy(block, place->block, keep);
+  ci_heap_release(plan, place);
+  place->block = block;
+  place->block_bytes = bytes;
+  session->heap_bytes += bytes;
+  return CI_OK;
+}
+
+ci_status ci_heap_value(ci_kernel *k, ci_value *value) {
+  ci_place *place = ci_place_of(k->node->plan, value);
+  CI_TRY(ci_heap_grow(k, place, 0, value->bytes));
+  value->data = place->block;
+  return CI_OK;
+}
+
+ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from) {
+  if (ci_place_of(k->node->plan, to)->home == CI_HOME_HEAP) {
+    *to = *from;
+    CI_TRY(ci_heap_value(k, to));
+  }
+  if (to->data != from->data && to->bytes > 0) memcpy(to->data, from->data, to->bytes);
+  return CI_OK;
+}
+
+void ci_frame_release(ci_frame *frame) {
+  if (!frame->has_heap) return;
+  for (int32_t p = frame->places_begin; p < frame->places_end; p++)
+    ci_heap_release(frame->plan, &frame->plan->places.at[p]);
+}
+
+static void run_give_back(ci_step *step) {
+  for (int32_t p = step->freed; p != CI_NONE; p = step->plan->places.at[p].next_freed) {
+    ci_heap_release(step->plan, &step->plan->places.at[ci_plan_resolve(step->plan, p)]);
+  }
+}
+
+/* ---- steps ---- */
+
+ci_status ci_step_freeing(ci_kernel *k) {
+  CI_TRY(ci_step_compute(k->node));
+  run_give_back(k->node);
+  return CI_OK;
+}
+
+static ci_status run_dynamic_outputs(ci_step *step) {
+  ci_kernel *k = &step->k;
+  for (int o = 0; o < k->n_out; o++) {
+    const ci_value *from = step->alias[o] == CI_NONE ? NULL : k->in[step->alias[o]];
+    CI_TRY(ci_heap_value(k, k->out[o]));
+    if (from != NULL && from->bytes > 0) memcpy(k->out[o]->data, from->data, from->bytes);
+  }
+  return CI_OK;
+}
+
+static ci_status run_dynamic_kernel(ci_step *step) {
+  ci_kernel *k = &step->k;
+  const ci_allocator *allocator = &step->plan->session->values;
+  size_t bytes = k->scratch_bytes;
+  if (!ci_charge_value(step->plan->session, bytes)) return run_too_large(k, "scratch memory", bytes);
+  k->scratch = bytes == 0 ? (void *)step : ci_alloc(allocator, bytes);
+  if (k->scratch == NULL) return ci_k_no_memory(k);
+  ci_status status = ci_step_compute(step);
+  if (bytes > 0) ci_release(allocator, k->scratch, bytes);
+  return status;
+}
+
+ci_status ci_step_dynamic(ci_kernel *k) {
+  ci_step *step = k->node;
+  for (int o = 0; o < k->n_out; o++) k->out[o]->data = NULL;
+  ci_status status = ci_step_prepare(step);
+  if (status == CI_PENDING) return ci_k_fail(k, CI_INTERNAL, "prepare waits for numbers that are there");
+  if (status == CI_OK) status = run_dynamic_outputs(step);
+  if (status == CI_OK) status = run_dynamic_kernel(step);
+  if (status == CI_OK) run_give_back(step);
+  return status;
+}
+
+ci_status ci_run_go_on(ci_kernel *k) {
+  ci_stop *stop = &k->node->plan->session->stop;
+  if (!ci_stop_wanted(stop)) return CI_OK;
+  return ci_k_fail(k, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
+}
+
+/* A step may touch what it reads and writes, and nothing else in the arena. */
+#ifdef CI_GUARDED
+static void run_permit_value(const ci_step *step, const ci_value *value) {
+  const struct ci_session *session = step->plan->session;
+  if (value == NULL || (uintptr_t)value->data - (uintptr_t)session->arena >= session->arena_bytes) return;
+  const size_t room = ci_place_of(step->plan, value)->bytes; /* 0: between two steps that are one, nothing is made */
+  CI_PERMIT(value->data, step->joined || room == 0 ? room : value->bytes);
+}
+
+static void run_permit_step(const ci_step *step) {
+  const ci_kernel *k = &step->k;
+  for (int i = 0; i < k->n_in; i++) run_permit_value(step, k->in[i]);
+  for (int o = 0; o < k->n_out; o++) run_permit_value(step, k->out[o]);
+  if (step->scratch != CI_NONE) CI_PERMIT(k->scratch, k->scratch_bytes);
+}
+
+/* The steps of a body see to themselves. */
+static ci_status run_step(ci_step *step) {
+  const struct ci_session *session = step->plan->session;
+  const bool alone = !ci_step_is(step, CI_OP_CONTROL);
+  if (alone) CI_FORBID(session->arena, session->arena_bytes);
+  for (const ci_step *s = step; alone && s != NULL; s = s->joins) run_permit_step(s);
+  const ci_status status = step->run(&step->k);
+  CI_PERMIT(session->arena, session->arena_bytes);
+  return status;
+}
+#else
+static ci_status run_step(ci_step *step) { return step->run(&step->k); }
+#endif
+
+/* The step has changed variables; their Assigns, which follow at once, only say so again. */
+static void run_note_made(const ci_step *step) {
+  for (ci_step *assign = step->makes; assign != NULL; assign = assign->next_made) {
+    assign->assigned_in = step->plan->session->run;
+    ci_state_slot(step->plan->state, assign->slot)->version++;
+  }
+}
+
+ci_status ci_frame_run(ci_frame *frame) {
+  ci_step *const *steps = frame->steps.at;
+  ci_stop *stop = &frame->plan->session->stop;
+  const ci_observer observer = frame->plan->session->observer;
+  const bool makes = frame->plan->makes;
+  const bool watched = observer.step != NULL && frame == &frame->plan->root;
+  if (watched) observer.step(observer.user, NULL, 0);
+  for (size_t i = 0; i < frame->steps.count; i++) {
+    ci_step *step = steps[i];
+    ci_status status = run_step(step);
+    if (status != CI_OK) return status;
+    if (makes) run_note_made(step);
+    if (watched) {
+      char room[512];
+      const ci_span name = ci_node_name(frame->plan->model, step->node, room, sizeof room);
+      observer.step(observer.user, name.data, name.length);
+    }
+    if (ci_stop_wanted(stop)) return ci_k_fail(&step->k, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
+  }
+  return CI_OK;
+}
+
+/* ---- binding: where cells point, after the arena or the state has moved ---- */
+
+void ci_plan_point(ci_plan *plan, ci_cell *root, void *data) {
+  for (ci_cell *cell = root;; cell = &plan->cells[cell->next]) {
+    cell->value.data = data;
+    if (cell->next == CI_NONE) return;
+  }
+}
+
+static void run_bind_arena(ci_plan *plan) {
+  char *base = plan->session->arena;
+  for (int32_t i = 0; i < plan->cell_count; i++) {
+    ci_cell *cell = &plan->cells[i];
+    if (cell->root != i || cell->place == CI_NONE) continue;
+    const ci_place *place = &plan->places.at[ci_plan_resolve(plan, cell->place)];
+    if (place->home == CI_HOME_ARENA) ci_plan_point(plan, cell, base + place->offset);
+    if (place->home == CI_HOME_OWNED) ci_plan_point(plan, cell, place->block);
+  }
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    ci_step *step = plan->all_steps.at[s];
+    if (step->scratch != CI_NONE) step->k.scratch = base + plan->places.at[step->scratch].offset;
+  }
+  for (int32_t i = 0; i < plan->output_count; i++) plan->outputs[i].lent = NULL;
+  plan->bound_arena = base;
+}
+
+ci_status ci_fail_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot, ci_error *error) {
+  return ci_fail_node(plan->model, node, error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
+                      slot->name);
+}
+
+static ci_status run_bind_variables(ci_plan *plan, ci_error *error) {
+  for (size_t i = 0; i < plan->reads.count; i++) {
+    const ci_read *read = &plan->reads.at[i];
+    const ci_slot *slot = ci_state_slot(plan->state, read->slot);
+    if (read->must && !slot->initialized) return ci_fail_uninitialized(plan, read->node, slot, error);
+  }
+  /* Now, so that a run that finds damage has assigned nothing. */
+  for (size_t i = 0; i < plan->reads.count; i++)
+    CI_TRY(ci_slot_check(ci_state_slot(plan->state, plan->reads.at[i].slot), error));
+  for (size_t i = 0; i < plan->bound_reads.count; i++) {
+    ci_cell *cell = &plan->cells[plan->bound_reads.at[i]];
+    const ci_slot *slot = ci_state_slot(plan->state, plan->places.at[cell->place].slot);
+    ci_plan_point(plan, cell, slot->value.data);
+  }
+  plan->bound_layout = ci_state_layout(plan->state);
+  return CI_OK;
+}
+
+ci_status ci_plan_bind(ci_plan *plan, ci_error *error) {
+  if (plan->bound_arena != plan->session->arena || plan->bound_arena == NULL) run_bind_arena(plan);
+  if (plan->bound_layout != ci_state_layout(plan->state)) CI_TRY(run_bind_variables(plan, error));
+  return CI_OK;
+}

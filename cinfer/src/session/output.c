@@ -1,0 +1,375 @@
+/* output.c - hands the results of a run to the caller. */
+#include "output.h"
+
+#include "../simd/math/isa_math.h"
+#include "../simd/math/isa_move.h"
+#include "../kernels/sequence.h"
+#include "session.h"
+
+enum {
+  OUTPUT_BLOCK = 64,   /* bytes that are changed at once: compilers make vectors of it */
+  OUTPUT_CACHED = 1 << 14, /* bytes that are looked at before they are changed */
+  OUTPUT_ALIGN = 16        /* of such memory */
+};
+
+/* NaN payloads are what the processor made of them; a caller sees one NaN. */
+static void output_block32(void *to, const void *from) {
+  uint32_t words[OUTPUT_BLOCK / 4];
+  memcpy(words, from, OUTPUT_BLOCK);
+  for (int i = 0; i < OUTPUT_BLOCK / 4; i++) words[i] = (words[i] & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : words[i];
+  memcpy(to, words, OUTPUT_BLOCK);
+}
+
+static void output_block64(void *to, const void *from) {
+  const uint64_t infinity = (uint64_t)0x7ff << 52, nan = (uint64_t)0x7ff8 << 48;
+  uint64_t words[OUTPUT_BLOCK / 8];
+  memcpy(words, from, OUTPUT_BLOCK);
+  for (int i = 0; i < OUTPUT_BLOCK / 8; i++) words[i] = (words[i] & ~((uint64_t)1 << 63)) > infinity ? nan : words[i];
+  memcpy(to, words, OUTPUT_BLOCK);
+}
+
+static bool output_is32(int32_t dtype) { return dtype == CI_FLOAT || dtype == CI_COMPLEX64; }
+static bool output_is64(int32_t dtype) { return dtype == CI_DOUBLE || dtype == CI_COMPLEX128; }
+
+/* Seldom is there a NaN: what has none is only read. */
+static void output_clean32(const struct ci_isa *isa, float *x, int64_t n) {
+  for (int64_t i = 0; i < n; i += OUTPUT_CACHED / 4) {
+    const int64_t count = n - i < OUTPUT_CACHED / 4 ? n - i : OUTPUT_CACHED / 4;
+    if (isa->move->most_bits((const uint32_t *)(const void *)(x + i), count) <= 0x7f800000) continue;
+    isa->math->unary[CI_MATH_one_nan](x + i, x + i, count, 0.0f, 0.0f);
+  }
+}
+
+void ci_one_nan(const struct ci_isa *isa, void *data, size_t bytes, int32_t dtype) {
+  if (output_is32(dtype)) output_clean32(isa, data, (int64_t)(bytes / sizeof(float)));
+  else if (output_is64(dtype)) isa->move->one_nan(data, data, (int64_t)(bytes / sizeof(double)));
+}
+
+bool ci_has_one_nan(const struct ci_isa *isa, const ci_value *x) {
+  if (!output_is32(x->dtype)) return !output_is64(x->dtype);
+  return isa->move->most_bits(x->data, (int64_t)(x->bytes / sizeof(float))) <= 0x7f800000;
+}
+
+void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t bytes, int32_t dtype) {
+  const struct ci_isa *isa = plan->session->model->isa;
+  const bool words32 = output_is32(dtype), words64 = output_is64(dtype);
+  size_t done = 0;
+  if (!words32 && !words64) {
+    if (to != from && bytes > 0) memcpy(to, from, bytes);
+    return;
+  }
+  if (words32 && ((uintptr_t)to | (uintptr_t)from) % sizeof(float) == 0) {
+    if (to == from) output_clean32(isa, to, (int64_t)(bytes / sizeof(float)));
+    else isa->math->unary[CI_MATH_one_nan](to, from, (int64_t)(bytes / sizeof(float)), 0.0f, 0.0f);
+    return;
+  }
+  if (words64 && ((uintptr_t)to | (uintptr_t)from) % sizeof(double) == 0) {
+    isa->move->one_nan(to, from, (int64_t)(bytes / sizeof(double)));
+    return;
+  }
+  for (; done + OUTPUT_BLOCK <= bytes; done += OUTPUT_BLOCK) {
+    if (words32) output_block32((char *)to + done, (const char *)from + done);
+    else output_block64((char *)to + done, (const char *)from + done);
+  }
+  if (done == bytes) return;
+  char rest[OUTPUT_BLOCK] = {0};
+  memcpy(rest, (const char *)from + done, bytes - done);
+  if (words32) output_block32(rest, rest);
+  else output_block64(rest, rest);
+  memcpy((char *)to + done, rest, bytes - done);
+}
+
+/* ---- results in the caller's memory ---- */
+
+static int32_t output_place(const ci_plan *plan, const ci_cell *cell) {
+  const int32_t place = plan->cells[cell->root].place;
+  return place == CI_NONE ? CI_NONE : ci_plan_resolve(plan, place);
+}
+
+enum { OUTPUT_SEVERAL = CI_NONE - 1 };
+
+/* Which output lies in which place. */
+static void output_number(ci_plan *plan) {
+  for (size_t p = 0; p < plan->places.count; p++) plan->places.at[p].output = CI_NONE;
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    const int32_t place = output_place(plan, plan->outputs[i].cell);
+    if (place == CI_NONE) continue;
+    int32_t *output = &plan->places.at[place].output;
+    *output = *output == CI_NONE ? i : OUTPUT_SEVERAL;
+  }
+}
+
+/* Whether the place is in the arena, plain and of no other output. */
+static bool output_is_direct(const ci_plan *plan, int32_t i) {
+  const ci_value *value = &plan->outputs[i].cell->value;
+  const int32_t place = output_place(plan, plan->outputs[i].cell);
+  const bool plain = place != CI_NONE && value->rank >= 0 && value->bytes >= CI_OUTPUT_LARGE &&
+                     value->dtype != CI_STRING && !ci_holds(value->dtype) && plan->outputs[i].copy == CI_NONE;
+  return plain && plan->places.at[place].home == CI_HOME_ARENA && plan->places.at[place].bytes == value->bytes &&
+         plan->places.at[place].output == i;
+}
+
+static bool output_is_input(const ci_plan *plan, int32_t i) {
+  return plan->places.at[plan->cells[plan->outputs[i].cell->root].place].home == CI_HOME_INPUT;
+}
+
+/* The step at a position; steps are in the order of theirs. */
+static ci_step *output_step_at(const ci_plan *plan, int32_t position) {
+  size_t low = 0, high = plan->all_steps.count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (plan->all_steps.at[middle]->begin < position) low = middle + 1;
+    else high = middle;
+  }
+  ci_step *step = low < plan->all_steps.count ? plan->all_steps.at[low] : NULL;
+  return step != NULL && step->begin == position ? step : NULL;
+}
+
+void ci_output_plan(ci_plan *plan) {
+  const ci_binding *inputs = plan->model->signatures.at[plan->signature].inputs;
+  bool plain = true; /* bodies move their values themselves */
+  plan->fed_texts = false;
+  plan->may_meet = false;
+  for (int32_t i = 0; i < plan->input_count; i++) plan->fed_texts = plan->fed_texts || inputs[i].dtype == CI_STRING;
+  output_number(plan);
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    plain = plain && plan->all_steps.at[s]->bodies[0] == NULL;
+    plan->all_steps.at[s]->k.one_nan = NULL;
+  }
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    ci_plan_output *output = &plan->outputs[i];
+    const ci_cell *root = &plan->cells[output->cell->root];
+    output->direct = plain && output_is_direct(plan, i);
+    plan->may_meet = plan->may_meet || output->direct || output_is_input(plan, i);
+    if (!output->direct || root->made == CI_NONE) continue;
+    ci_step *step = output_step_at(plan, root->made);
+    if (step != NULL && !step->dynamic && step->k.n_out > 0 && ci_cell_of(step->k.out[0]) == root)
+      step->k.one_nan = &output->one_nan;
+  }
+}
+
+static bool output_meets(const char *a, size_t a_bytes, const char *b, size_t b_bytes) {
+  return a != NULL && b != NULL && (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+}
+
+static int32_t output_extent(ci_extent *extents, int32_t count, const void *data, size_t bytes, int32_t output) {
+  const uintptr_t begin = (uintptr_t)data;
+  if (begin == 0 || bytes == 0) return count;
+  extents[count] = (ci_extent){begin, bytes < UINTPTR_MAX - begin ? begin + bytes : UINTPTR_MAX, output};
+  return count + 1;
+}
+
+/* What the caller gives; of an output as much as will be written if that is known. */
+static int32_t output_extents(const ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < plan->input_count; i++)
+    count = output_extent(plan->extents, count, inputs[i].data, inputs[i].bytes, CI_NONE);
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    const size_t bytes = plan->outputs[i].direct ? plan->outputs[i].cell->value.bytes : outputs[i].bytes;
+    count = output_extent(plan->extents, count, outputs[i].data, bytes, i);
+  }
+  return count;
+}
+
+static void output_sort(ci_extent *extents, int32_t count) { /* Shell sort */
+  for (int32_t gap = count / 2; gap > 0; gap /= 2) {
+    for (int32_t i = gap; i < count; i++) {
+      const ci_extent moved = extents[i];
+      int32_t at = i;
+      for (; at >= gap && extents[at - gap].begin > moved.begin; at -= gap) extents[at] = extents[at - gap];
+      extents[at] = moved;
+    }
+  }
+}
+
+static void output_not_apart(ci_plan *plan, const ci_extent *extent) {
+  if (extent->output == CI_NONE) return;
+  plan->outputs[extent->output].apart = false;
+  plan->meets = true;
+}
+
+/* What meets any extent behind it meets the next one. */
+static void output_find_apart(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
+  ci_extent *extents = plan->extents;
+  bool given = false;
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    plan->outputs[i].apart = outputs[i].data != NULL;
+    given = given || plan->outputs[i].apart;
+  }
+  if (!given) return;
+  const int32_t count = output_extents(plan, inputs, outputs);
+  output_sort(extents, count);
+  uintptr_t reach = 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (extents[i].begin < reach) output_not_apart(plan, &extents[i]);
+    if (i > 0 && extents[i].begin < extents[i - 1].end) output_not_apart(plan, &extents[i - 1]);
+    if (reach < extents[i].end) reach = extents[i].end;
+  }
+}
+
+/* A caller may give an output the memory of an input, which is then read to the end first. */
+static bool output_may_lend(const ci_plan *plan, int32_t i, const ci_tensor *output) {
+  const size_t bytes = plan->outputs[i].cell->value.bytes;
+  return plan->outputs[i].apart && (uintptr_t)output->data % OUTPUT_ALIGN == 0 && output->bytes >= bytes &&
+         !output_meets(output->data, bytes, plan->session->arena, plan->session->arena_bytes);
+}
+
+static void output_point(ci_plan *plan) {
+  for (int32_t c = 0; c < plan->cell_count; c++) {
+    ci_cell *cell = &plan->cells[c];
+    if (cell->root != c || cell->place == CI_NONE) continue;
+    const ci_place *place = &plan->places.at[ci_plan_resolve(plan, cell->place)];
+    if (place->output < 0 || !plan->outputs[place->output].direct) continue;
+    void *lent = plan->outputs[place->output].lent;
+    ci_plan_point(plan, cell, lent != NULL ? lent : plan->session->arena + place->offset);
+  }
+}
+
+void ci_output_lend(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
+  bool moved = false;
+  plan->meets = false;
+  if (plan->may_meet) output_find_apart(plan, inputs, outputs);
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    ci_plan_output *output = &plan->outputs[i];
+    output->one_nan = false;
+    if (!output->direct) continue;
+    void *lent = output_may_lend(plan, i, &outputs[i]) ? outputs[i].data : NULL;
+    moved = moved || lent != output->lent;
+    output->lent = lent;
+  }
+  if (moved) output_point(plan);
+}
+
+static void *output_copy_of(const ci_plan *plan, int32_t i) {
+  return plan->session->arena + plan->places.at[plan->outputs[i].copy].offset;
+}
+
+static ci_status output_small(const ci_plan *plan, int32_t i, size_t bytes, size_t wanted, ci_error *error) {
+  const ci_signature_info *signature = &plan->model->signatures.at[plan->signature];
+  return ci_fail(
+      error, CI_INVALID_ARGUMENT,
+      "output '%.200s' of signature '%.200s' needs %zu bytes, its buffer has %zu: give a larger one, or NULL to "
+      "borrow the session's",
+      signature->outputs[i].key, signature->name, wanted, bytes);
+}
+
+/* Texts may lie in those of an input, which need not outlive the run. */
+static ci_status output_own_texts(const ci_plan *plan, int32_t i, const ci_tensor *output, ci_error *error) {
+  const ci_signature_info *signature = &plan->model->signatures.at[plan->signature];
+  const size_t count = output->bytes / sizeof(ci_string);
+  ci_string *texts = output->data;
+  size_t bytes = 0;
+  bool fits = true;
+  if (output->dtype != CI_STRING || !plan->fed_texts) return CI_OK;
+  for (size_t n = 0; n < count; n++) fits = fits && ci_add_size(bytes, texts[n].length, &bytes);
+  if (bytes == 0) return CI_OK;
+  fits = fits && bytes <= plan->session->limits.max_memory;
+  char *text = fits ? ci_session_keep(plan->session, bytes) : NULL;
+  if (text == NULL) {
+    return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the texts of output '%.200s' of signature '%.200s'",
+                   signature->outputs[i].key, signature->name);
+  }
+  for (size_t n = 0; n < count; n++) {
+    if (texts[n].length > 0) memcpy(text, texts[n].data, texts[n].length);
+    texts[n].data = text;
+    text += texts[n].length;
+  }
+  return CI_OK;
+}
+
+/* A sequence lies in one block; the caller gets its tensors with pointers into that. */
+static ci_status output_held(ci_plan *plan, int32_t i, ci_tensor *output, ci_error *error) {
+  const ci_value *value = &plan->outputs[i].cell->value;
+  const ci_signature_info *signature = &plan->model->signatures.at[plan->signature];
+  void *block = value->data;
+  if (output->data != NULL) {
+    return ci_fail(
+        error, CI_INVALID_ARGUMENT,
+        "output '%.200s' of signature '%.200s' is a sequence or optional value, which is borrowed: give NULL",
+        signature->outputs[i].key, signature->name);
+  }
+  *output = (ci_tensor){.dtype = value->dtype};
+  if (value->dtype == CI_NOTHING) return CI_OK;
+  if (plan->outputs[i].copy != CI_NONE) {
+    block = output_copy_of(plan, i);
+    if (block != value->data) memcpy(block, value->data, value->bytes);
+  }
+  output->data = ci_sequence_point(block);
+  output->rank = 1;
+  output->dims[0] = ci_sequence_count(block);
+  output->bytes = (size_t)output->dims[0] * sizeof(ci_tensor);
+  for (int64_t e = 0; e < output->dims[0]; e++) {
+    const ci_tensor *item = (const ci_tensor *)output->data + e;
+    ci_output_copy(plan, item->data, item->data, item->bytes, item->dtype);
+    CI_TRY(output_own_texts(plan, i, item, error));
+  }
+  return CI_OK;
+}
+
+ci_status ci_output_check(const ci_plan *plan, const ci_tensor *outputs, ci_error *error) {
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    const ci_value *value = &plan->outputs[i].cell->value;
+    if (outputs[i].data != NULL && value->rank >= 0 && outputs[i].bytes < value->bytes &&
+        plan->places.at[plan->cells[plan->outputs[i].cell->root].place].home != CI_HOME_HEAP) {
+      return output_small(plan, i, outputs[i].bytes, value->bytes, error);
+    }
+  }
+  return CI_OK;
+}
+
+void ci_output_foresee(const ci_plan *plan, ci_tensor *outputs) {
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    const ci_value *value = &plan->outputs[i].cell->value;
+    const int32_t place = output_place(plan, plan->outputs[i].cell);
+    const bool known =
+        value->rank >= 0 && !ci_holds(value->dtype) && place != CI_NONE && plan->places.at[place].home != CI_HOME_HEAP;
+    outputs[i].dtype = value->dtype;
+    outputs[i].rank = known ? value->rank : -1;
+    outputs[i].bytes = known ? value->bytes : 0;
+    for (int32_t d = 0; known && d < value->rank; d++) outputs[i].dims[d] = value->dims[d];
+  }
+}
+
+/* Where an output may be written over an input, outputs that are an input's bytes are taken aside first. */
+static void output_take_aside(const ci_plan *plan) {
+  for (int32_t i = 0; plan->meets && i < plan->output_count; i++) {
+    const ci_value *value = &plan->outputs[i].cell->value;
+    if (output_is_input(plan, i) && value->bytes > 0) memcpy(output_copy_of(plan, i), value->data, value->bytes);
+  }
+}
+
+static ci_status output_give(const ci_plan *plan, int32_t i, ci_tensor *output, ci_error *error) {
+  const ci_value *value = &plan->outputs[i].cell->value;
+  const bool aside = plan->meets && output_is_input(plan, i);
+  const void *from = aside ? output_copy_of(plan, i) : value->data;
+  void *to = output->data;
+  if (to == NULL) to = plan->outputs[i].copy != CI_NONE ? output_copy_of(plan, i) : value->data;
+  else if (output->bytes < value->bytes) return output_small(plan, i, output->bytes, value->bytes, error);
+  if (!plan->outputs[i].one_nan) ci_output_copy(plan, to, from, value->bytes, value->dtype);
+  else if (to != from) memcpy(to, from, value->bytes);
+  *output = (ci_tensor){.data = to, .bytes = value->bytes, .dtype = value->dtype, .rank = value->rank};
+  for (int32_t d = 0; d < value->rank; d++) output->dims[d] = value->dims[d];
+  return output_own_texts(plan, i, output, error);
+}
+
+ci_status ci_output_give(ci_plan *plan, ci_tensor *outputs, ci_error *error) {
+  output_take_aside(plan);
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    const bool holds = ci_holds(plan->outputs[i].cell->value.dtype);
+    CI_TRY(holds ? output_held(plan, i, &outputs[i], error) : output_give(plan, i, &outputs[i], error));
+  }
+  return CI_OK;
+}
+
+bool ci_output_is_lent(const struct ci_session *session, const void *data) {
+  const ci_plan *shown = session->plans.shown;
+  if (output_meets(data, 1, session->arena, session->arena_bytes)) return true;
+  if (shown == NULL) return false;
+  if (output_meets(data, 1, shown->bound_arena, shown->arena_bytes)) return true; /* the arena may have moved since */
+  for (int32_t i = 0; shown->has_heap && i < shown->output_count; i++) {
+    const int32_t place = output_place(shown, shown->outputs[i].cell);
+    if (place == CI_NONE) continue;
+    if (output_meets(data, 1, shown->places.at[place].block, shown->places.at[place].block_bytes)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,4 @@
+"""What both engines share: their interface, the arguments of a run, host functions, pickling.
+
+Imports support, storage and schema.
+"""

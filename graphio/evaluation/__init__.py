@@ -1,0 +1,4 @@
+"""Losses and metrics: tf.losses, tf.metrics.
+
+Imports variables, ops, framework and below.
+"""

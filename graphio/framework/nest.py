@@ -1,0 +1,178 @@
+"""Nested structures of Python: sequences, named tuples, dicts and views of them, attrs classes, and
+classes that take themselves apart (`__tf_flatten__`, `__tf_unflatten__`).
+
+A dict's leaves come in the order of its sorted keys, as TensorFlow's do.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
+from typing import Any
+
+from graphio.framework import objects
+from graphio.framework.composite import Composite
+
+__all__ = [
+    "assert_same_structure",
+    "flatten",
+    "is_nested",
+    "map_structure",
+    "pack_sequence_as",
+]
+
+
+_TEXTS = (str, bytes, bytearray, memoryview)
+
+
+def is_nested(value: Any) -> bool:
+    """Whether value has leaves below it: a list, tuple, dict, another sequence or a view of a dict,
+    or an object of objects.py."""
+    if isinstance(value, (list, tuple, Mapping)):
+        return True
+    if isinstance(value, (Sequence, MappingView)):
+        return not isinstance(value, _TEXTS)
+    return objects.is_object(value)
+
+
+def children(structure: Any) -> list[Any]:
+    """What a nested structure holds, one level down."""
+    if isinstance(structure, Mapping):
+        return [structure[key] for key in sorted(structure)]
+    return objects.parts(structure) if objects.is_object(structure) else list(structure)
+
+
+def like(structure: Any, parts: Sequence[Any]) -> Any:
+    """A structure as a nested one, with other children."""
+    kind = type(structure)
+    if isinstance(structure, Mapping):
+        return mapping_like(structure, dict(zip(sorted(structure), parts, strict=True)))
+    if objects.is_object(structure):
+        return objects.with_parts(structure, parts)
+    if hasattr(kind, "_fields"):
+        return kind(*parts)
+    return list(parts) if isinstance(structure, (MappingView, range)) else kind(parts)
+
+
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """The leaves in order; a leaf alone gives a list of one.
+
+    Args:
+        structure: nested lists, tuples and dicts.
+        expand_composites: True: a SparseTensor or IndexedSlices is not a leaf, its tensors are.
+    """
+    if expand_composites and isinstance(structure, Composite):
+        return structure.parts()
+    if not is_nested(structure):
+        return [structure]
+    return [leaf for child in children(structure) for leaf in flatten(child, expand_composites)]
+
+
+def pack_sequence_as(structure: Any, flat: list[Any], expand_composites: bool = False) -> Any:
+    """The leaves of flat in the shape of structure; expand_composites as in flatten.
+
+    Raises:
+        TypeError: flat is no sequence.
+        ValueError: flat has another number of leaves.
+    """
+    if not is_nested(flat):
+        raise TypeError(f"flat_sequence is {flat!r}, expected a sequence of leaves")
+    expected = len(flatten(structure, expand_composites))
+    if expected != len(flat):
+        raise ValueError(f"the structure has {expected} leaves, but {len(flat)} were given")
+    return _pack(structure, iter(flat), expand_composites)
+
+
+def _pack(structure: Any, leaves: Iterator[Any], expand_composites: bool) -> Any:
+    if expand_composites and isinstance(structure, Composite):
+        return structure.with_parts([next(leaves) for _ in structure.parts()])
+    if not is_nested(structure):
+        return next(leaves)
+    packed = [_pack(child, leaves, expand_composites) for child in children(structure)]
+    return like(structure, packed)
+
+
+def mapping_like(structure: Mapping[Any, Any], values: Mapping[Any, Any]) -> Any:
+    """A mapping of structure's class with its keys, in their order, and other values."""
+    pairs = [(key, values[key]) for key in structure]
+    if isinstance(structure, defaultdict):
+        return type(structure)(structure.default_factory, pairs)
+    return type(structure)(pairs)  # type: ignore[call-arg]
+
+
+def map_structure(
+    function: Callable[..., Any],
+    *structures: Any,
+    check_types: bool = True,
+    expand_composites: bool = False,
+    **others: Any,
+) -> Any:
+    """function applied leaf by leaf to structures of equal shape.
+
+    Args:
+        function: takes a leaf of each structure.
+        structures: at least one; the result is as the first.
+        check_types, expand_composites: as in assert_same_structure.
+        others: are refused.
+
+    Raises:
+        TypeError: function is none; the structures hold the same in sequences of different types.
+        ValueError: no structure is given, they differ, or another keyword argument is given.
+    """
+    if not callable(function):
+        raise TypeError(f"map_structure: func is {function!r}, expected something callable")
+    if others or not structures:
+        found = f"the keyword arguments {sorted(others)}" if others else "none"
+        raise ValueError(
+            "map_structure: expected at least one structure, and only check_types and "
+            f"expand_composites as keyword arguments; got {found}"
+        )
+    for other in structures[1:]:
+        assert_same_structure(structures[0], other, check_types, expand_composites)
+    columns = zip(*(flatten(s, expand_composites) for s in structures), strict=True)
+    results = [function(*column) for column in columns]
+    return pack_sequence_as(structures[0], results, expand_composites)
+
+
+def assert_same_structure(
+    one: Any, two: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
+    """Checks that two structures have the same nesting, keys and number of leaves.
+
+    Args:
+        one, two: the structures.
+        check_types: whether a list differs from a tuple, and a tuple from a named one.
+        expand_composites: as in flatten.
+
+    Raises:
+        TypeError: they hold the same in sequences of different types.
+        ValueError: they differ otherwise.
+    """
+    if expand_composites and isinstance(one, Composite) != isinstance(two, Composite):
+        raise ValueError(f"the structures differ: {one!r} and {two!r}")
+    if is_nested(one) != is_nested(two):
+        raise ValueError(f"the structures differ: {one!r} and {two!r}")
+    if not is_nested(one):
+        return
+    if isinstance(one, Mapping) != isinstance(two, Mapping):
+        raise ValueError(f"the structures differ: {one!r} and {two!r}")
+    if check_types and not _of_one_type(one, two):
+        raise TypeError(
+            f"the structures have sequences of different types: {type(one).__name__} {one!r} and "
+            f"{type(two).__name__} {two!r}"
+        )
+    if isinstance(one, Mapping) and set(one) != set(two):
+        raise ValueError(f"the keys differ: {sorted(one)} and {sorted(two)}")
+    first, second = children(one), children(two)
+    if len(first) != len(second):
+        raise ValueError(f"the structures differ in length: {len(first)} and {len(second)}")
+    for a, b in zip(first, second, strict=True):
+        assert_same_structure(a, b, check_types, expand_composites)
+
+
+def _of_one_type(one: Any, two: Any) -> bool:
+    """Mappings are, of whatever classes, and named tuples of one name and fields."""
+    if isinstance(one, Mapping) or type(one) is type(two):
+        return True
+    names = [(type(s).__name__, getattr(s, "_fields", None)) for s in (one, two)]
+    return names[0] == names[1] and names[0][1] is not None

@@ -1,0 +1,231 @@
+"""Operation: a node of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from graphio.engine.pickling import Handle
+from graphio.framework import source, tracebacks
+from graphio.framework.dtypes import DType
+from graphio.framework.tensor import Tensor
+from graphio.framework.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from graphio.framework.graph import Graph
+
+
+#: operators of ours that name in an attribute the variable that they concern
+_OF_VARIABLES = frozenset({"Assign", "IsInitialized", "ReadVariable"})
+
+
+class OpDef(NamedTuple):
+    """What describes a type of operations.
+
+    Attributes:
+        name: of the type, as TensorFlow calls it.
+    """
+
+    name: str
+
+
+class Operation(Handle):
+    """A node of a graph.
+
+    Attributes:
+        name: unique in the root graph and all its bodies.
+        op: the operator, domain: its domain, version: the operator's version.
+        attrs: attributes by name.
+        operands: what the node of a file reads: tensors, None where an optional one is absent.
+        outputs: tensors.
+        awaited: operations that the node of a file waits for.
+        order: grows with creation, across a root graph and its bodies.
+        source: the user's line.
+    """
+
+    __slots__ = (
+        "attrs",
+        "awaited",
+        "device",
+        "domain",
+        "graph",
+        "name",
+        "op",
+        "operands",
+        "order",
+        "outputs",
+        "source",
+        "tf_type",
+        "version",
+    )
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op: str,
+        domain: str,
+        version: int,
+        attrs: dict[str, Any],
+        inputs: list[Any],
+        tf_type: str | None = None,
+        at: source.Source = source.NOWHERE,
+    ) -> None:
+        self.graph = graph
+        self.name = name
+        self.op = op
+        self.domain = domain
+        self.version = version
+        self.attrs = attrs
+        self.operands = inputs
+        self.outputs: list[Tensor] = []
+        self.awaited: list[Operation] = []
+        self.device = ""
+        self.tf_type = tf_type
+        self.order: float = 0
+        self.source = at
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The tensors that it reads, None where an optional one is absent, but of a loop those that
+        there are; of what assigns or reads a variable by its name, that variable's tensor comes
+        first, as in TensorFlow."""
+        if self.op == "Loop":
+            return tuple(tensor for tensor in self.operands if tensor is not None)
+        if self.domain == "graphio" and self.op in _OF_VARIABLES:
+            variable = self.graph.find_operation(self.attrs["variable"])
+            if variable is not None:
+                return (variable.outputs[0], *self.operands)
+        return tuple(self.operands)
+
+    @property
+    def control_inputs(self) -> list[Operation]:
+        """The operations that it waits for, but not those that a constant which it reads waits for
+        already; to be sure, the node of a file waits for them, too."""
+        if not self.awaited:
+            return []
+        constants = [t.op for t in self.operands if t is not None and t.op.op == "Constant"]
+        before = {operation for constant in constants for operation in constant.awaited}
+        return [operation for operation in self.awaited if operation not in before]
+
+    @property
+    def type(self) -> str:
+        """TensorFlow's type."""
+        return self.tf_type or self.op
+
+    @property
+    def where(self) -> str:
+        """The user's line as errors write it: " (train.py:88 in build)" or ""."""
+        return f" ({self.source})" if self.source.file else ""
+
+    def colocation_groups(self) -> list[bytes]:
+        """TensorFlow's groups of operations on one device: those of the operations that
+        colocate_with put it beside; else of an assignment its variable's, else its own."""
+        given: list[bytes] | None = self.graph.table("colocation_groups").get(self)
+        if given is not None:
+            return list(given)
+        assigns = self.op == "Assign" and self.domain == "graphio"
+        name = self.attrs["variable"] if assigns else self.name
+        return [b"loc:@" + name.encode()]
+
+    @property
+    def traceback(self) -> list[tuple[str, int, str, str]]:
+        """The user's line: one (file, line, function, text), the text empty; none if unknown."""
+        at = self.source
+        return [(at.file, at.line, at.function, "")] if at.file else []
+
+    @property
+    def captures(self) -> list[Tensor]:
+        """What the operation's bodies read from outside, each once."""
+        found: dict[Tensor, None] = {}
+        for body in self.bodies():
+            found.update(dict.fromkeys(t for t in body.captures if t.graph is not body))
+        return list(found)
+
+    def bodies(self) -> list[Graph]:
+        """The subgraphs among the attributes."""
+        kind, found = type(self.graph), []
+        for value in self.attrs.values():
+            if isinstance(value, kind):
+                found.append(value)
+        return found
+
+    def append_outputs(self, specs: Sequence[tuple[DType, TensorShape]]) -> list[Tensor]:
+        """Trailing outputs for an If, Loop or Scan: the one change an operation may undergo."""
+        added = []
+        for dtype, shape in specs:
+            index = len(self.outputs)
+            tensor = Tensor(self.graph, self, index, f"{self.name}:{index}", dtype, shape)
+            self.outputs.append(tensor)
+            added.append(tensor)
+        self.graph.root.changed()
+        return added
+
+    def adopt_output(self, tensor: Tensor, at: int | None = None) -> None:
+        """As append_outputs, of a tensor that has stood for the output so far; at: before which
+        output of a Loop it comes, None: after all."""
+        self.outputs.insert(len(self.outputs) if at is None else at, tensor)
+        for index, output in enumerate(self.outputs):
+            output.value_index = index
+            output.name = f"{self.name}:{index}"
+        self.graph.root.changed()
+
+    def insert_input(self, at: int, tensor: Tensor) -> None:
+        """One more initial value for a Loop or Scan whose gradient carries one more."""
+        self.operands.insert(at, tensor)
+        tensor.add_consumer(self)
+
+    def _let_go(self, nowhere: Graph) -> None:
+        """Takes the operation out of its inputs' consumers and into a graph that has no user.
+
+        The last operation of a graph goes first, so it is the last consumer, too.
+        """
+        for tensor in self.operands:
+            if tensor is not None:
+                tensor.drop_consumer(self)
+        self.graph = nowhere
+        for output in self.outputs:
+            output.graph = nowhere
+
+    @tracebacks.shortening
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs the operation by the default session or the one given; see Session.run."""
+        from graphio.execution.session import session_of
+
+        session_of(self.graph, session, "run").run(self, feed_dict)
+
+    def get_attr(self, name: str) -> Any:
+        """An attribute as TensorFlow gives it: a DType, number, bytes, TensorShapeProto,
+        TensorProto or a list of these.
+
+        Raises:
+            ValueError: there is none of the name.
+        """
+        from graphio.protos.node_def import attribute_of
+
+        return attribute_of(self, name)
+
+    def values(self) -> tuple[Tensor, ...]:
+        """The outputs."""
+        return tuple(self.outputs)
+
+    @property
+    def node_def(self) -> Any:
+        """The operation as a NodeDef, a view of a Node message."""
+        from graphio.model.export import node_message
+        from graphio.protos.node_def import NodeDef
+
+        return NodeDef.of(node_message(self))
+
+    @property
+    def op_def(self) -> OpDef:
+        """What describes the operation's type: its name."""
+        return OpDef(self.type)
+
+    def __str__(self) -> str:
+        from graphio.observe.printing import operation_text
+
+        return operation_text(self)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"

@@ -1,0 +1,85 @@
+"""TensorSpec: what a program says of a tensor without having one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphio.framework import dtypes
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.dtypes import DType
+from graphio.framework.tensor import Tensor
+from graphio.framework.tensor_shape import TensorShape, as_shape
+
+__all__ = ["TensorSpec"]
+
+
+class TensorSpec:
+    """A dtype, a static shape and a name; two are equal that say the same.
+
+    Args:
+        shape: sizes, None where one is unknown; None: any rank.
+        dtype: of the elements.
+        name: of the tensor, or None.
+    """
+
+    __slots__ = ("_dtype", "_name", "_shape")
+
+    def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
+        self._shape = as_shape(shape)
+        self._dtype = dtypes.as_dtype(dtype)
+        self._name = name
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+        """Of another's shape and dtype; name None: its name."""
+        return cls(spec.shape, spec.dtype, name or spec.name)
+
+    @classmethod
+    def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
+        """Of a tensor's shape and dtype; name None: that of its operation.
+
+        Raises:
+            ValueError: it is no tensor.
+        """
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"tensor is {type(tensor).__name__}, expected a Tensor")
+        return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self._dtype
+
+    @property
+    def name(self) -> str | None:
+        """The name, or None."""
+        return self._name
+
+    def is_compatible_with(self, spec_or_tensor: Any) -> bool:
+        """Whether a spec, or a tensor or what becomes one, has this dtype and may have this
+        shape."""
+        other = spec_or_tensor
+        if not isinstance(other, (TensorSpec, Tensor)):
+            other = convert_to_tensor(other)
+        same = bool(self._dtype == other.dtype.base_dtype)
+        return same and self._shape.is_compatible_with(other.shape)
+
+    def _key(self) -> tuple[Any, ...]:
+        return self._shape.sizes, self._dtype, self._name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorSpec) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TensorSpec, (self._shape, self._dtype, self._name)
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"

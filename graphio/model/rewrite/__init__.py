@@ -1,0 +1,127 @@
+"""Rewriting models before their bytes are made: fewer nodes that give the same values.
+
+Exact passes keep every bit (in cinfer; the Python runtime stays within its tolerance) and run
+always. Approximate ones change roundings and run only when they are asked for. What was applied is
+listed in the model. A pass is a module with a function `apply`; its file says what it does.
+How weights lie in the file is chosen afterwards, by `weights_in_panels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from graphio.model.rewrite import (
+    attention,
+    batch_norm,
+    chains,
+    common,
+    dead_code,
+    folding,
+    gelu,
+    identities,
+    layer_norm,
+    products,
+    transposes,
+    turned,
+)
+from graphio.model.rewrite.panels import weights_in_panels
+from graphio.model.rewrite.work import Array, Shared, Work
+from graphio.schema import functions
+from graphio.schema.model_pb2 import Model
+
+__all__ = ["LEVELS", "PASSES", "Pass", "rewrite", "weights_in_panels"]
+
+LEVELS = ("none", "exact", "approximate")
+
+
+class Pass(NamedTuple):
+    """A rewrite.
+
+    Attributes:
+        name: as models list it.
+        apply: changes a graph; returns how many places it changed.
+        exact: whether every bit stays.
+    """
+
+    name: str
+    apply: Callable[[Work], int]
+    exact: bool = True
+
+
+#: in the order in which they run
+PASSES: Sequence[Pass] = (
+    Pass("remove_identities", identities.apply),
+    Pass("fold_constants", folding.apply),
+    Pass("merge_common", common.apply),
+    Pass("cancel_transposes", transposes.apply),
+    Pass("fold_batch_norm", batch_norm.fold, exact=False),
+    Pass("recognise_gelu", gelu.apply, exact=False),
+    Pass("recognise_layer_norm", layer_norm.apply, exact=False),
+    Pass("recognise_attention", attention.apply, exact=False),
+    Pass("spread_batch_norm", batch_norm.spread),
+    Pass("turn_products", turned.apply),
+    Pass("remove_dead_code", dead_code.apply),
+    Pass("fuse_elementwise", chains.apply),
+    Pass("fuse_products", products.apply),
+)
+
+
+def rewrite(
+    model: Model,
+    arrays: Sequence[Array],
+    level: str = "exact",
+    passes: Sequence[Pass] = PASSES,
+) -> tuple[Model, list[Array]]:
+    """A model that gives the same values with fewer nodes.
+
+    Names of outputs, of fed values, of targets and of everything that the file's tables name stay,
+    and so do sources and devices. No pass folds a variable that a signature assigns.
+
+    Args:
+        model: left as it is.
+        arrays: its data section.
+        level: "exact" keeps every bit; "approximate" runs those passes too that change roundings;
+            "none" runs none.
+        passes: what runs, in this order.
+
+    Returns:
+        The model and its arrays; the arguments themselves where there is nothing to do.
+
+    Raises:
+        ValueError: an unknown level.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"level is {level!r}, expected one of {', '.join(LEVELS)}")
+    if level == "none":
+        return model, list(arrays)
+    result = Model()
+    result.CopyFrom(model)
+    shared = Shared(result, arrays)
+    works = [Work(graph, shared) for graph in functions.all_graphs(result.graph)]
+    counts: dict[str, int] = {}
+    for each in passes:
+        if each.exact or level == "approximate":
+            count = sum(each.apply(work) for work in works)
+            if count:
+                counts[each.name] = counts.get(each.name, 0) + count
+    if not counts:
+        return model, list(arrays)
+    for work in works:
+        work.finish()
+    _name_opsets(result)
+    exact = {each.name: each.exact for each in passes}
+    for name, count in counts.items():
+        result.rewrite.add(name=name, approximate=not exact[name], detail=f"{count} times")
+    return result, shared.packed()
+
+
+def _name_opsets(model: Model) -> None:
+    """Brings the list of newest versions up to date."""
+    newest: dict[str, int] = {}
+    for graph in functions.all_graphs(model.graph):
+        for node in graph.node:
+            newest[node.domain] = max(newest.get(node.domain, 1), node.version)
+    del model.opset[:]
+    for domain in sorted(newest):
+        model.opset.add(domain=domain, version=newest[domain])

@@ -1,0 +1,113 @@
+"""Elementwise operators that read one another become one FusedElementwise: one pass over memory.
+
+A group grows from its last node backwards, over nodes whose values nobody else reads and that have
+the same shape, so that nothing is computed more often than before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphio.model.rewrite.program import Maker, literal, step_of
+from graphio.model.rewrite.work import Work
+from graphio.schema import fused
+from graphio.schema.model_pb2 import Node
+
+__all__ = ["apply", "grow"]
+
+
+def apply(work: Work) -> int:
+    """Fuses groups of two or more; returns how many nodes went."""
+    count = 0
+    done: set[str] = set()
+    for node in reversed(work.having(fused.BY_NODE)):
+        if node.name in done or step_of(work, node) is None:
+            continue
+        group, inputs = grow(work, node)
+        done.update(n.name for n in group)
+        if len(group) > 1 and inputs:
+            _fuse(work, group, inputs)
+            count += len(group) - 1
+    return count
+
+
+def grow(work: Work, last: Node) -> tuple[list[Node], list[str]]:
+    """The group that ends in a node, in order, and the values that it reads from outside."""
+    group = [last]
+    refused: set[str] = set()
+    while True:
+        names = {n.name for n in group}
+        inputs = _inputs(work, group)
+        found = next(
+            (
+                maker
+                for value in inputs
+                if value not in refused
+                and (maker := work.of(value)) is not None
+                and _may_join(work, maker, names, last)
+            ),
+            None,
+        )
+        if found is None:
+            return group, inputs
+        larger = sorted([found, *group], key=lambda n: work.position[n.name])
+        if _fits(work, larger):
+            group = larger
+        else:
+            refused.add(found.name)
+
+
+def _may_join(work: Work, node: Node, group: set[str], last: Node) -> bool:
+    return (
+        node.device == last.device
+        and work.is_free(node)
+        and step_of(work, node) is not None
+        and work.readers[node.name].keys() <= group
+        and _same_shape(work, node.name, last.name)
+    )
+
+
+def _same_shape(work: Work, one: str, other: str) -> bool:
+    """As far as is known: where it is wrong, something is only computed more often."""
+    left, right = work.shape(one), work.shape(other)
+    return left is not None and left == right
+
+
+def _inputs(work: Work, group: Sequence[Node]) -> list[str]:
+    """Values that a group reads from outside, but for numbers that are literals."""
+    inside = {n.name for n in group}
+    found: dict[str, None] = {}
+    for node in group:
+        step = step_of(work, node)
+        assert step is not None
+        found.update(dict.fromkeys(v for v in step.values if v not in inside))
+    return [v for v in found if literal(work, v) is None]
+
+
+def _fits(work: Work, group: Sequence[Node]) -> bool:
+    """Whether a program can hold the group."""
+    if len(group) > fused.MOST_STEPS or len(_inputs(work, group)) > fused.MOST_INPUTS:
+        return False
+    last = {}
+    for k, node in enumerate(group):
+        last.update(dict.fromkeys(node.input, k))
+    for k in range(len(group)):
+        if sum(last.get(n.name, 0) > k for n in group[:k]) >= fused.MOST_RESULTS - 1:
+            return False
+    return True
+
+
+def _fuse(work: Work, group: Sequence[Node], inputs: Sequence[str]) -> None:
+    last = group[-1]
+    made = Node(name=last.name, op="FusedElementwise", domain="graphio", version=1, input=inputs)
+    made.device, made.tf_type = last.device, last.tf_type or last.op
+    made.source.CopyFrom(last.source)
+    made.control_input.extend(last.control_input)
+    made.output_type.extend(last.output_type)
+    maker = Maker(work, inputs)
+    for node in group:
+        maker.add(node)
+    maker.program().write(made)
+    for node in group[:-1]:
+        work.remove(node)
+    work.put(made, last)

@@ -1,0 +1,24 @@
+"""Nodes whose values nobody reads go, if they do nothing else."""
+
+from __future__ import annotations
+
+from graphio.model.rewrite.work import Work, values_of
+
+__all__ = ["apply"]
+
+
+def apply(work: Work) -> int:
+    """Removes what is not needed; returns how many nodes went."""
+    count = 0
+    for node in reversed(work.ordered()):
+        if node.name in work.shared.pinned_nodes:
+            continue
+        values = values_of(node)
+        if any(work.readers.get(value) for value in values):
+            continue
+        if work.shared.pinned.intersection(values):
+            continue
+        if work.is_pure(node):
+            work.remove(node)
+            count += 1
+    return count

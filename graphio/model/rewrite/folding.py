@@ -1,0 +1,191 @@
+"""What depends on constants alone is computed now: by cinfer, whose bits are the same everywhere,
+or where it was not built by numpy, for operators that have no roundings of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphio.model.rewrite.work import Array, Work, tensor_type
+from graphio.schema import container, operators, tensors
+from graphio.schema.model_pb2 import Model, Node
+
+__all__ = ["apply"]
+
+_SMALL = 1 << 16  # bytes: a result may be so large though its inputs are smaller
+_INLINE_BELOW = 1024
+#: Moving, counting and integers: every engine gives these bits.
+_WITHOUT_ROUNDING = frozenset(
+    ("Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Range")
+    + ("Reshape", "Shape", "Size", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze")
+    + ("ConstantOfShape", "Where", "Pad", "Not", "And", "Or", "Equal", "Neg", "Abs")
+)
+_ON_INTEGERS = frozenset(("Add", "Sub", "Mul", "Div", "Max", "Min", "Mod", "Cast", "Less"))
+_INTEGERS = frozenset((2, 3, 4, 5, 6, 7, 9, 12, 13))
+
+
+def apply(work: Work) -> int:
+    """Puts constants in the place of what has one value; returns how many nodes they replace."""
+    count = _known_shapes(work)
+    found = _found(work)
+    if not found:
+        return count
+    wanted = [n for n in found if _is_read_outside(work, n, {f.name for f in found})]
+    for node, array in zip(wanted, _computed(work, found, wanted), strict=True):
+        if array is not None:
+            _replace(work, node, array)
+            count += 1
+    return count
+
+
+def _known_shapes(work: Work) -> int:
+    """Shape and Size of what has a static shape."""
+    count = 0
+    for node in work.having((("", "Shape"), ("", "Size"))):
+        if not _may_replace(work, node):
+            continue
+        shape = work.shape(node.input[0])
+        if shape is None or not all(isinstance(size, int) for size in shape):
+            continue
+        if node.op == "Size":
+            value = np.array(int(np.prod(shape, dtype=np.int64)), np.int64)
+        else:
+            ends = {a.key: a.value.i for a in node.attr}
+            part = slice(ends.get("start", 0), ends.get("end"))
+            value = np.array(shape[part], np.int64)
+        _replace(work, node, value)
+        count += 1
+    return count
+
+
+def _may_replace(work: Work, node: Node) -> bool:
+    return (
+        not node.control_input
+        and len(node.output_type) == 1
+        and node.name not in work.shared.fed
+        and node.name not in work.shared.pinned_nodes
+    )
+
+
+def _found(work: Work) -> list[Node]:
+    """The nodes that depend on constants alone, in order."""
+    found: dict[str, Node] = {}
+    for node in work.ordered():
+        if not work.is_pure(node) or not _may_replace(work, node):
+            continue
+        given = [value for value in node.input if value]
+        if not given:
+            continue
+        if all(value in found or work.constant(value) is not None for value in given):
+            if _is_worth(work, node):
+                found[node.name] = node
+    return list(found.values())
+
+
+def _is_worth(work: Work, node: Node) -> bool:
+    """Whether the constant takes no more room than what it is made from, or little."""
+    shape = work.shape(node.name)
+    if shape is None or not all(isinstance(size, int) for size in shape):
+        return False
+    count = int(np.prod(shape, dtype=np.int64)) * 8
+    before = [work.constant(value) for value in node.input if value]
+    return count <= max(_SMALL, *(0 if a is None else 2 * a.nbytes for a in before))
+
+
+def _is_read_outside(work: Work, node: Node, found: set[str]) -> bool:
+    readers = work.readers.get(node.name, {})
+    return node.name in work.shared.pinned or any(reader not in found for reader in readers)
+
+
+def _computed(work: Work, nodes: Sequence[Node], wanted: Sequence[Node]) -> list[Array | None]:
+    """The values of some of the nodes; None where this machine may not compute them."""
+    try:
+        from graphio import cinfer
+    except ImportError:
+        return _without_rounding(work, nodes, wanted)
+    try:
+        return list(_run(work, nodes, wanted, cinfer))
+    except Exception:  # what fails now fails in the run, where it is told
+        return [None] * len(wanted)
+
+
+def _without_rounding(
+    work: Work, nodes: Sequence[Node], wanted: Sequence[Node]
+) -> list[Array | None]:
+    from graphio import runtime
+
+    exact = {n.name for n in nodes if _is_exact(work, n)}
+    chosen = [n for n in nodes if _rests_on(work, n, exact)]
+    names = {n.name for n in chosen}
+    asked = [n for n in wanted if n.name in names]
+    if not asked:
+        return [None] * len(wanted)
+    try:
+        values = dict(zip([n.name for n in asked], _run(work, chosen, asked, runtime), strict=True))
+    except Exception:
+        return [None] * len(wanted)
+    return [values.get(n.name) for n in wanted]
+
+
+def _is_exact(work: Work, node: Node) -> bool:
+    if node.domain:
+        return False
+    whole = all(work.dtype(v) in _INTEGERS for v in (*node.input, node.name) if v)
+    return node.op in _WITHOUT_ROUNDING or (whole and node.op in _ON_INTEGERS)
+
+
+def _rests_on(work: Work, node: Node, exact: set[str]) -> bool:
+    """Whether a node and all that it needs are exact."""
+    pending = [node.name]
+    while pending:
+        name = pending.pop()
+        maker = work.nodes[name]
+        if maker.op == "Constant":
+            continue
+        if name not in exact:
+            return False
+        pending.extend(work.maker[v] for v in maker.input if v)
+    return True
+
+
+def _run(work: Work, nodes: Sequence[Node], wanted: Sequence[Node], engine: object) -> list[Array]:
+    """The values by an engine, from a model of these nodes alone."""
+    model = Model()
+    arrays: list[Array] = []
+    inside = {node.name for node in nodes}
+    constants: dict[str, None] = {}
+    for node in nodes:
+        constants.update(dict.fromkeys(v for v in node.input if v and v not in inside))
+    for value in constants:
+        array = work.constant(value)
+        assert array is not None
+        made = model.graph.node.add(name=value, op="Constant")
+        made.version = operators.version_for("Constant")
+        made.output_type.append(tensor_type(array))
+        made.attr.add(key="value").value.tensor = len(arrays)
+        arrays.append(array)
+    for node in nodes:
+        model.graph.node.add().CopyFrom(node)
+    signature = model.signature.add()
+    for k, node in enumerate(wanted):
+        signature.output.add(key=str(k), value=node.name, type=node.output_type[0])
+    for domain in sorted({n.domain for n in model.graph.node}):
+        version = max(n.version for n in model.graph.node if n.domain == domain)
+        model.opset.add(domain=domain, version=version)
+    loaded = engine.load(container.pack(model, arrays))  # type: ignore[attr-defined]
+    return [np.array(value) for value in loaded.signature().run([])]
+
+
+def _replace(work: Work, node: Node, array: Array) -> None:
+    """Puts a constant of the same name in a node's place."""
+    made = Node(name=node.name, op="Constant", version=operators.version_for("Constant"))
+    made.device, made.tf_type = node.device, node.tf_type or node.op
+    made.source.CopyFrom(node.source)
+    made.output_type.append(tensor_type(array))
+    held = made.attr.add(key="value").value
+    if array.nbytes < _INLINE_BELOW:
+        held.t.CopyFrom(tensors.from_array(array))
+    else:
+        held.tensor = work.shared.stored(array)
+    work.put(made, node)

@@ -1,0 +1,57 @@
+"""GELU as programs write it out: one operator, with fewer roundings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphio.model.rewrite.patterns import replace, search
+from graphio.model.rewrite.work import Work, set_attributes
+from graphio.schema import operators
+from graphio.schema.model_pb2 import Node
+
+__all__ = ["apply"]
+
+_CUBES = (("Pow", "x", 3.0), ("Mul", ("Mul", "x", "x"), "x"))
+_INSIDE: dict[str, list[Any]] = {
+    "none": [
+        ("Erf", ("Div", "x", 1.4142135)),
+        ("Erf", ("Mul", "x", 0.70710678)),
+    ],
+    "tanh": [
+        ("Tanh", ("Mul", ("Add", "x", ("Mul", cube, 0.044715)), 0.7978845608)) for cube in _CUBES
+    ],
+}
+#: approximate to what is x (1 + f(x)) / 2, the half at any place
+_PATTERNS = {
+    approximate: [
+        pattern
+        for inside in insides
+        for half in [("Add", inside, 1.0)]
+        for pattern in (
+            ("Mul", ("Mul", "x", half), 0.5),
+            ("Mul", "x", ("Mul", half, 0.5)),
+            ("Mul", ("Mul", "x", 0.5), half),
+        )
+    ]
+    for approximate, insides in _INSIDE.items()
+}
+
+
+def apply(work: Work) -> int:
+    """Puts Gelu where its formula is; returns at how many places."""
+    if not any(n.op in ("Erf", "Tanh") for n in work.nodes.values()):
+        return 0
+    count = 0
+    for node in reversed(work.ordered()):
+        if node.name not in work.nodes or node.op != "Mul":
+            continue
+        for approximate, patterns in _PATTERNS.items():
+            found = search(work, node, patterns)
+            if found is not None:
+                made = Node(op="Gelu", input=[found.values["x"]])
+                made.version = operators.version_for("Gelu", dtypes=[work.dtype(node.name)])
+                set_attributes(made, {"approximate": approximate})
+                replace(work, found, made)
+                count += 1
+                break
+    return count

@@ -1,0 +1,121 @@
+"""Which weights a file has in panels, so that cinfer reads them where they lie: no rewrite of the
+graph, and every value stays. What is not surely read in panels lies row-major, as before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from graphio.model.rewrite.work import Array, Shared, Work, attributes, uses
+from graphio.schema import fused
+from graphio.schema.model_pb2 import Model, Node
+from graphio.schema.packed_weights import PANEL_WIDTH
+
+__all__ = ["weights_in_panels"]
+
+_LEAST = 1 << 16  # bytes: less is brought into order in no time
+#: of the last panel's outputs: there cinfer's panels are as wide as those of the file
+_CONV_TAILS, _PRODUCT_TAILS = (0, 16), (0, 4, 8, 16)
+_BLOCK = 256  # terms that cinfer adds in one go: some forms of convolutions have no more
+_LONG = 400  # pixels from which on 1 x 1 windows read their weights row-major
+
+
+def weights_in_panels(model: Model, arrays: Sequence[Array]) -> dict[int, int]:
+    """Which arrays of a model to write in panels.
+
+    They are large float32 constants of the root graph that nothing reads but convolutions and
+    products, as their weights.
+
+    Args:
+        model: as it will be written.
+        arrays: its data section.
+
+    Returns:
+        Index to axis, 0 or the last, as container.pack takes them.
+    """
+    large = {i for i, array in enumerate(arrays) if _is_large(array)}
+    if not large:
+        return {}
+    counts = uses(model)
+    work = Work(model.graph, Shared(model, arrays))
+    found = {}
+    for node in model.graph.node:
+        i = work.index_of(node.name)
+        if i in large and counts[i] == 1 and node.name not in work.shared.pinned:
+            axis = _common_axis(work, node.name, arrays[i].shape)
+            if axis is not None:
+                found[i] = axis
+    return found
+
+
+def _is_large(array: Array) -> bool:
+    return array.dtype == np.float32 and array.ndim > 1 and array.nbytes >= _LEAST
+
+
+def _common_axis(work: Work, value: str, shape: Sequence[int]) -> int | None:
+    """The axis along which all that read a value take it in panels, None if there is none."""
+    readers = [work.nodes[name] for name in work.readers.get(value, {})]
+    axes = {_axis(work, node, value, shape) for node in readers}
+    return axes.pop() if len(axes) == 1 else None
+
+
+def _axis(work: Work, node: Node, value: str, shape: Sequence[int]) -> int | None:
+    """The axis along which a node takes its weights in panels, None if it does not."""
+    ours = node.domain == "graphio"
+    op = (fused.product_of(node) or node.op) if ours else "" if node.domain else node.op
+    if op not in _AXES or [i for i, read in enumerate(node.input) if read == value] != [1]:
+        return None
+    return _AXES[op](work, node, shape)
+
+
+def _of_conv(work: Work, node: Node, shape: Sequence[int]) -> int | None:
+    """Of (outputs, channels, ...): with two axes of windows at most outputs are lanes."""
+    if not 2 < len(shape) < 5 or attributes(node).get("group", 1) != 1:
+        return None
+    if shape[0] % PANEL_WIDTH not in _CONV_TAILS:
+        return None
+    shallow = prod(shape[1:]) <= _BLOCK
+    return None if shallow and (shape[-1] == 3 or _is_long(work, node, shape)) else 0
+
+
+def _of_conv2d(work: Work, node: Node, shape: Sequence[int]) -> int | None:
+    """Of (rows, columns, channels, outputs), channels last: outputs are always lanes."""
+    whole = len(shape) == 4 and attributes(node).get("group", 1) == 1
+    return 3 if whole and shape[-1] % PANEL_WIDTH in _CONV_TAILS else None
+
+
+def _is_long(work: Work, node: Node, shape: Sequence[int]) -> bool:
+    """Whether the windows are the pixels as they are, and many."""
+    attrs = attributes(node)
+    moved = {*shape[2:], *attrs.get("strides", ())} != {1} or any(attrs.get("pads", ()))
+    pixels = (work.shape(node.name) or ())[2:]
+    known = all(isinstance(size, int) for size in pixels)
+    return not moved and known and len(pixels) > 0 and prod(pixels) >= _LONG
+
+
+def _of_gemm(work: Work, node: Node, shape: Sequence[int]) -> int | None:
+    return _of_product(shape, 0 if attributes(node).get("transB", 0) else 1)
+
+
+def _of_matmul(work: Work, node: Node, shape: Sequence[int]) -> int | None:
+    return _of_product(shape, 1)
+
+
+def _of_product(shape: Sequence[int], axis: int) -> int | None:
+    """Of a matrix: the columns of the result are lanes, unless there are so few of them that each
+    is a dot product."""
+    if len(shape) != 2:
+        return None
+    columns, terms = shape[axis], shape[1 - axis]
+    dots = columns == 1 or (columns < 8 and terms >= 32 * columns)
+    return None if dots or columns % PANEL_WIDTH not in _PRODUCT_TAILS else axis
+
+
+_AXES: Mapping[str, Callable[[Work, Node, Sequence[int]], int | None]] = {
+    "Conv": _of_conv,
+    "Conv2D": _of_conv2d,
+    "Gemm": _of_gemm,
+    "MatMul": _of_matmul,
+}

@@ -1,0 +1,110 @@
+"""Bias, activation and whatever else is elementwise behind a product or a convolution goes over
+each part of the result while that is in cache: FusedMatMul and the like."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from graphio.model.rewrite.dimensions import Dimensions
+from graphio.model.rewrite.program import Maker, literal, step_of
+from graphio.model.rewrite.work import Work, attributes
+from graphio.schema import fused
+from graphio.schema.model_pb2 import Node
+
+__all__ = ["apply"]
+
+#: (domain, operator) to the fused product and where its extra inputs begin
+_FUSED = {(domain, op): (name, first) for name, (domain, op, first) in fused.PRODUCTS.items()}
+
+
+def apply(work: Work) -> int:
+    """Joins products with what is behind them; returns how many nodes went."""
+    count = 0
+    if not any((node.domain, node.op) in _FUSED for node in work.nodes.values()):
+        return 0
+    dims = Dimensions(work)
+    for node in reversed(work.ordered()):
+        if node.name in work.nodes:
+            count += _join(work, dims, node)
+    return count
+
+
+def _join(work: Work, dims: Dimensions, node: Node) -> int:
+    """Joins one elementwise node, or a fused one, with the last product that it reads."""
+    program = _program(work, node)
+    if program is None:
+        return 0
+    inputs, whole = program
+    products = [
+        p for value in inputs if (p := work.of(value)) is not None and _fits(work, dims, p, node)
+    ]
+    for product in sorted(products, key=lambda p: -work.position[p.name]):
+        extras = [value for value in inputs if value != product.name]
+        if all(_broadcasts(dims, value, product.name) for value in extras):
+            _fuse(work, product, node, extras, _reordered(whole, inputs, [product.name, *extras]))
+            return 1
+    return 0
+
+
+def _program(work: Work, node: Node) -> tuple[list[str], fused.Program] | None:
+    """The program that a node is, and its inputs."""
+    if (node.domain, node.op) == ("graphio", "FusedElementwise"):
+        return list(node.input), fused.Program.read(attributes(node), len(node.input))
+    step = step_of(work, node)
+    if step is None:
+        return None
+    inputs = list(dict.fromkeys(v for v in step.values if literal(work, v) is None))
+    maker = Maker(work, inputs)
+    maker.add(node)
+    return inputs, maker.program()
+
+
+def _fits(work: Work, dims: Dimensions, product: Node, node: Node) -> bool:
+    """Whether a node is a product that only the elementwise node reads."""
+    return (
+        (product.domain, product.op) in _FUSED
+        and product.device == node.device
+        and product.output_type[0].tensor.dtype == fused.FLOAT
+        and work.is_free(product)
+        and work.readers[product.name].keys() == {node.name}
+        and dims.of(product.name) == dims.of(node.name) is not None
+    )
+
+
+def _broadcasts(dims: Dimensions, value: str, product: str) -> bool:
+    """Whether a value surely broadcasts to the product."""
+    shape, whole = dims.of(value), dims.of(product)
+    if shape is None or whole is None or len(shape) > len(whole):
+        return False
+    pairs = zip(reversed(shape), reversed(whole), strict=False)
+    return all(size in (1, other) for size, other in pairs)
+
+
+def _reordered(program: fused.Program, old: Sequence[str], new: Sequence[str]) -> fused.Program:
+    """The program with its inputs in another order."""
+    place = [new.index(value) for value in old]
+
+    def moved(operand: int) -> int:
+        return place[operand] if 0 <= operand < len(old) else operand
+
+    steps = [dataclasses.replace(s, operands=tuple(map(moved, s.operands))) for s in program.steps]
+    return fused.Program(tuple(steps), program.literals, new[0])
+
+
+def _fuse(
+    work: Work, product: Node, node: Node, extras: Sequence[str], program: fused.Program
+) -> None:
+    name, first = _FUSED[product.domain, product.op]
+    own = list(product.input) + [""] * (first - len(product.input))
+    if not extras:
+        own = list(product.input)
+    made = Node(name=node.name, op=name, domain="graphio", version=1, input=[*own, *extras])
+    made.device, made.tf_type = node.device, node.tf_type or node.op
+    made.source.CopyFrom(node.source)
+    made.control_input.extend(node.control_input)
+    made.output_type.extend(node.output_type)
+    made.attr.extend(product.attr)
+    program.write(made)
+    work.remove(product)
+    work.put(made, node)

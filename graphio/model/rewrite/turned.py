@@ -1,0 +1,55 @@
+"""A product of a transposed matrix reads it the other way round: Gemm instead of Transpose and
+MatMul. Gradients of layers have these. The order of the sums does not depend on transposition."""
+
+from __future__ import annotations
+
+from graphio.model.rewrite.work import Work, attributes, set_attributes
+from graphio.schema import operators
+from graphio.schema.model_pb2 import Node
+
+__all__ = ["apply"]
+
+_FLOATS = (1, 11)
+
+
+def apply(work: Work) -> int:
+    """Joins transposes with the products that read them; returns how many products changed."""
+    count = 0
+    for node in work.having((("", "MatMul"),)):
+        if work.dtype(node.name) not in _FLOATS:
+            continue
+        makers = [_turn(work, value) for value in node.input]
+        if any(makers) and all(len(work.shape(value) or ()) == 2 for value in node.input):
+            _replace(work, node, makers)
+            count += 1
+    return count
+
+
+def _turn(work: Work, value: str) -> Node | None:
+    """The node that transposes a matrix into the value."""
+    node = work.of(value)
+    if (
+        node is None
+        or node.domain
+        or node.op != "Transpose"
+        or work.constant(node.input[0]) is not None
+    ):
+        return None
+    return node if attributes(node).get("perm") == [1, 0] else None
+
+
+def _replace(work: Work, node: Node, makers: list[Node | None]) -> None:
+    inputs = [m.input[0] if m else value for m, value in zip(makers, node.input, strict=True)]
+    made = Node(name=node.name, op="Gemm", input=inputs)
+    made.version = operators.version_for("Gemm", dtypes=[work.dtype(node.name)], inputs=2)
+    made.device, made.tf_type = node.device, node.tf_type or node.op
+    made.source.CopyFrom(node.source)
+    made.control_input.extend(node.control_input)
+    made.output_type.extend(node.output_type)
+    turned = {"transA": int(makers[0] is not None), "transB": int(makers[1] is not None)}
+    set_attributes(made, {"alpha": 1.0, "beta": 1.0, **turned})
+    work.put(made, node)
+    for maker in makers:
+        if maker is not None and maker.name in work.nodes and not work.readers.get(maker.name):
+            if work.is_free(maker):
+                work.remove(maker)

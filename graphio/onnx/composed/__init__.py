@@ -1,0 +1,1 @@
+"""Operators of the domain graphio as compositions of ONNX's, for export."""

@@ -1,0 +1,1 @@
+"""The domain ai.onnx.ml: features, linear models, support vectors, trees."""

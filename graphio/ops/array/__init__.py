@@ -1,0 +1,1 @@
+"""Operators that make, shape, join, index and sort tensors, with their gradients."""

@@ -1,0 +1,1 @@
+"""Branches, loops, scans, TensorArrays and sequences, with their gradients."""

@@ -1,9 +1,0 @@
-"""Fused operators (graphio.rewrite) have no builders: they are made after gradients, and single
-nodes again in a graph (graphio.schema.fused.unfused)."""
-
-from __future__ import annotations
-
-from graphio.gradient_registry import not_differentiable
-from graphio.schema.fused import PRODUCTS
-
-not_differentiable("FusedElementwise", *PRODUCTS, domain="graphio")

@@ -1,0 +1,1 @@
+"""Operators on images: sizes, colours, boxes, sampling, with their gradients."""

@@ -1,0 +1,1 @@
+"""Matrices: multiplication, factors, solutions, diagonals, with their gradients."""

@@ -1,0 +1,202 @@
+"""Eigenvalues, singular values and orthogonal factors of matrices in the last two axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from graphio.framework import dtypes
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.gradient_registry import gradient
+from graphio.framework.graph import Operation, Tensor
+from graphio.ops.array import index
+from graphio.ops.array import surface as array
+from graphio.ops.base import shapes
+from graphio.ops.base.emit import FLOATING, describe, operation, require, scope
+from graphio.ops.base.shapes import dims_of
+from graphio.ops.linalg import matmul, matrices
+from graphio.ops.linalg.any_rank import of_any_rank
+from graphio.ops.linalg.solving import matrix_triangular_solve
+from graphio.ops.math import comparison, elementwise, reduction
+from graphio.ops.math.arithmetic import div_no_nan
+from graphio.support import api_guard
+
+__all__ = ["qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"]
+
+Gradients = Sequence["Tensor | None"]
+
+
+class Qr(NamedTuple):
+    """What qr gives."""
+
+    q: Tensor
+    r: Tensor
+
+
+def _matrices(value: Any, tf_type: str, at: str) -> tuple[Tensor, tuple[int | None, ...]]:
+    x = convert_to_tensor(value, name="input")
+    require(x, FLOATING, tf_type, "input")
+    dims = dims_of(x)
+    if dims is None or len(dims) < 2:
+        raise ValueError(
+            f"Shape must be at least rank 2 but is rank {'?' if dims is None else len(dims)} for "
+            f"{describe(at, tf_type)} with input shapes: {shapes.text(dims)}."
+        )
+    return x, dims
+
+
+@api_guard.operator
+@of_any_rank("self_adjoint_eig", 2)
+def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors of symmetric matrices.
+
+    Args:
+        tensor: floating (..., n, n); only the lower triangles are read.
+        name: of the operation.
+
+    Returns:
+        The eigenvalues (..., n), ascending, and the eigenvectors as columns (..., n, n).
+
+    Raises:
+        ValueError: the matrices are not square.
+    """
+    with scope(name, "self_adjoint_eig") as at:
+        x, dims = _matrices(tensor, "SelfAdjointEigV2", at)
+        shapes.merge(dims[-2:-1], dims[-1:], describe(at, "SelfAdjointEigV2"))
+        outputs = [(x.dtype, dims[:-1]), (x.dtype, dims)]
+        made = operation("SelfAdjointEig", [x], outputs, name=at, domain="graphio")
+        return made.outputs[0], made.outputs[1]
+
+
+@api_guard.operator
+def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
+    """The eigenvalues of symmetric matrices; see self_adjoint_eig."""
+    return self_adjoint_eig(tensor, name)[0]
+
+
+@gradient("SelfAdjointEig", domain="graphio")
+def _eig_gradient(op: Operation, de: Tensor | None, dv: Tensor | None) -> Gradients:
+    """v (diag(de) + f (v^T dv)) v^T, made symmetric; f is 1 / (e_j - e_i) off the diagonal."""
+    values, vectors = op.outputs
+    inner = matrices.matrix_diag(array.zeros_like(values) if de is None else de)
+    if dv is not None:
+        apart = array.expand_dims(values, -2) - array.expand_dims(values, -1)
+        turned = matmul.matmul(vectors, dv, transpose_a=True)
+        inner = inner + div_no_nan(turned, apart)
+    whole = matmul.matmul(vectors, matmul.matmul(inner, vectors, transpose_b=True))
+    return [0.5 * (whole + matmul.matrix_transpose(whole))]
+
+
+@api_guard.operator
+def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
+    """Matrices as products of an orthogonal and an upper triangular one.
+
+    Args:
+        input: floating (..., m, n).
+        full_matrices: whether q is (..., m, m) instead of (..., m, min(m, n)).
+        name: of the operation.
+
+    Returns:
+        q and r.
+    """
+    with scope(name, "Qr") as at:
+        x, dims = _matrices(input, "Qr", at)
+        rows, columns = dims[-2:]
+        wide = rows if full_matrices else _lesser(rows, columns)
+        outputs = [(x.dtype, (*dims[:-1], wide)), (x.dtype, (*dims[:-2], wide, columns))]
+        made = operation(
+            "Qr", [x], outputs, name=at, domain="graphio",
+            attrs={"full_matrices": int(full_matrices)},
+        )  # fmt: skip
+        return Qr(*made.outputs)
+
+
+def _lesser(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else min(a, b)
+
+
+@gradient("Qr", domain="graphio")
+def _qr_gradient(op: Operation, dq: Tensor | None, dr: Tensor | None) -> Gradients:
+    """Walter and Lehmann 2018; for a square or a tall matrix, whose q is as wide as it."""
+    q, r = op.outputs
+    dims = dims_of(op.inputs[0])
+    if op.attrs["full_matrices"] and dims is not None and dims[-1] != dims[-2]:
+        raise NotImplementedError(f"the gradient of Qr '{op.name}' needs full_matrices=False")
+    if dims is None or None in dims[-2:] or (dims[-2] or 0) < (dims[-1] or 0):
+        raise NotImplementedError(
+            f"the gradient of Qr '{op.name}' needs at least as many rows as columns, got "
+            f"{shapes.text(dims)}"
+        )
+    by_q = array.zeros_like(q) if dq is None else dq
+    by_r = array.zeros_like(r) if dr is None else dr
+    turned = matmul.matmul(q, by_q, transpose_a=True)
+    square = matmul.matmul(r, by_r, transpose_b=True)
+    odd = turned - matmul.matrix_transpose(turned) + square - matmul.matrix_transpose(square)
+    low = matrices.matrix_band_part(odd, -1, 0)
+    first = matmul.matmul(q, by_r + _divided(low, r))
+    return [first + _divided(by_q - matmul.matmul(q, turned), r)]
+
+
+def _divided(x: Tensor, r: Tensor) -> Tensor:
+    """x r^-T."""
+    turned = matrix_triangular_solve(r, matmul.matrix_transpose(x), lower=False)
+    return matmul.matrix_transpose(turned)
+
+
+@api_guard.operator
+@of_any_rank("Svd", 2)
+def svd(
+    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+) -> Any:
+    """Singular values and vectors, by the eigenvectors of the smaller Gram matrix in double.
+
+    Of several singular values below about 1e-8 of the largest the single ones are not told apart;
+    the left (or right) vectors of those that are 0 are 0.
+
+    Args:
+        tensor: floating (..., m, n).
+        full_matrices: whether u is (..., m, m) and v (..., n, n), which then have no gradient.
+        compute_uv: False gives the values alone.
+        name: of the operations.
+
+    Returns:
+        s (..., p), descending, p the lesser of m and n; u (..., m, p) and v (..., n, p), so that
+        the matrix is u diag(s) v^T. Only s without compute_uv.
+
+    Raises:
+        NotImplementedError: full_matrices of matrices whose sizes are not known.
+    """
+    with scope(name, "Svd") as at:
+        given, dims = _matrices(tensor, "Svd", at)
+        rows, columns = dims[-2:]
+        is_open = rows is None or columns is None
+        if full_matrices and compute_uv and is_open:
+            raise NotImplementedError("svd: full_matrices needs matrices of known sizes")
+        x = elementwise.cast(given, dtypes.float64)
+        wide = rows is not None and columns is not None and rows < columns
+        gram = matmul.matmul(x, x, transpose_a=not wide, transpose_b=wide)
+        values, vectors = self_adjoint_eig(gram)
+        values = elementwise.maximum(index.reverse(values, [-1]), 0.0)
+        if is_open:
+            sizes = array.shape(x)
+            count = elementwise.minimum(sizes[-2], sizes[-1])
+            values = values[..., :count]
+        # The root's slope at 0 is infinite: there it is taken of 1.
+        nought = comparison.equal(values, 0.0)
+        root = elementwise.sqrt(array.where(nought, array.ones_like(values), values))
+        s = array.where(nought, values, root)
+        near = index.reverse(vectors, [-1])
+        if is_open:
+            near = near[..., :count]
+        product = matmul.matmul(x, near, transpose_a=wide)
+        # A root of noise is large; the length of what the matrix makes of a vector is not.
+        lengths = elementwise.sqrt(reduction.reduce_sum(elementwise.square(product), -2))
+        s = s + array.stop_gradient(lengths - s)
+        if not compute_uv:
+            return elementwise.cast(s, given.dtype, name=at)
+        far = div_no_nan(product, array.expand_dims(s, -2) + array.zeros_like(product))
+        if full_matrices and rows != columns:
+            more = qr(far, full_matrices=True).q[..., _lesser(rows, columns) :]
+            far = array.concat([far, more], -1)
+        u, v = (near, far) if wide else (far, near)
+        return tuple(elementwise.cast(t, given.dtype) for t in (s, u, v))

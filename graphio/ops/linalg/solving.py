@@ -1,0 +1,287 @@
+"""Linear equations, inverses and factors of matrices in the last two axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphio.framework import dtypes
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.gradient_registry import gradient
+from graphio.framework.graph import Operation, Tensor
+from graphio.ops.array import reshaping, shaping
+from graphio.ops.array import surface as array
+from graphio.ops.base import primitive, shapes
+from graphio.ops.base.emit import FLOATING, describe, node, operands, require, scope
+from graphio.ops.base.shapes import dims_of
+from graphio.ops.linalg import matmul, matrices
+from graphio.ops.linalg.any_rank import of_any_rank
+from graphio.ops.math import elementwise, reduction
+from graphio.support import api_guard, errors
+
+__all__ = [
+    "adjoint",
+    "cholesky",
+    "cholesky_solve",
+    "logdet",
+    "matrix_inverse",
+    "matrix_solve",
+    "matrix_solve_ls",
+    "matrix_triangular_solve",
+    "matvec",
+    "normalize",
+    "slogdet",
+]
+
+Gradients = Sequence["Tensor | None"]
+
+
+def _square(value: Any, tf_type: str, at: str, parameter: str = "input") -> Tensor:
+    """value as a floating tensor of square matrices, as far as that is known."""
+    x = convert_to_tensor(value, name=parameter)
+    require(x, FLOATING, tf_type, parameter)
+    dims = dims_of(x)
+    if dims is None or len(dims) < 2:
+        raise ValueError(
+            f"Shape must be at least rank 2 but is rank {'?' if dims is None else len(dims)} for "
+            f"{describe(at, tf_type)} with input shapes: {shapes.text(dims)}."
+        )
+    shapes.merge(dims[-2:-1], dims[-1:], describe(at, tf_type))
+    return x
+
+
+@api_guard.operator
+@of_any_rank("MatrixSolve", 2, 2)
+def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """x with matrix x = rhs.
+
+    Args:
+        matrix: floating tensor (..., n, n).
+        rhs: tensor (..., n, k) of the same dtype.
+        adjoint: True: of the transposed matrix.
+        name: of the operation.
+
+    Returns:
+        A tensor (..., n, k).
+
+    Raises:
+        ValueError: the shapes do not fit.
+        InvalidArgumentError: the dtype is float16 or bfloat16; of the run, a matrix has no inverse.
+    """
+    with scope(name, "MatrixSolve") as at:
+        a, b = operands(matrix, rhs, "MatrixSolve", ("matrix", "rhs"))
+        if a.dtype in (dtypes.float16, dtypes.bfloat16):
+            raise errors.InvalidArgumentError(
+                message=f"MatrixSolve has no kernel for {a.dtype.name}: cast the matrix and the "
+                "right side to float32"
+            )
+        a = _square(a, "MatrixSolve", at, "matrix")
+        return _solve(matmul.matrix_transpose(a) if adjoint else a, b, at)
+
+
+def _solve(a: Tensor, b: Tensor, name: str | None = None) -> Tensor:
+    what = describe(name or "", "MatrixSolve")
+    left, right = dims_of(a), dims_of(b)
+    if left is not None and right is not None:
+        if len(right) != len(left):
+            raise ValueError(
+                f"Shapes must be equal rank, but are {len(left)} and {len(right)} for {what} with "
+                f"input shapes: {shapes.text(left)}, {shapes.text(right)}."
+            )
+        rows = shapes.merge(left[:-1], right[:-1], what)
+        right = None if rows is None else (*rows, right[-1])
+    return node("MatrixSolve", [a, b], a.dtype, right, name=name, domain="graphio")
+
+
+@gradient("MatrixSolve", domain="graphio")
+def _solve_gradient(op: Operation, dy: Tensor) -> Gradients:
+    turned = matmul.matrix_transpose(op.inputs[0])
+    right = _solve(turned, dy)
+    return [elementwise.negative(matmul.matmul(right, op.outputs[0], transpose_b=True)), right]
+
+
+def _identity_like(a: Tensor) -> Tensor:
+    """Unit matrices of a's shape."""
+    lines = primitive.slice_axes(primitive.shape_of(a), [0], [-1], [0])
+    return matrices.matrix_set_diag(array.zeros_like(a), array.ones(lines, a.dtype))
+
+
+@api_guard.operator
+@of_any_rank("MatrixInverse", 2)
+def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """Inverses of matrices; see matrix_solve.
+
+    Args:
+        input: floating tensor (..., n, n).
+        adjoint: True: of the transposed matrix.
+        name: of the operation.
+    """
+    with scope(name, "MatrixInverse") as at:
+        a = _square(input, "MatrixInverse", at)
+        return _solve(matmul.matrix_transpose(a) if adjoint else a, _identity_like(a), at)
+
+
+@api_guard.operator
+@of_any_rank("MatrixTriangularSolve", 2, 2)
+def matrix_triangular_solve(
+    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """x with triangle x = rhs, where only one triangle of the matrix is read.
+
+    Args:
+        matrix: floating tensor (..., n, n).
+        rhs: tensor (..., n, k) of the same dtype; leading axes broadcast with the matrix's.
+        lower: whether it is the lower triangle.
+        adjoint: True: of the transposed triangle.
+        name: of the operation.
+    """
+    with scope(name, "MatrixTriangularSolve") as at:
+        a, b = operands(matrix, rhs, "MatrixTriangularSolve", ("matrix", "rhs"))
+        a = _square(a, "MatrixTriangularSolve", at, "matrix")
+        a, b = _of_one_batch(a, b)
+        part = matrices.matrix_band_part(a, *((-1, 0) if lower else (0, -1)))
+        return _solve(matmul.matrix_transpose(part) if adjoint else part, b, at)
+
+
+def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Matrices and right sides of known ranks with their leading axes broadcast."""
+    left, right = dims_of(a), dims_of(b)
+    assert left is not None and right is not None
+    known = None not in (*left[:-2], *right[:-2])
+    if len(right) < 2 or (left[:-2] == right[:-2] and known):
+        return a, b
+    sizes = [primitive.slice_axes(primitive.shape_of(t), [0], [-2], [0]) for t in (a, b)]
+    lead = shaping.broadcast_dynamic_shape(*sizes)
+    tails = [
+        primitive.slice_axes(primitive.shape_of(t), [-2], [primitive.last], [0]) for t in (a, b)
+    ]
+    wide_a, wide_b = (
+        reshaping.broadcast_to(t, primitive.concat([lead, tail], 0))
+        for t, tail in zip((a, b), tails, strict=True)
+    )
+    return wide_a, wide_b
+
+
+@api_guard.operator
+@of_any_rank("Cholesky", 2)
+def cholesky(input: Any, name: str | None = None) -> Tensor:
+    """Lower triangular L with L L^T = input.
+
+    Args:
+        input: floating tensor (..., n, n) of symmetric positive definite matrices; only their
+            lower triangles are read. The lower triangle of the result is NaN where a matrix is not
+            positive definite.
+        name: of the operation.
+    """
+    with scope(name, "Cholesky") as at:
+        a = _square(input, "Cholesky", at)
+        return node("Cholesky", [a], a.dtype, dims_of(a), name=at, domain="graphio")
+
+
+@gradient("Cholesky", domain="graphio")
+def _cholesky_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """Murray 2016: L^-T phi(L^T dL) L^-1, made symmetric; phi is the lower triangle, its diagonal
+    halved."""
+    low = op.outputs[0]
+    inverse = _solve(low, _identity_like(low))
+    middle = matmul.matmul(low, dy, transpose_a=True)
+    middle = matrices.matrix_set_diag(middle, 0.5 * matrices.matrix_diag_part(middle))
+    middle = matrices.matrix_band_part(middle, -1, 0)
+    whole = matmul.matmul(matmul.matmul(inverse, middle, transpose_a=True), inverse)
+    return [0.5 * (whole + matmul.matrix_transpose(whole))]
+
+
+@api_guard.operator
+@of_any_rank("cholesky_solve", 2, 2)
+def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+    """x with (chol chol^T) x = rhs, from the factor that cholesky gives."""
+    with scope(name, "cholesky_solve") as at:
+        a, b = operands(chol, rhs, "cholesky_solve", ("chol", "rhs"))
+        low = matrices.matrix_band_part(_square(a, "cholesky_solve", at, "chol"), -1, 0)
+        return _solve(matmul.matrix_transpose(low), _solve(low, b), at)
+
+
+@api_guard.operator
+def matrix_solve_ls(
+    matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
+) -> Tensor:
+    """x of least squares |matrix x - rhs|^2 + l2_regularizer |x|^2, by the normal equations.
+
+    Args:
+        matrix: floating tensor (..., m, n) of full rank, m >= n; for m < n the shortest x.
+        rhs: tensor (..., m, k) of the same dtype.
+        l2_regularizer: scalar.
+        fast: accepted; there is one way.
+        name: of the operation.
+    """
+    with scope(name, "matrix_solve_ls") as at:
+        a, b = operands(matrix, rhs, "matrix_solve_ls", ("matrix", "rhs"))
+        require(a, FLOATING, "matrix_solve_ls", "matrix")
+        dims = dims_of(a)
+        if dims is None or dims[-1] is None or dims[-2] is None:
+            raise ValueError(
+                f"matrix_solve_ls: the last two sizes of '{a.name}' must be known, its shape is "
+                f"{shapes.text(dims)}"
+            )
+        wide = dims[-2] < dims[-1]
+        gram = matmul.matmul(a, a, transpose_a=not wide, transpose_b=wide)
+        weight = convert_to_tensor(l2_regularizer, a.dtype, name="l2_regularizer")
+        gram = gram + weight * _identity_like(gram)
+        if wide:
+            return matmul.matmul(a, _solve(gram, b), transpose_a=True, name=at)
+        return _solve(gram, matmul.matmul(a, b, transpose_a=True), at)
+
+
+@api_guard.operator
+def logdet(matrix: Any, name: str | None = None) -> Tensor:
+    """The logarithm of the determinant of positive definite matrices."""
+    with scope(name, "logdet") as at:
+        diagonal = matrices.matrix_diag_part(cholesky(matrix))
+        total = reduction.reduce_sum(elementwise.log(diagonal), -1)
+        return elementwise.add(total, total, name=at)
+
+
+@api_guard.operator
+def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The sign of the determinant, and the logarithm of its size."""
+    with scope(name, "LogMatrixDeterminant"):
+        found = matrices.matrix_determinant(input)
+        return elementwise.sign(found), elementwise.log(elementwise.abs(found))
+
+
+@api_guard.operator
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Matrices (..., n, k) times vectors (..., k)."""
+    with scope(name, "MatVec") as at:
+        x, y = operands(a, b, "MatVec", ("a", "b"))
+        product = matmul.matmul(
+            x, array.expand_dims(y, -1), transpose_a=transpose_a, adjoint_a=adjoint_a
+        )
+        return array.squeeze(product, [-1], name=at)
+
+
+@api_guard.operator
+def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+    """Matrices transposed; elements are real."""
+    return matmul.matrix_transpose(matrix, name or "adjoint")
+
+
+@api_guard.operator
+def normalize(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """A tensor over its norm, and the norm; see norm for the arguments."""
+    from graphio.ops.math.clip import norm
+
+    with scope(name, "normalize") as at:
+        x = convert_to_tensor(tensor, name="tensor")
+        length = norm(x, ord=ord, axis=axis, keepdims=True)
+        return elementwise.divide(x, elementwise.cast(length, x.dtype), name=at), length

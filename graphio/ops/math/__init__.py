@@ -1,0 +1,1 @@
+"""Arithmetic, comparisons, reductions, special functions, with their gradients."""

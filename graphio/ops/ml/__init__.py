@@ -1,0 +1,1 @@
+"""Operators of ai.onnx.ml: classic machine learning and ensembles of trees."""

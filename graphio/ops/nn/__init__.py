@@ -1,0 +1,1 @@
+"""Operators of neural networks: convolutions, pools, activations, normalisation, losses."""

@@ -1,0 +1,279 @@
+"""Losses over a sample of very many classes, and the samplers."""
+
+from __future__ import annotations
+
+import math as _math
+from typing import Any
+
+from graphio.framework import dtypes, scopes
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.graph import Tensor
+from graphio.ops.array import filling, reshaping
+from graphio.ops.base import primitive, shapes
+from graphio.ops.base.emit import FLOATING, INTEGER, describe, operation, require, scalar, scope
+from graphio.ops.base.primitive import binary, cast, compare, select, unary
+from graphio.ops.base.shapes import dims_of
+from graphio.ops.checks import run_checks
+from graphio.ops.linalg import matmul
+from graphio.ops.math import elementwise, reduction
+from graphio.ops.nn import crossentropy
+from graphio.ops.nn.statistics import embedding_lookup
+from graphio.ops.random import core as random
+from graphio.support import api_guard
+
+__all__ = [
+    "compute_accidental_hits",
+    "log_uniform_candidate_sampler",
+    "nce_loss",
+    "sampled_softmax_loss",
+    "uniform_candidate_sampler",
+]
+
+Sample = tuple[Tensor, Tensor, Tensor]
+
+# ---- samplers ----
+
+
+def _chances(classes: Tensor, range_max: int, uniform: bool) -> Tensor:
+    """The probability of each class in one draw: equal, or falling as in Zipf's law."""
+    c = cast(classes, dtypes.float32)
+    if uniform:
+        return primitive.fill_like(c, 1.0 / range_max)
+    one, total = scalar(1, c.dtype), scalar(_math.log(range_max + 1), c.dtype)
+    # log((c + 2) / (c + 1)) without loss at large classes
+    return binary("Div", elementwise.log1p(unary("Reciprocal", binary("Add", c, one))), total)
+
+
+def _sampled(
+    op: str, true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int,
+    seed: int | None, name: str | None, uniform: bool,
+) -> Sample:  # fmt: skip
+    if num_sampled < 1 or range_max < 1 or (unique and num_sampled > range_max):
+        raise ValueError(
+            f"{op}: num_sampled is {num_sampled} and range_max {range_max}, expected positive "
+            "numbers, and no more samples than classes if they are unique"
+        )
+    with scope(name, op) as at:
+        true = convert_to_tensor(true_classes, name="true_classes")
+        require(true, INTEGER, op, "true_classes")
+        shapes.merge(dims_of(true), (None, num_true), describe(at, op))
+        every = _chances(filling.range(range_max), range_max, uniform)
+        # Each class arrives at a random time, exponential with its probability as the rate: the
+        # order of arrivals is that of draws whose repeats are rejected.
+        draw = random.random_uniform(
+            [range_max] if unique else [num_sampled, range_max], 1e-30, 1.0, seed=seed
+        )
+        time = binary("Div", unary("Neg", unary("Log", draw)), every)
+        count = primitive.int_vector([num_sampled if unique else 1])
+        dims = (num_sampled,) if unique else (num_sampled, 1)
+        made = operation(
+            "TopK",
+            [time, count],
+            [(time.dtype, dims), (dtypes.int64, dims)],
+            attrs={"axis": len(dims) - 1, "largest": 0, "sorted": 1},
+        ).outputs
+        true = run_checks.within(true, range_max, f"{op}: a class is out of range:")
+        with scopes.control_dependencies([true]):
+            classes = primitive.reshape(made[1], [num_sampled])
+        last = reduction.reduce_max(made[0])
+
+        def expected(values: Tensor) -> Tensor:
+            p = _chances(values, range_max, uniform)
+            if not unique:
+                return binary("Mul", p, scalar(num_sampled, p.dtype))
+            missed = unary("Exp", unary("Neg", binary("Mul", p, last)))
+            return binary("Sub", scalar(1, p.dtype), missed)
+
+        return classes, expected(true), expected(classes)
+
+
+@api_guard.operator
+def log_uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Sample:
+    """A sample of classes in which class c has the chance log((c + 2) / (c + 1)) / log(range + 1).
+
+    Args:
+        true_classes: integer tensor (n, num_true).
+        num_true: how many true classes a row has.
+        num_sampled: how many classes to draw.
+        unique: True draws no class twice.
+        range_max: how many classes there are.
+        seed: of the random numbers.
+        name: name scope of the operations.
+
+    Returns:
+        The classes drawn, an int64 vector, and how often the true classes and the drawn ones are
+        to be expected in such a sample, float32 of their shapes.
+
+    Raises:
+        ValueError: the numbers do not fit.
+    """
+    return _sampled("LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique,
+                    range_max, seed, name, uniform=False)  # fmt: skip
+
+
+@api_guard.operator
+def uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Sample:
+    """A sample of classes of equal chances; see log_uniform_candidate_sampler."""
+    return _sampled("UniformCandidateSampler", true_classes, num_true, num_sampled, unique,
+                    range_max, seed, name, uniform=True)  # fmt: skip
+
+
+@api_guard.operator
+def compute_accidental_hits(
+    true_classes: Any,
+    sampled_candidates: Any,
+    num_true: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Sample:
+    """Where a sample drew classes that are true ones.
+
+    Args:
+        true_classes: integer tensor (n, num_true).
+        sampled_candidates: vector of the classes drawn.
+        num_true: how many true classes a row has.
+        seed: accepted; nothing is random.
+        name: name scope of the operations.
+
+    Returns:
+        Three vectors, one element a hit: the row, int32; the place in the sample, int64; and the
+        least float32, to be added to its logit.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    op = "ComputeAccidentalHits"
+    with scope(name, op) as at:
+        true = cast(convert_to_tensor(true_classes, name="true_classes"), dtypes.int64)
+        drawn = cast(convert_to_tensor(sampled_candidates, name="sampled"), dtypes.int64)
+        shapes.merge(dims_of(true), (None, num_true), describe(at, op))
+        places = reshaping.where(compare("Equal", primitive.unsqueeze(true, [2]), drawn))
+        row, place = (primitive.gather(places, scalar(i, dtypes.int64), 1) for i in (0, 2))
+        return (
+            cast(row, dtypes.int32),
+            place,
+            primitive.fill_like(cast(row, dtypes.float32), dtypes.float32.min),
+        )
+
+
+# ---- losses ----
+
+
+def _logits(
+    op: str, weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int,
+    num_classes: int, num_true: int, sampled_values: Any, remove_hits: bool, strategy: str,
+    seed: int | None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Logits of the true and the sampled classes, and their labels."""
+    x = convert_to_tensor(inputs, name="inputs")
+    require(x, FLOATING, op, "inputs")
+    true = cast(convert_to_tensor(labels, name="labels"), dtypes.int64)
+    if sampled_values is None:
+        sampled_values = log_uniform_candidate_sampler(
+            true, num_true, num_sampled, True, num_classes, seed
+        )
+    given = [convert_to_tensor(v, name="sampled") for v in sampled_values]
+    fixed = [reshaping.stop_gradient(v) for v in given]
+    sampled, of_true, of_sampled = cast(fixed[0], dtypes.int64), *fixed[1:]
+
+    def rows(table: Any, ids: Tensor) -> Tensor:
+        return embedding_lookup(table, ids, strategy)
+
+    own = reduction.reduce_sum(binary("Mul", primitive.unsqueeze(x, [1]), rows(weights, true)), 2)
+    near = binary("Add", own, rows(biases, true))
+    others = matmul.matmul(x, rows(weights, sampled), transpose_b=True)
+    far = binary("Add", others, rows(biases, sampled))
+    if remove_hits:
+        equal = compare("Equal", primitive.unsqueeze(true, [2]), sampled)
+        hit = reduction.reduce_any(equal, [1])
+        far = select(hit, scalar(x.dtype.min, x.dtype), far)
+    near, far = (
+        binary("Sub", part, unary("Log", cast(chance, x.dtype)))
+        for part, chance in ((near, of_true), (far, of_sampled))
+    )
+    answers = [primitive.fill_like(near, 1.0 / num_true), primitive.fill_like(far, 0)]
+    return primitive.concat([near, far], 1), primitive.concat(answers, 1)
+
+
+@api_guard.operator
+def nce_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = False,
+    partition_strategy: str = "mod",
+    name: str = "nce_loss",
+) -> Tensor:
+    """Noise-contrastive estimation: true classes told apart from sampled ones.
+
+    Args:
+        weights: (num_classes, d), or a list of its parts.
+        biases: (num_classes), or a list of its parts.
+        labels: integer tensor (n, num_true).
+        inputs: floating (n, d).
+        num_sampled: how many classes to draw for all rows.
+        num_classes: how many there are.
+        num_true: how many true classes a row has.
+        sampled_values: what a sampler gave; None: log_uniform_candidate_sampler, unique.
+        remove_accidental_hits: True leaves out sampled classes that are true ones of a row.
+        partition_strategy: see embedding_lookup.
+        name: name scope of the operations.
+
+    Returns:
+        A tensor (n).
+    """
+    with scope(name, "nce_loss") as at:
+        logits, answers = _logits(
+            "nce_loss", weights, biases, labels, inputs, num_sampled, num_classes, num_true,
+            sampled_values, remove_accidental_hits, partition_strategy, None,
+        )  # fmt: skip
+        losses = crossentropy.sigmoid_cross_entropy_with_logits(labels=answers, logits=logits)
+        return reduction.reduce_sum(losses, [1], name=at)
+
+
+@api_guard.operator
+def sampled_softmax_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = True,
+    partition_strategy: str = "mod",
+    name: str = "sampled_softmax_loss",
+    seed: int | None = None,
+) -> Tensor:
+    """Softmax cross entropy over the true and sampled classes alone; arguments as nce_loss's."""
+    with scope(name, "sampled_softmax_loss") as at:
+        logits, answers = _logits(
+            "sampled_softmax_loss", weights, biases, labels, inputs, num_sampled, num_classes,
+            num_true, sampled_values, remove_accidental_hits, partition_strategy, seed,
+        )  # fmt: skip
+        losses = crossentropy.softmax_cross_entropy_with_logits_v2(
+            labels=reshaping.stop_gradient(answers), logits=logits
+        )
+        return primitive.unary("Identity", losses, at)

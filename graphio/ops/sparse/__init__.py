@@ -1,0 +1,1 @@
+"""SparseTensors: conversion, order, arithmetic."""

@@ -1,0 +1,1 @@
+"""Operators with state or effects: assignments, tables, files, Python functions, printing."""

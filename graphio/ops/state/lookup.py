@@ -1,0 +1,304 @@
+"""tf.lookup: tables from words or numbers to others, kept and searched by Python.
+
+A table is filled when its initializer is run (tables_initializer() runs those of all), and holds
+for all sessions from then on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.framework import dtypes, scopes
+from graphio.framework.collections import GraphKeys
+from graphio.framework.constants import constant, convert_to_tensor
+from graphio.framework.dtypes import DType
+from graphio.framework.graph import Operation, Tensor
+from graphio.framework.sparse_tensor import SparseTensor
+from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.base.emit import scope
+from graphio.ops.base.host import host_call
+from graphio.ops.strings.python_strings import string_to_hash_bucket_fast
+from graphio.support import errors
+
+__all__ = [
+    "KeyValueTensorInitializer",
+    "StaticHashTable",
+    "StaticVocabularyTable",
+    "TextFileIndex",
+    "TextFileInitializer",
+]
+
+Array = np.ndarray[Any, Any]
+Fill = Callable[[list[Array]], tuple[list[Any], list[Any]]]
+
+
+class KeyValueTensorInitializer:
+    """Fills a table with pairs.
+
+    Args:
+        keys: vector.
+        values: vector of as many.
+        key_dtype, value_dtype: of the vectors if they are no tensors; None: their own.
+        name: of the operations.
+
+    Raises:
+        ValueError: the lengths differ.
+    """
+
+    def __init__(
+        self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None,
+        name: str | None = None,
+    ) -> None:  # fmt: skip
+        with scope(name, "key_value_init"):
+            self.inputs = [
+                convert_to_tensor(keys, key_dtype, name="keys"),
+                convert_to_tensor(values, value_dtype, name="values"),
+            ]
+        first, second = (t.shape.with_rank(1) for t in self.inputs)
+        if not first.is_compatible_with(second):
+            raise ValueError(f"Shapes of keys and values differ: {first} and {second}")
+        self.key_dtype, self.value_dtype = (t.dtype for t in self.inputs)
+
+    def pairs(self, arrays: list[Array]) -> tuple[list[Any], list[Any]]:
+        """Keys and values, from the inputs' arrays."""
+        return arrays[0].tolist(), arrays[1].tolist()
+
+
+class TextFileIndex:
+    """What of a line is a key or a value, if not a column's number."""
+
+    WHOLE_LINE = -2
+    LINE_NUMBER = -1
+
+
+class TextFileInitializer:
+    """Fills a table with the lines of a text file.
+
+    Args:
+        filename: a path or scalar string tensor.
+        key_dtype: string, or int64 for line numbers and columns of numbers.
+        key_index: TextFileIndex.WHOLE_LINE, LINE_NUMBER, or a column from 0.
+        value_dtype, value_index: likewise.
+        vocab_size: lines to read; None: all.
+        delimiter: what parts columns.
+        name: of the operations.
+
+    Raises:
+        ValueError: an index is none of these, or a dtype does not fit it.
+    """
+
+    def __init__(
+        self, filename: Any, key_dtype: Any, key_index: int, value_dtype: Any, value_index: int,
+        vocab_size: int | None = None, delimiter: str = "\t", name: str | None = None,
+    ) -> None:  # fmt: skip
+        self.key_dtype, self.value_dtype = map(dtypes.as_dtype, (key_dtype, value_dtype))
+        for dtype, index in ((self.key_dtype, key_index), (self.value_dtype, value_index)):
+            _check_column(dtype, index)
+        self._columns = (key_index, value_index)
+        self._limit, self._delimiter = vocab_size, delimiter.encode()
+        with scope(name, "text_file_init"):
+            self.inputs = [convert_to_tensor(filename, dtypes.string, name="filename")]
+
+    def pairs(self, arrays: list[Array]) -> tuple[list[Any], list[Any]]:
+        """Keys and values, from the file."""
+        path = os.fsdecode(arrays[0].item())
+        try:
+            with open(path, "rb") as file:
+                lines = file.read().splitlines()[: self._limit]
+        except OSError as error:
+            raise errors.NotFoundError(message=f"{path}; {error.strerror}") from None
+        if self._limit is not None and len(lines) < self._limit:
+            raise errors.InvalidArgumentError(
+                message=f"Invalid vocab_size in {path}: expected {self._limit} lines, found "
+                f"{len(lines)}"
+            )
+        kinds = (self.key_dtype, self.value_dtype)
+        first, second = (
+            [self._part(line, i, column, kind, path) for i, line in enumerate(lines)]
+            for column, kind in zip(self._columns, kinds, strict=True)
+        )
+        return first, second
+
+    def _part(self, line: bytes, number: int, column: int, kind: DType, path: str) -> Any:
+        if column == TextFileIndex.LINE_NUMBER:
+            return number
+        try:
+            whole = column == TextFileIndex.WHOLE_LINE
+            text = line if whole else line.split(self._delimiter)[column]
+            return text if kind == dtypes.string else kind.as_numpy_dtype(text).item()
+        except (IndexError, ValueError):
+            raise errors.InvalidArgumentError(
+                message=f"{path}, line {number + 1}: {_column_words(column)} is no {kind.name}: "
+                f"{line!r}"
+            ) from None
+
+
+def _check_column(dtype: DType, index: int) -> None:
+    if index < TextFileIndex.WHOLE_LINE:
+        raise ValueError(f"Invalid index {index}: a column's number or one of TextFileIndex")
+    wanted = {
+        TextFileIndex.LINE_NUMBER: (dtypes.int64,),
+        TextFileIndex.WHOLE_LINE: (dtypes.string, dtypes.int64),
+    }
+    if dtype not in wanted.get(index, (dtype,)):
+        kinds = " or ".join(kind.name for kind in wanted[index])
+        raise ValueError(f"Signature mismatch. Index {index} must be {kinds}, got {dtype.name}.")
+
+
+def _column_words(column: int) -> str:
+    return "the line" if column == TextFileIndex.WHOLE_LINE else f"column {column}"
+
+
+class StaticHashTable:
+    """A table that is filled once.
+
+    Args:
+        initializer: KeyValueTensorInitializer or TextFileInitializer.
+        default_value: of a key that the table has not.
+        name: of the operations.
+
+    Attributes:
+        initializer: the operation that fills it, in the collection TABLE_INITIALIZERS.
+        key_dtype, value_dtype: of what lookup takes and gives.
+        name: of the table.
+        default_value: as given, a tensor.
+    """
+
+    def __init__(self, initializer: Any, default_value: Any, name: str | None = None) -> None:
+        self.key_dtype: DType = initializer.key_dtype
+        self.value_dtype: DType = initializer.value_dtype
+        self._found: dict[Any, Any] | None = None
+        with scope(name, "hash_table") as at:
+            self.name = at.rstrip("/")
+            self.default_value = convert_to_tensor(default_value, self.value_dtype, name="default")
+            self.default_value.shape.assert_is_compatible_with([])
+            self.initializer = self._call(
+                "InitializeTableV2", lambda arrays: self._fill(initializer.pairs, arrays),
+                initializer.inputs, [], "table_init",
+            )  # fmt: skip
+        scopes.get_default_graph().add_to_collection(GraphKeys.TABLE_INITIALIZERS, self.initializer)
+        self.init = self.initializer
+
+    @staticmethod
+    def _call(
+        tf_type: str, work: Callable[[list[Array]], list[Array]], inputs: Sequence[Tensor],
+        outputs: Sequence[tuple[DType, TensorShape]], name: str,
+    ) -> Operation:  # fmt: skip
+        return host_call(
+            lambda session: work, inputs, outputs, function=f"table/{tf_type}", name=name,
+            tf_type=tf_type,
+        )  # fmt: skip
+
+    def _fill(self, pairs: Fill, arrays: list[Array]) -> list[Array]:
+        keys, values = pairs(arrays)
+        found: dict[Any, Any] = {}
+        for key, value in zip(keys, values, strict=True):
+            if found.setdefault(key, value) != value:
+                raise errors.FailedPreconditionError(
+                    message=f"HashTable has different value for same key. Key {key!r} has "
+                    f"{found[key]!r} and trying to add value {value!r}"
+                )
+        self._found = found
+        return []
+
+    def _filled(self) -> dict[Any, Any]:
+        if self._found is None:
+            raise errors.FailedPreconditionError(
+                message=f"Table not initialized: run tf.tables_initializer() before '{self.name}' "
+                "is used"
+            )
+        return self._found
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The values of keys: a tensor of their shape, or a SparseTensor of one.
+
+        Raises:
+            TypeError: keys are not of key_dtype.
+            FailedPreconditionError: of the run: the initializer has not run.
+        """
+        if isinstance(keys, SparseTensor):
+            return keys.with_values(self.lookup(keys.values, name))
+        with scope(name, f"{self.name.rsplit('/', 1)[-1]}_Lookup") as at:
+            given = convert_to_tensor(keys, name="keys")
+            if given.dtype != self.key_dtype:
+                raise TypeError(
+                    f"Signature mismatch. Keys must be dtype {self.key_dtype.name}, got "
+                    f"{given.dtype.name}."
+                )
+
+            def work(arrays: list[Array]) -> list[Array]:
+                found, other = self._filled(), arrays[1].item()
+                result = np.empty(arrays[0].shape, self.value_dtype.as_numpy_dtype)
+                result.reshape(-1)[:] = [found.get(k, other) for k in arrays[0].ravel().tolist()]
+                return [result]
+
+            outputs = [(self.value_dtype, given.shape)]
+            return self._call(
+                "LookupTableFindV2", work, [given, self.default_value], outputs, at
+            ).outputs[0]
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many pairs it has: an int64 scalar."""
+        with scope(name, f"{self.name.rsplit('/', 1)[-1]}_Size") as at:
+            outputs = [(dtypes.int64, TensorShape([]))]
+            return self._call(
+                "LookupTableSizeV2", lambda _: [np.array(len(self._filled()))], [], outputs, at
+            ).outputs[0]
+
+
+class StaticVocabularyTable:
+    """A table from words to numbers in which every word has one: those that the table has not fall
+    into buckets behind its own.
+
+    Args:
+        initializer: as StaticHashTable's, with values of int64; None: there are only buckets.
+        num_oov_buckets: how many buckets, 1 or more.
+        lookup_key_dtype: accepted; keys are strings.
+        name: of the operations.
+
+    Raises:
+        ValueError: num_oov_buckets is less than 1. TypeError: the values are not int64.
+    """
+
+    def __init__(
+        self, initializer: Any, num_oov_buckets: int, lookup_key_dtype: Any = None,
+        name: str | None = None,
+    ) -> None:  # fmt: skip
+        if num_oov_buckets < 1:
+            raise ValueError(f"num_oov_buckets must be > 0, got {num_oov_buckets}")
+        if initializer is not None and initializer.value_dtype != dtypes.int64:
+            raise TypeError(
+                f"Invalid value dtype, expected int64 but got {initializer.value_dtype.name}."
+            )
+        self._buckets = num_oov_buckets
+        self._table = None if initializer is None else StaticHashTable(initializer, -1, name)
+        self.key_dtype, self.value_dtype = dtypes.string, dtypes.int64
+        self.name = name or "string_to_index"
+        if self._table is not None:
+            self.initializer = self.init = self._table.initializer
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The numbers of words; see StaticHashTable.lookup."""
+        from graphio.ops.array import surface as array
+        from graphio.ops.math import comparison, elementwise
+
+        if isinstance(keys, SparseTensor):
+            return keys.with_values(self.lookup(keys.values, name))
+        with scope(name, "string_to_index_Lookup") as at:
+            bucket = string_to_hash_bucket_fast(keys, self._buckets)
+            if self._table is None:
+                return array.identity(bucket, name=at)
+            known = self._table.lookup(keys)
+            missing = elementwise.add(bucket, self._table.size())
+            return array.where(
+                comparison.less(known, constant(0, dtypes.int64)), missing, known, at
+            )
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many numbers there are: an int64 scalar."""
+        many = constant(self._buckets, dtypes.int64)
+        return many if self._table is None else self._table.size() + many

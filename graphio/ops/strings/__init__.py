@@ -1,0 +1,1 @@
+"""Operators on strings: parts, patterns, numbers, records of features."""

@@ -1,0 +1,1 @@
+"""The Saver: saving, restoring, retention, inspection and comparison of checkpoints."""

@@ -1,0 +1,350 @@
+"""Restoring: finds, checks and converts all values, then assigns them, all or none."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphio.engine.interface import State
+from graphio.model import casting
+from graphio.schema.checkpoint import Checkpoint
+from graphio.schema.model_pb2 import IteratorState
+from graphio.schema.restore import Problems, Rows, Wanted, find_problems, same_count
+from graphio.schema.tensors import Stored
+from graphio.storage import stores
+from graphio.support import errors
+from graphio.train.checkpoints import hints, latest, renaming, slices
+from graphio.train.checkpoints.user_state import Stateful, missing
+from graphio.train.interop.sources import CheckpointSource, Resource, Source, open_source
+from graphio.variables.variables import Variable
+
+Array = np.ndarray[Any, Any]
+_CALLER = 5  # stacklevel of who called Saver.restore, from a function that `restore` calls
+VERIFY = ("full", "lazy", "meta")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What tf.train.Saver.restore is told; see there.
+
+    Raises:
+        ValueError: there is no such way to verify.
+    """
+
+    strict: bool = True
+    assignment_map: renaming.Renaming | None = None
+    ignore: Any = None
+    cast: bool = False
+    reshape: bool = False
+    verify: str = "full"
+
+    def __post_init__(self) -> None:
+        if self.verify not in VERIFY:
+            raise ValueError(f"verify is one of {', '.join(VERIFY)}, not {self.verify!r}")
+
+
+@dataclass
+class Target:
+    """What is restored.
+
+    Attributes:
+        session: whose state it is.
+        variables: name in the checkpoint to variable.
+        iterators: whether the places of iterators are restored.
+        objects: name to object with get_state and set_state.
+        whole: whether it is worth a word that a random generator is not restored.
+    """
+
+    session: Any
+    variables: Mapping[str, Variable]
+    iterators: bool
+    objects: Mapping[str, Stateful]
+    whole: bool
+
+
+def restore_from(where: Any, target: Target, options: Options) -> Source:
+    """Gives a session the values of what open_source opens, which is returned.
+
+    Raises:
+        ValueError: there is nothing.
+        NotFoundError, InvalidArgumentError, DataLossError: as restore.
+    """
+    while True:
+        try:
+            source = open_source(where, lazy=True)
+        except errors.NotFoundError as error:
+            text = f"The passed save_path is not a valid checkpoint: {where}"
+            raise ValueError(f"{text} ({error.message})") from None
+        except errors.DataLossError as error:
+            path = stores.plain(where)
+            what = f"checkpoint {path!r}"
+            if not error.message.startswith(what):  # a file of another framework
+                raise
+            raise _damaged(what, path, error) from None
+        try:
+            restore(target, source, options)
+            return source
+        except (errors.NotFoundError, errors.DataLossError) as error:
+            # A save to the same prefix may have come in between.
+            if not isinstance(source, CheckpointSource):
+                raise
+            if not source.checkpoint.replaced():
+                raise _damaged(source.what, source.checkpoint.prefix, error) from None
+
+
+_ADVICE = ". tf.train.verify lists all that is damaged; "
+
+
+def _damaged(what: str, prefix: str, error: errors.OpError) -> errors.OpError:
+    """The error; of damage with which checkpoint it is, and what to do."""
+    if not isinstance(error, errors.DataLossError):
+        return error
+    found = latest.beside(prefix)
+    todo = "no other checkpoint is listed beside it"
+    if found is not None:
+        todo = (
+            f"go on from {found!r}, which is listed beside it, or let "
+            "tf.train.restore_latest(..., fall_back=True) choose"
+        )
+    text = error.message.removeprefix(f"{what}: ").removeprefix(f"{what} ")
+    return errors.DataLossError(
+        message=f"{what}, of which nothing was restored: {text}{_ADVICE}{todo}"
+    )
+
+
+def without_advice(error: errors.DataLossError) -> str:
+    """What a restore says of damage, for who knows what to do."""
+    return str(error).partition(_ADVICE)[0]
+
+
+def restore(target: Target, source: Source, options: Options) -> None:
+    """Gives a session the values of a source.
+
+    Raises:
+        NotFoundError: variables have no value there; all problems are named.
+        InvalidArgumentError: dtypes or shapes differ, or an option names what is not there.
+        DataLossError: the source is damaged. Nothing changes when this raises.
+    """
+    rows: Rows = source.entries()
+    ignored, wrong = renaming.matching(options.ignore, _all_names(target), "ignore")
+    wholes = (part.whole for part in slices.missing_parts(target.variables, ()).values())
+    names, more = renaming.renamed(rows, options.assignment_map, {*target.variables, *wholes})
+    chosen = {key: v for key, v in target.variables.items() if key not in ignored}
+    parts = slices.missing_parts(chosen, names)
+    wanted: dict[str, tuple[int, Sequence[int | None] | None]] = {
+        key: (v.dtype.number, static_shape(v)) for key, v in chosen.items() if key not in parts
+    }
+    wanted |= {part.whole: (chosen[k].dtype.number, part.shape) for k, part in parts.items()}
+    problems = find_problems(
+        rows,
+        wanted,
+        names=names,
+        reshape=options.reshape,
+        castable=casting.castable if options.cast else None,
+    )
+    problems.wrong = wrong + more
+    kept = {name: value for name, value in target.objects.items() if name not in ignored}
+    problems.lost_objects = missing(kept, source.resources)
+    absent = _settle_missing(problems, wanted, options, source)
+    if problems:
+        more = hints.lines(problems, rows, wanted, names, strict=options.strict, cast=options.cast)
+        raise problems.error(rows, more)
+    found = {names[key]: v for key, v in chosen.items() if key not in absent and key not in parts}
+    cut = {
+        chosen[key]: (names[part.whole], part.place)
+        for key, part in parts.items()
+        if part.whole not in absent
+    }
+    of_parts = [name for name, _ in cut.values()]
+    array = _reader(target.session.state, source, dict.fromkeys([*found, *of_parts]), options)
+    values = _converted(array, found, options.cast)
+    values |= _cut(array, cut, options.cast)
+    declared = {v.op.name: (v.dtype.number, static_shape(v)) for v in (*found.values(), *cut)}
+    _assign(target, source, values, declared, ignored)
+
+
+def _all_names(target: Target) -> Iterable[str]:
+    root = target.session.graph.root
+    iterators = root.state_attributes.get("iterators", ())
+    return [*target.variables, *root.generators, *iterators, *target.objects]
+
+
+def _settle_missing(
+    problems: Problems, wanted: Wanted, options: Options, source: Source
+) -> set[str]:
+    """What may be missing, with a warning: anything but everything, if not strict."""
+    absent, lost = problems.missing, problems.lost_objects
+    if options.strict or not (absent or lost) or 0 < len(absent) == len(wanted):
+        return set()
+    problems.missing = problems.lost_objects = []
+    if not problems:
+        warnings.warn(
+            f"{len(absent)} of {len(wanted)} variables are not in {source.what} and stay as they "
+            f"are: {hints.listed([*absent, *lost])}",
+            stacklevel=_CALLER,
+        )
+    return set(absent)
+
+
+def _reader(
+    state: State, source: Source, found: Iterable[str], options: Options
+) -> Callable[[str], Array | Stored]:
+    """What gives the value of each name."""
+    if not isinstance(source, CheckpointSource):
+        return source.array
+    if options.verify == "full":
+        rows = source.entries()
+        into = {name: state.room(rows[name].dtype, rows[name].dims) for name in found}
+        source.checkpoint.read(into)
+        source.checkpoint.check_meta()
+        return into.__getitem__
+    lazy = options.verify == "lazy"
+    if options.cast or not (lazy or state.lasting):
+        return lambda name: source.checkpoint.stored(name, checked=lazy).array()
+    return functools.partial(source.checkpoint.stored, checked=lazy, fetched=state.lasting)
+
+
+def _converted(
+    array_of: Callable[[str], Array | Stored], found: Mapping[str, Variable], cast: bool
+) -> dict[str, Array | Stored]:
+    """Name of a variable to its value, each read and checked."""
+    values, wrong = {}, []
+    for name, variable in found.items():
+        array = array_of(name)
+        if cast and isinstance(array, np.ndarray):
+            try:
+                array = casting.cast(array, variable.dtype.number)
+            except ValueError as error:
+                wrong.append(f"{variable.op.name}: cast: {error}")
+                continue
+        values[variable.op.name] = _reshaped(array, static_shape(variable))
+    if wrong:
+        raise Problems(wrong=wrong).error(())
+    return values
+
+
+def _cut(
+    array_of: Callable[[str], Array | Stored],
+    cut: Mapping[Variable, tuple[str, tuple[slice, ...]]],
+    cast: bool,
+) -> dict[str, Array | Stored]:
+    """Name of a variable to its part of a stored value; cut: which value, and where in it."""
+    wholes: dict[str, Array] = {}
+    values: dict[str, Array | Stored] = {}
+    for variable, (name, place) in cut.items():
+        if name not in wholes:
+            whole = array_of(name)
+            wholes[name] = whole if isinstance(whole, np.ndarray) else whole.array()
+        part = np.array(wholes[name][place])
+        if cast:
+            try:
+                part = casting.cast(part, variable.dtype.number)
+            except ValueError as error:
+                wrong = [f"{variable.op.name}: cast: {error}"]
+                raise Problems(wrong=wrong).error(()) from None
+        values[variable.op.name] = part
+    return values
+
+
+def _assign(
+    target: Target,
+    source: Source,
+    values: Mapping[str, Array | Stored],
+    declared: Wanted,
+    ignored: set[str],
+) -> None:
+    """The only part that changes anything; what fails is undone."""
+    session = target.session
+    resources = {n: state for n, state in source.resources.items() if n not in ignored}
+    known = session.graph.root.generators
+    generators = {
+        name: state
+        for name, state in resources.items()
+        if isinstance(state, tuple) and name in known
+    }
+    with contextlib.ExitStack() as undo:
+        _give_back(target.objects, resources, undo)
+        if target.iterators:
+            _move_iterators(session, resources, undo)
+        given = isinstance(source, CheckpointSource)
+        session.state.assign(values, generators, given=given, declared=declared)
+        undo.pop_all()
+    if target.whole and isinstance(source, CheckpointSource):
+        _tell_generators(session, set(generators) | ignored)
+    if target.iterators and isinstance(source, CheckpointSource):
+        _tell_iterators(session, source.checkpoint, ignored)
+
+
+def _give_back(
+    objects: Mapping[str, Stateful], resources: Mapping[str, Resource], undo: contextlib.ExitStack
+) -> None:
+    for name, value in objects.items():
+        state = resources.get(name)
+        if isinstance(state, bytes):
+            undo.callback(value.set_state, value.get_state())
+            value.set_state(state)
+
+
+def static_shape(variable: Variable) -> tuple[int | None, ...] | None:
+    """The shape that a variable is declared with."""
+    return None if variable.shape.ndims is None else tuple(variable.shape.as_list())
+
+
+def _reshaped(array: Array | Stored, shape: Sequence[int | None] | None) -> Array | Stored:
+    if array.shape == shape or not same_count(shape, array.shape):
+        return array
+    return array.reshape([d or 0 for d in shape or ()])
+
+
+def _tell_generators(session: Any, restored: set[str]) -> None:
+    known = session.graph.root.generators
+    absent = sorted(set(session.state.generators()) & set(known) - restored)
+    if absent:
+        warnings.warn(
+            f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
+            "from where they are",
+            stacklevel=_CALLER + 1,
+        )
+
+
+def _tell_iterators(session: Any, found: Checkpoint, ignored: set[str]) -> None:
+    """Iterators of which the checkpoint says nothing: those that have begun; all, where a training
+    that had taken steps saved no place of any."""
+    if not session.graph.root.state_attributes.get("iterators"):
+        return
+    from graphio.data import resource
+
+    places = {name for name, it in found.resources.items() if isinstance(it, IteratorState)}
+    begun = bool(places) or not found.step
+    absent = resource.without_place(session, places | ignored, begun=begun)
+    if absent:
+        warnings.warn(
+            f"the checkpoint has no places of the iterators {', '.join(absent)}; they go on from "
+            "where they are",
+            stacklevel=_CALLER + 1,
+        )
+
+
+def _move_iterators(
+    session: Any, resources: Mapping[str, Resource], undo: contextlib.ExitStack
+) -> None:
+    states = {name: place for name, place in resources.items() if isinstance(place, IteratorState)}
+    if not states:
+        return
+    from graphio.data import resource
+
+    before = resource.save_all(session)
+    undo.callback(resource.put_back, session, before, states)
+    others = resource.load_all(session, states)
+    if others:
+        warnings.warn(
+            f"the iterators {', '.join(sorted(others))} are not where the checkpoint was saved: "
+            "their pipelines are others, or need their initializer before the restore",
+            stacklevel=_CALLER + 1,
+        )

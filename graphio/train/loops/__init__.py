@@ -1,0 +1,1 @@
+"""Training loops: monitored sessions, hooks, the training loop, coordinators, histories."""

@@ -1,0 +1,34 @@
+"""Reads for what TensorFlow does at a resource variable's handle: adding to it, scattering into it.
+
+Without a value such an operation does not find its resource there, and says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphio.support import errors
+
+if TYPE_CHECKING:
+    from graphio.framework.operation import Operation
+    from graphio.framework.tensor import Tensor
+
+__all__ = ["by_handle", "told"]
+
+_TABLE = "handle_reads"
+
+
+def by_handle(read: Tensor, use_resource: bool) -> Tensor:
+    """The read of a variable, for an operation at its handle; use_resource: whether it has one."""
+    if use_resource:
+        read.graph.table(_TABLE)[read.op] = True
+    return read
+
+
+def told(error: errors.OpError, operation: Operation) -> errors.OpError:
+    """What the program is told of an error of an operation."""
+    where = operation.node_def, operation
+    lacking = isinstance(error, errors.FailedPreconditionError)
+    if lacking and operation in operation.graph.table(_TABLE):
+        return errors.NotFoundError(*where, f"Resource does not exist. {error.message}")
+    return type(error)(*where, error.message, error.error_code)
