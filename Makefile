@@ -30,12 +30,12 @@ help:
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make analyze  warnings of five compilers, stack, recursion, cppcheck, clang-tidy, gcc -fanalyzer'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
-	@echo 'make attacks  every hostile attribute, input and file, with sanitizers, in both engines and on every machine'
+	@echo 'make attacks  untrusted attributes, inputs and files, generated, with sanitizers, in both engines and on every machine'
 	@echo 'make failures  fails every allocation and read of all models, one by one'
 	@echo 'make sanitizers  the C tests and all kernels under each sanitizer and valgrind'
-	@echo 'make bench  checkpoints beside torch and safetensors, a Session beside numpy'
-	@echo 'make bench-peers  models, start-up and training beside every other engine (PEERS="--only cnn")'
-	@echo 'make ratchet-times  operators beside ONNX Runtime: fails when one became slower'
+	@echo 'make bench  checkpoints compared with torch and safetensors, a Session with numpy'
+	@echo 'make bench-peers  models, start-up and training compared with every other engine (PEERS="--only cnn")'
+	@echo 'make ratchet-times  operators compared with ONNX Runtime: fails when one became slower'
 	@echo 'make coverage  lines, branches and MC/DC of the C library (clang-19), and of saves and restores in Python'
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
 	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers -writers'
@@ -66,7 +66,9 @@ smoke: .venv/dev.stamp
 # Complete TensorFlow-1 programs in each engine: the project's own, then those of ACCEPTANCE where it is a folder.
 acceptance: .venv/dev.stamp
 	$(BIN)/python -m pytest -q -n0 tests/acceptance
-	if [ ! -f "$(ACCEPTANCE)/run_all.py" ]; then exit 0; fi; \
+	@if [ ! -f "$(ACCEPTANCE)/run_all.py" ]; then \
+	  echo "no further acceptance programs: $(ACCEPTANCE)/run_all.py does not exist"; exit 0; \
+	fi; \
 	for engine in runtime cinfer; do \
 	  echo "$(ACCEPTANCE), engine $$engine:"; \
 	  GRAPHIO_TARGET=$$engine MODULE=graphio $(BIN)/python $(ACCEPTANCE)/run_all.py || exit 1; \
@@ -142,7 +144,7 @@ coverage-c: .venv/dev.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/c_coverage.py $(COVERAGE)
 
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
-# PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.
+# they take PROOF="--count 100 --no-log" and other options, see make proof-kills PROOF=--help.
 PROOFS := kills states cuts errors flips truncations foreign resume restores background readers \
     files remote writers
 
@@ -177,7 +179,7 @@ proof-files: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m proofs.ecosystem $(PROOF)
 	cd tests && ../$(BIN)/python -m proofs.strays $(PROOF)
 
-# FUZZ="wire --seconds 600" and the like; a deep run goes on where the last one stopped.
+# FUZZ="wire --seconds 600" chooses a target and a time; a deep run goes on where the last one stopped.
 fuzz: .venv/dev.stamp .venv/fuzz.stamp
 	$(BIN)/python tools/fuzz.py --seconds 60 $(FUZZ)
 

@@ -3,7 +3,11 @@
     import graphio as tf
 
 Names are looked up in modules when they are first used, so that `import graphio.runtime` loads
-neither the builder nor onnx.
+neither the builder nor onnx. Type checkers and editors read `__init__.pyi` instead, which
+tools/gen_stubs.py writes from the tables of this file.
+
+The modules of this folder are namespaces such as tf.nn, which import what they show. The packages
+and what each may import: ARCHITECTURE.md.
 """
 
 from __future__ import annotations
@@ -15,10 +19,47 @@ from typing import Any
 
 from graphio.storage import native as _native
 from graphio.support import old_paths as _old_paths
+from graphio.support import registration as _registration
 from graphio.support.version import __version__ as __version__
 
 _old_paths.install()
 _native.provide(lambda: importlib.import_module("graphio.cinfer.file_functions"))
+#: The modules that register what packages below them call, by the name that it has there
+#: (registered.py of framework, ops/base, model and data). They are loaded when it is called first.
+_REGISTERED_BY = {
+    "attribute_of": "graphio.protos.node_def",
+    "cast": "graphio.ops.base.primitive",
+    "cond": "graphio.ops.control_flow.branches",
+    "create_by_type": "graphio.tensorflow_files.by_type",
+    "dataset_of": "graphio.data.dataset",
+    "dense_of_rows": "graphio.ops.array.index",
+    "divided": "graphio.ops.sparse.conversion",
+    "gradients": "graphio.autodiff.gradients",
+    "graph_def": "graphio.protos.graph_def",
+    "graph_def_versions": "graphio.protos.graph_def",
+    "graph_html": "graphio.observe.notebook",
+    "graph_text": "graphio.observe.printing",
+    "import_tensorflow_nodes": "graphio.tensorflow_files.models",
+    "in_graph_of_inputs": "graphio.framework.scopes",
+    "multiplied": "graphio.ops.sparse.conversion",
+    "negative": "graphio.ops.math.elementwise",
+    "new_graph": "graphio.framework.graph",
+    "new_session": "graphio.execution.session",
+    "node_def": "graphio.protos.graph_def",
+    "operation_text": "graphio.observe.printing",
+    "region_by_name": "graphio.autodiff.custom_gradients",
+    "saver_of": "graphio.train.checkpoints.meta_graphs",
+    "scope_uses_resource": "graphio.variables.variable_scope",
+    "session_of": "graphio.execution.session",
+    "shape_proto": "graphio.protos.node_def",
+    "stack": "graphio.ops.array.joining",
+    "sum_of_gradients": "graphio.autodiff.gradients",
+    "summary_function": "graphio.summary.binding",
+    "transposed": "graphio.ops.array.permuting",
+    "variable_def": "graphio.protos.variable_def",
+    "variable_parts": "graphio.protos.variable_def",
+}
+_registration.provide(_REGISTERED_BY)
 
 #: The public names by module. The first use of one loads all of these modules, because Python's
 #: operators on tensors and the gradients are registered by the modules of graphio.ops.
@@ -111,11 +152,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.array.bitcasting": ("bitcast",),
     "graphio.ops.image.boxes": (),
     "graphio.ops.nn.candidates": (),
+    "graphio.ops.checks.assertion": ("Assert",),
     "graphio.ops.checks.check": (
-        "Assert", "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite",
+        "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite",
     ),
     "graphio.ops.math.clip": (
-        "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm", "norm",
+        "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm",
     ),
     "graphio.ops.math.comparison": (
         "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
@@ -177,10 +219,13 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.nn.core": (),
     "graphio.ops.nn.normalize": (),
+    "graphio.ops.array.distinct_values": (
+        "is_non_decreasing", "is_strictly_increasing", "unique", "unique_with_counts",
+    ),
     "graphio.ops.array.order": (
         "argsort", "confusion_matrix", "histogram_fixed_width", "invert_permutation",
-        "is_non_decreasing", "is_strictly_increasing", "searchsorted", "setdiff1d", "sort",
-        "unique", "unique_with_counts",
+        "searchsorted", "setdiff1d", "sort",
+
     ),
     "graphio.ops.image.patches": ("extract_image_patches",),
     "graphio.ops.nn.pool_nd": (),
@@ -216,6 +261,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.array.slicing": ("newaxis", "strided_slice"),
     "graphio.ops.array.static_values": ("get_static_value",),
+    "graphio.ops.linalg.norms": ("norm",),
     "graphio.ops.linalg.solving": (
         "cholesky", "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_solve_ls",
         "matrix_triangular_solve",
@@ -238,8 +284,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.nn.statistics": (),
     "graphio.ops.control_flow.tensor_array": ("TensorArray",),
     "graphio.ops.math.signal": (),
+    "graphio.ops.strings.joining": ("string_join",),
     "graphio.ops.strings.core": (
-        "reduce_join", "string_join", "string_split", "string_strip", "substr",
+        "reduce_join", "string_split", "string_strip", "substr",
     ),
     "graphio.ops.strings.python_strings": (
         "decode_base64", "encode_base64", "regex_replace", "string_to_hash_bucket",

@@ -145,6 +145,10 @@ from graphio.ops.array.arranging import space_to_batch as space_to_batch
 from graphio.ops.array.arranging import space_to_batch_nd as space_to_batch_nd
 from graphio.ops.array.arranging import space_to_depth as space_to_depth
 from graphio.ops.array.bitcasting import bitcast as bitcast
+from graphio.ops.array.distinct_values import is_non_decreasing as is_non_decreasing
+from graphio.ops.array.distinct_values import is_strictly_increasing as is_strictly_increasing
+from graphio.ops.array.distinct_values import unique as unique
+from graphio.ops.array.distinct_values import unique_with_counts as unique_with_counts
 from graphio.ops.array.index import batch_gather as batch_gather
 from graphio.ops.array.index import boolean_mask as boolean_mask
 from graphio.ops.array.index import gather as gather
@@ -160,13 +164,9 @@ from graphio.ops.array.order import argsort as argsort
 from graphio.ops.array.order import confusion_matrix as confusion_matrix
 from graphio.ops.array.order import histogram_fixed_width as histogram_fixed_width
 from graphio.ops.array.order import invert_permutation as invert_permutation
-from graphio.ops.array.order import is_non_decreasing as is_non_decreasing
-from graphio.ops.array.order import is_strictly_increasing as is_strictly_increasing
 from graphio.ops.array.order import searchsorted as searchsorted
 from graphio.ops.array.order import setdiff1d as setdiff1d
 from graphio.ops.array.order import sort as sort
-from graphio.ops.array.order import unique as unique
-from graphio.ops.array.order import unique_with_counts as unique_with_counts
 from graphio.ops.array.repeating import repeat as repeat
 from graphio.ops.array.scattering import dynamic_partition as dynamic_partition
 from graphio.ops.array.scattering import dynamic_stitch as dynamic_stitch
@@ -237,6 +237,7 @@ from graphio.ops.checks.assert_types import assert_type as assert_type
 from graphio.ops.checks.assert_types import assert_variables_initialized as assert_variables_initialized
 from graphio.ops.checks.assert_types import is_numeric_tensor as is_numeric_tensor
 from graphio.ops.checks.assert_types import is_tensor as is_tensor
+from graphio.ops.checks.assertion import Assert as Assert
 from graphio.ops.checks.asserts import assert_equal as assert_equal
 from graphio.ops.checks.asserts import assert_greater as assert_greater
 from graphio.ops.checks.asserts import assert_greater_equal as assert_greater_equal
@@ -248,7 +249,6 @@ from graphio.ops.checks.asserts import assert_non_negative as assert_non_negativ
 from graphio.ops.checks.asserts import assert_non_positive as assert_non_positive
 from graphio.ops.checks.asserts import assert_none_equal as assert_none_equal
 from graphio.ops.checks.asserts import assert_positive as assert_positive
-from graphio.ops.checks.check import Assert as Assert
 from graphio.ops.checks.check import add_check_numerics_ops as add_check_numerics_ops
 from graphio.ops.checks.check import check_numerics as check_numerics
 from graphio.ops.checks.check import verify_tensor_all_finite as verify_tensor_all_finite
@@ -280,6 +280,7 @@ from graphio.ops.linalg.matrices import matrix_diag as matrix_diag
 from graphio.ops.linalg.matrices import matrix_diag_part as matrix_diag_part
 from graphio.ops.linalg.matrices import matrix_set_diag as matrix_set_diag
 from graphio.ops.linalg.matrices import trace as trace
+from graphio.ops.linalg.norms import norm as norm
 from graphio.ops.linalg.solving import cholesky as cholesky
 from graphio.ops.linalg.solving import cholesky_solve as cholesky_solve
 from graphio.ops.linalg.solving import matrix_inverse as matrix_inverse
@@ -303,7 +304,6 @@ from graphio.ops.math.clip import clip_by_average_norm as clip_by_average_norm
 from graphio.ops.math.clip import clip_by_global_norm as clip_by_global_norm
 from graphio.ops.math.clip import clip_by_norm as clip_by_norm
 from graphio.ops.math.clip import global_norm as global_norm
-from graphio.ops.math.clip import norm as norm
 from graphio.ops.math.comparison import equal as equal
 from graphio.ops.math.comparison import greater as greater
 from graphio.ops.math.comparison import greater_equal as greater_equal
@@ -459,7 +459,6 @@ from graphio.ops.state.py_func import numpy_function as numpy_function
 from graphio.ops.state.py_func import py_func as py_func
 from graphio.ops.state.py_func import py_function as py_function
 from graphio.ops.strings.core import reduce_join as reduce_join
-from graphio.ops.strings.core import string_join as string_join
 from graphio.ops.strings.core import string_split as string_split
 from graphio.ops.strings.core import string_strip as string_strip
 from graphio.ops.strings.core import substr as substr
@@ -470,6 +469,7 @@ from graphio.ops.strings.example import FixedLenSequenceFeature as FixedLenSeque
 from graphio.ops.strings.example import VarLenFeature as VarLenFeature
 from graphio.ops.strings.example import parse_example as parse_example
 from graphio.ops.strings.example import parse_single_example as parse_single_example
+from graphio.ops.strings.joining import string_join as string_join
 from graphio.ops.strings.numbers import as_string as as_string
 from graphio.ops.strings.numbers import decode_raw as decode_raw
 from graphio.ops.strings.numbers import string_to_number as string_to_number

@@ -7,7 +7,7 @@ from graphio.framework.tracebacks import (
     enable_traceback_filtering,
     is_traceback_filtering_enabled,
 )
-from graphio.ops.array.order import is_non_decreasing, is_strictly_increasing
+from graphio.ops.array.distinct_values import is_non_decreasing, is_strictly_increasing
 from graphio.ops.checks.assert_shapes import (
     assert_rank,
     assert_rank_at_least,
@@ -22,6 +22,7 @@ from graphio.ops.checks.assert_types import (
     assert_type,
     is_numeric_tensor,
 )
+from graphio.ops.checks.assertion import Assert
 from graphio.ops.checks.asserts import (
     assert_equal,
     assert_greater,
@@ -35,7 +36,7 @@ from graphio.ops.checks.asserts import (
     assert_none_equal,
     assert_positive,
 )
-from graphio.ops.checks.check import Assert, check_numerics
+from graphio.ops.checks.check import check_numerics
 from graphio.ops.checks.check import verify_tensor_all_finite as assert_all_finite
 from graphio.ops.math.elementwise import is_finite, is_inf, is_nan
 

@@ -1,5 +1,7 @@
 """Element types under TensorFlow's names: float32, int64, string and the others."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 from graphio.framework import dtypes as _dtypes
@@ -71,11 +73,11 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """tf.dtypes.cast and saturate_cast, which need the builder; dtypes of references."""
+        """cast and saturate_cast, which need the builder; types of references."""
         if name in ("cast", "saturate_cast"):
             from graphio.ops.math import elementwise
 
             return getattr(elementwise, name)
-        if not name.startswith("__"):
+        if name.endswith("_ref"):
             return getattr(_dtypes, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphio.storage import gfile
 from graphio.storage.gfile import GFile
+from graphio.support import public_path
 
 __all__ = [
     "Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory",
@@ -14,6 +15,7 @@ __all__ = [
 ]  # fmt: skip
 
 FastGFile = Open = GFile
+public_path.name_class(GFile, __name__, "GFile")
 
 
 def Exists(filename: Any) -> bool:

@@ -31,7 +31,7 @@ from graphio.variables.initializers import (
     zeros,
     zeros_initializer,
 )
-from graphio.variables.table_initializers import tables_initializer as tables_initializer
+from graphio.variables.table_initializers import tables_initializer
 from graphio.variables.variables import global_variables_initializer as global_variables
 from graphio.variables.variables import local_variables_initializer as local_variables
 from graphio.variables.variables import variables_initializer as variables

@@ -20,13 +20,13 @@ from graphio.ops.linalg.matrices import matrix_diag_part as diag_part
 from graphio.ops.linalg.matrices import matrix_set_diag as set_diag
 from graphio.ops.linalg.matrices import trace
 from graphio.ops.linalg.matrix_functions import expm, matrix_rank, pinv
+from graphio.ops.linalg.norms import norm, normalize
 from graphio.ops.linalg.solving import (
     adjoint,
     cholesky,
     cholesky_solve,
     logdet,
     matvec,
-    normalize,
     slogdet,
 )
 from graphio.ops.linalg.solving import matrix_inverse as inv
@@ -34,7 +34,7 @@ from graphio.ops.linalg.solving import matrix_solve as solve
 from graphio.ops.linalg.solving import matrix_solve_ls as lstsq
 from graphio.ops.linalg.solving import matrix_triangular_solve as triangular_solve
 from graphio.ops.math.arithmetic import cross, einsum
-from graphio.ops.math.clip import global_norm, norm
+from graphio.ops.math.clip import global_norm
 from graphio.ops.nn.core import l2_normalize
 
 __all__ = [

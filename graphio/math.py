@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphio.framework import refusals
+from graphio.ops.array.distinct_values import is_non_decreasing, is_strictly_increasing
 from graphio.ops.array.index import segment_sum, unsorted_segment_sum
 from graphio.ops.array.order import (
     confusion_matrix,
     invert_permutation,
-    is_non_decreasing,
-    is_strictly_increasing,
     top_k,
 )
 from graphio.ops.array.scattering import (

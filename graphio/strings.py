@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from graphio.framework import refusals
 from graphio.ops.strings.core import length, lower, reduce_join, split, substr, upper
-from graphio.ops.strings.core import string_join as join
 from graphio.ops.strings.core import string_strip as strip
+from graphio.ops.strings.joining import string_join as join
 from graphio.ops.strings.numbers import as_string
 from graphio.ops.strings.numbers import string_to_number as to_number
 from graphio.ops.strings.python_strings import regex_full_match, regex_replace

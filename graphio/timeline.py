@@ -6,6 +6,7 @@ from graphio.observe.timeline import (
     Timeline,
     profile,
 )
+from graphio.support import public_path
 
 __all__ = [
     "OperationTime",
@@ -13,3 +14,5 @@ __all__ = [
     "Timeline",
     "profile",
 ]
+
+public_path.name_classes(__name__, globals())

@@ -11,7 +11,7 @@ from graphio.runtime.program import NodeInfo
 from graphio.schema import dtypes, operators
 from graphio.support import errors
 
-#: What an exception inside a kernel means; the first that fits.
+#: The status of an exception inside a kernel; the first that fits.
 _CLASSES: tuple[tuple[type[BaseException], type[errors.OpError]], ...] = (
     (MemoryError, errors.ResourceExhaustedError),
     (NotImplementedError, errors.UnimplementedError),
@@ -39,7 +39,7 @@ def shape_text(shape: Sequence[int | None] | None) -> str:
     return "[" + ",".join("?" if d is None else str(d) for d in shape) + "]"
 
 
-def place(node: NodeInfo) -> str:
+def located(node: NodeInfo) -> str:
     """ "Conv2D 'conv1' (train.py:88 in build)"."""
     source = node.proto.source
     built = f" ({source.file}:{source.line} in {source.function})" if source.file else ""
@@ -47,7 +47,7 @@ def place(node: NodeInfo) -> str:
 
 
 def of_node(node: NodeInfo, error: BaseException, inputs: Sequence[Any] = ()) -> errors.OpError:
-    """The error of a node, with its place and what it was given.
+    """The error of a node, with its name, its source line and its inputs.
 
     Args:
         node: that failed.
@@ -68,7 +68,7 @@ def of_node(node: NodeInfo, error: BaseException, inputs: Sequence[Any] = ()) ->
         if "could not be broadcast" in text:
             text = _incompatible(inputs) or text
     given = "" if node.key == _SHOWS_ITS_INPUTS else _given(node, inputs)
-    return made(node.proto, None, f"{place(node)}: {text}{f' ({given})' if given else ''}")
+    return made(node.proto, None, f"{located(node)}: {text}{f' ({given})' if given else ''}")
 
 
 def _incompatible(inputs: Sequence[Any]) -> str:

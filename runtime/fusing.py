@@ -1,8 +1,8 @@
 """Steps that become a part of others: what surrounds the call of numpy is what a small model's run
 consists of, so a run of fewer steps is a faster one. Values and their bits stay what they are.
 
-- Transpose of a matrix that only a MatMul reads: the product takes the other view.
-- Shape that only Expand, SumToShape and the like read: it hands on a tuple instead of an array.
+- Transpose of a matrix that only a MatMul reads: the MatMul takes the other view.
+- Shape that only Expand, SumToShape or Reshape read: it hands on a tuple instead of an array.
 - Mul by an Expand, as gradients of sums have it: a number need not be repeated first.
 """
 
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 
 _SHAPE, _EXPAND, _TRANSPOSE = ("", "Shape"), ("", "Expand"), ("", "Transpose")
-#: what reads a shape, at which place, and how it takes a tuple
+#: operators that read a shape, the input that it is, and how they take a tuple
 _TAKES_TUPLE: dict[tuple[str, str], tuple[int, Function]] = {
     _EXPAND: (1, expand_to),
     ("graphio", "SumToShape"): (1, sum_to),
@@ -66,14 +66,14 @@ class _Fuser:
                 self._readers.setdefault(slot, []).append(i)
 
     def _only_for(self, i: int, slot: int) -> Entry | None:
-        """What makes a slot that nobody but entry i reads, and that once."""
+        """The entry that makes a slot which only entry i reads, and that once."""
         maker = self._maker.get(slot)
         if maker is None or maker in self.gone or self._readers[slot] != [i]:
             return None
         return self.entries[maker]
 
     def _replace(self, i: int, slot: int, entry: Entry) -> None:
-        """Puts an entry in the place of i and of what made the slot."""
+        """Puts an entry in the position of i and of what made the slot."""
         maker = self._maker[slot]
         self.gone.add(maker)
         self.entries[i] = entry
@@ -84,12 +84,12 @@ class _Fuser:
         """MatMul of a transposed matrix."""
         for k in (0, 1):
             entry = self.entries[i]
-            if entry.function not in (matmul, _PRODUCTS[0]):
+            if entry.function not in (matmul, _ONE_TRANSPOSED[0]):
                 return
             made = self._only_for(i, entry.inputs[k])
             if made is None or not _turns_matrix(made.node):
                 continue
-            function = _PRODUCTS[k] if entry.function is matmul else _both_turned
+            function = _ONE_TRANSPOSED[k] if entry.function is matmul else _both_transposed
             inputs = entry.inputs[:]
             inputs[k] = made.inputs[0]
             self._replace(i, entry.inputs[k], entry._replace(function=function, inputs=inputs))
@@ -112,8 +112,8 @@ class _Fuser:
         if reader < 0:
             return False
         entry = self.entries[reader]
-        place, _ = _TAKES_TUPLE.get(entry.node.key, (-1, None))
-        return place >= 0 and [k for k, s in enumerate(entry.inputs) if s == slot] == [place]
+        position, _ = _TAKES_TUPLE.get(entry.node.key, (-1, None))
+        return position >= 0 and [k for k, s in enumerate(entry.inputs) if s == slot] == [position]
 
     def spread(self, i: int) -> None:
         """Mul by what an Expand repeats."""
@@ -150,16 +150,16 @@ def _times_spread(x: Any, shape: tuple[int, ...], y: Any) -> Any:
     return np.multiply(expand_to(x, shape), y)
 
 
-def _first_turned(a: Any, b: Any) -> Any:
+def _first_transposed(a: Any, b: Any) -> Any:
     return matmul(a.T, b)
 
 
-def _second_turned(a: Any, b: Any) -> Any:
+def _second_transposed(a: Any, b: Any) -> Any:
     return matmul(a, b.T)
 
 
-def _both_turned(a: Any, b: Any) -> Any:
+def _both_transposed(a: Any, b: Any) -> Any:
     return matmul(a.T, b.T)
 
 
-_PRODUCTS: tuple[Callable[..., Any], ...] = (_first_turned, _second_turned)
+_ONE_TRANSPOSED: tuple[Callable[..., Any], ...] = (_first_transposed, _second_transposed)

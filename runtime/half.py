@@ -15,7 +15,7 @@ from graphio.schema import dtypes, small_types
 FLOAT = 1
 
 
-def wanted(row: Row, numbers: Sequence[int]) -> bool:
+def needed(row: Row, numbers: Sequence[int]) -> bool:
     """Whether inputs that a kernel computes with have, or may have, half types."""
     halves = (*registry.HALF, 0)
     return any(n in halves and registry.computes(row, i) for i, n in enumerate(numbers))

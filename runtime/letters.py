@@ -13,7 +13,7 @@ __all__ = ["cased", "changed", "folded", "text_of"]
 
 
 def text_of(data: bytes) -> str:
-    """A text's characters. Raises InvalidArgumentError where it is no UTF-8."""
+    """A string's characters. Raises InvalidArgumentError where it is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -34,8 +34,8 @@ def changed(text: str, way: str) -> str:
 
 @functools.lru_cache(1 << 12)
 def folded(c: int) -> int:
-    """What stands for a letter whatever its case."""
-    if c == 0x131:  # the dotless i is no other i, though its large form is I
+    """The letter that represents a letter whatever its case."""
+    if c == 0x131:  # the dotless i differs from i, though its large form is I
         return c
     return ord(_one(_one(_one(chr(c), "lower"), "upper"), "lower"))
 

@@ -44,7 +44,7 @@ def load(
 
     Args:
         source: a path, a URL of an object store, or what the file would hold.
-        state: where its variables live; None: a state of its own.
+        state: the state with its variables; None: a new one.
         lazy: True checks the bytes of big tensors when they are first used.
         host: functions that HostCall nodes call, by name: a list of arrays to a list of arrays.
             A name is looked up when a run reaches its node.
@@ -52,12 +52,12 @@ def load(
             with what it has just written itself.
         parallel: how many operations may run at the same time; results do not depend on it, but
             with more than one a run keeps its values to its end.
-        separate: True makes each node a step of its own, for stepping and for who visits them;
+        separate: True makes each node a separate step, for stepping and for watchpoints;
             slower, and a run keeps its values to its end.
 
     Raises:
         NotFoundError, DataLossError: there is no such file, or it is damaged or of another kind.
-        InvalidArgumentError: what lies there is no regular file.
+        InvalidArgumentError: the path is not a regular file.
         UnimplementedError: operators (all are named) that are not there.
     """
     again: Any = source  # from what a pickle of the model loads it again
@@ -100,7 +100,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _advice(unknown: Sequence[pb.Node]) -> str:
-    """What to do about operators of domains that are nobody's here."""
+    """The advice about operators of domains that this package does not have."""
     own = sorted({n.domain for n in unknown if not operators.table().names(n.domain)})
     if not own:
         return ""
@@ -278,7 +278,7 @@ class Signature:
         """Runs in the signature's order.
 
         Args:
-            inputs: arrays of exactly the wanted dtype, C-contiguous; where there is one input, the
+            inputs: arrays of exactly the expected dtype, C-contiguous; of one input, the
                 array alone will do.
             out: arrays that the results are copied into, of their dtypes and shapes, contiguous and
                 writable; None: fresh ones.
@@ -373,7 +373,7 @@ class Signature:
 
         Args:
             inputs: as for run.
-            times: takes the time of each node; None: nobody asks.
+            times: takes the time of each node; None: not measured.
             deadline: a moment of time.monotonic after which nothing starts; None: there is none.
             visit: sees each node after it has run, those of branches and loops, too; the model
                 was loaded with `separate`.
@@ -451,7 +451,7 @@ def _is_alone(given: Sequence[Array] | Array, specs: Mapping[str, TensorSpec]) -
 
 
 def _leave(value: Any, owned: bool) -> Any:
-    """The value as an array that nobody else holds; lists and None stay what they are."""
+    """The value as an array without another owner; lists and None stay what they are."""
     if isinstance(value, list):
         return [_leave(v, False) for v in value]
     if value is None:
@@ -478,7 +478,7 @@ def _spec(binding: pb.Signature.Binding, graph: GraphInfo) -> TensorSpec:
 
 
 class _Feed:
-    """What an input must be, and the shapes that were found to be right."""
+    """The type of an input, and the shapes that were found to be right."""
 
     def __init__(self, spec: TensorSpec, slot: int) -> None:
         self.spec = spec
@@ -487,14 +487,14 @@ class _Feed:
         self.shapes: set[tuple[int, ...]] = set()
 
     def taken(self, array: Any) -> Any:
-        """The input, texts as bytes; refuses what does not fit and remembers the shape of what
-        does, but for texts, which are looked at in every run."""
+        """The input, strings as bytes; refuses what does not fit and remembers the shape of what
+        does, but for strings, which are checked in every run."""
         if self.spec.kinds:
             self._check_inside(array, self.spec.kinds)
             return array
         self._check_array(array)
         if array.dtype == object:
-            return tensors.texts(array)
+            return tensors.strings(array)
         if len(self.shapes) >= _MOST_SHAPES:
             self.shapes.clear()
         self.shapes.add(array.shape)

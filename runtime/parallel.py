@@ -108,7 +108,7 @@ class Schedule:
 
         Args:
             step: runs the step of a number.
-            pool: has threads for the steps beside this one's.
+            pool: has threads for the other steps.
             threads: how many steps at once.
             lock: of the state, which this thread holds.
 
@@ -145,7 +145,7 @@ class _Turn:
             self.work()
 
     def work(self) -> None:
-        """Runs ready steps until there is nothing left to wait for."""
+        """Runs ready steps until no step is left to wait for."""
         while True:
             with self._changed:
                 while not self._ready and self._running:

@@ -63,7 +63,7 @@ def key_of_seed(first: int, second: int) -> int:
 
 
 def key_of(seed: int, name: str) -> int:
-    """The key of a generator that nobody seeded: the first words of the block of its name."""
+    """The key of a generator without a seed: the first words of the block of its name."""
     counter = np.array([crc32c(name.encode())], np.uint64)
     words = blocks(seed, counter, np.zeros(1, np.uint64))[0]
     return int(words[0]) | int(words[1]) << 32

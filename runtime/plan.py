@@ -1,6 +1,6 @@
 """Plans: what a graph's nodes come down to for given inputs and outputs, compiled once.
 
-A block is a list of steps over numbered slots. Constants lie in the slots from the start, names
+A block is a list of steps over numbered slots. Constants are in the slots from the start, names
 for the same value (Identity) share a slot, and what a slot held is let go after its last use.
 """
 
@@ -45,7 +45,7 @@ _READS = (("graphio", "Variable"), ("graphio", "ReadVariable"))
 
 
 class Ahead:
-    """What may still be computed while planning, so that it stays in proportion to the model.
+    """The work that may still be done while planning, so that it stays in proportion to the model.
 
     Attributes:
         left: bytes that nodes may read and write.
@@ -64,14 +64,14 @@ class Block:
         captures: names of outer values with their slots.
         outputs: slots of the outputs.
         output_types: what the file says about the outputs, None of one that it says nothing about.
-        owned: for each output whether its memory belongs to nobody else.
+        owned: for each output whether its memory has no other owner.
         reads: variables that must be initialised before the first step, with their nodes.
-        calls_out: whether functions of the program's own are called, which see its context.
-        unstepped: nodes that are done, or are nothing to do, before a run.
+        calls_out: whether functions of the program are called, which see its context.
+        unstepped: nodes that are done, or have no effect, before a run.
 
     Args:
         parallel: whether steps may run at the same time.
-        separate: whether each node that is no constant is a step of its own, whose values stay
+        separate: whether each node that is not a constant is a separate step, whose values stay
             until the run ends: for those who look at them.
         ahead: of the block around this one.
     """
@@ -96,14 +96,14 @@ class Block:
         builder.order = Order() if parallel else None
         self.inputs = [builder.give(name) for name in inputs]
         self.captures = builder.capture(graph.captures, constants or {})
-        wanted = graph.needed(outputs, targets, builder.slot_of)
-        for i in wanted:
+        needed = graph.needed(outputs, targets, builder.slot_of)
+        for i in needed:
             builder.add(graph.nodes[i])
         self.owned = builder.owned(outputs)
         self.reads = builder.reads
         results = [builder.slot(name) for name in outputs]
         self.output_types = [types.get(name) for name in outputs]
-        # What is fed stays with the caller; a loop's values are nobody else's.
+        # The caller keeps the arrays that it feeds; a loop's values have no other owner.
         held = self.inputs if constants is None else ()
         self._steps, self._origin, self.outputs = builder.finish(results, held)
         self.calls_out = builder.calls_out
@@ -114,7 +114,7 @@ class Block:
             names = [entry.node.name for entry in builder.pending]
             self._schedule = Schedule(builder.order.waits(names))
         stepped = {entry.node.name for entry in builder.pending}
-        self.unstepped = [graph.nodes[i] for i in wanted if graph.nodes[i].name not in stepped]
+        self.unstepped = [graph.nodes[i] for i in needed if graph.nodes[i].name not in stepped]
 
     def execute(self, values: Values) -> None:
         """Runs the steps on slots that hold the template, the inputs and the captures."""
@@ -189,7 +189,7 @@ class Block:
 
 
 class _Builder:
-    """What is known while the nodes of a block are gone through in order."""
+    """The facts known while the nodes of a block are gone through in order."""
 
     def __init__(
         self,
@@ -292,7 +292,7 @@ class _Builder:
         if node.key == _ASSIGN:
             self.kept |= shared
             origins |= {_OUTSIDE}
-        # A fed output keeps the fed value: what the node computes goes to a slot nobody reads.
+        # A fed output keeps the fed value: the node's result goes to a slot without a reader.
         outputs = [self._output(name, origins) for name in node.outputs]
         entry = Entry(node, function, inputs, outputs, {} if widened else row.reuse)
         if node.key == _PLACEHOLDER:
@@ -307,7 +307,7 @@ class _Builder:
             row = registry.find(*node.key, node.version)
             assert row is not None  # loading refuses models with unknown operators
             registry.check_types(row, numbers)
-            self._rows[key] = row, half.wanted(row, numbers)
+            self._rows[key] = row, half.needed(row, numbers)
         return self._rows[key]
 
     def _output(self, name: str, origins: frozenset[str]) -> int:
@@ -321,7 +321,7 @@ class _Builder:
         """The element type's number; 0: unknown, -1: absent."""
         if not value:
             return -1
-        if value in self.constants:  # what a file declares may be something else
+        if value in self.constants:  # the type that a file declares may be another one
             return dtypes.of_numpy(self.constants[value].dtype).number
         kind = self.types.get(value)
         return kind.tensor.dtype if kind is not None else 0
@@ -436,7 +436,7 @@ class _Builder:
         """
         made: list[Step] = []
         origin: dict[Step, tuple[NodeInfo, list[int], list[int]]] = {}
-        place: dict[int, int] = {}  # slots that moved
+        moved: dict[int, int] = {}  # slots that moved
         free: list[int] = []
         if not self._keeps_all:
             self.pending = fuse(self.pending, outputs)
@@ -445,14 +445,14 @@ class _Builder:
         for i, (entry, dying) in enumerate(
             zip(self.pending, self._deaths([*outputs, *held]), strict=True)
         ):
-            sources = [place.get(i, i) for i in entry.inputs]
-            empty = [place.get(i, i) for i in dying if i not in entry.outputs]
+            sources = [moved.get(i, i) for i in entry.inputs]
+            empty = [moved.get(i, i) for i in dying if i not in entry.outputs]
             targets = []
             for result in entry.outputs:
                 if empty or free:
-                    place[result] = empty.pop() if empty else free.pop()
-                targets.append(place.get(result, result))
-            lost = [place.get(i, i) for i in entry.outputs if i in dying]
+                    moved[result] = empty.pop() if empty else free.pop()
+                targets.append(moved.get(result, result))
+            lost = [moved.get(i, i) for i in entry.outputs if i in dying]
             function = entry.function
             for k, reusing in entry.reuse.items():
                 if spare.get(entry.inputs[k]) == i:
@@ -464,16 +464,16 @@ class _Builder:
             origin[step] = (entry.node, sources, targets)
         if not self.separate:
             self._drop_unread({*outputs, *held, *(i for e in self.pending for i in e.inputs)})
-        return made, origin, [place.get(i, i) for i in outputs]
+        return made, origin, [moved.get(i, i) for i in outputs]
 
     def _drop_unread(self, read: Collection[int]) -> None:
-        """What was computed on the way to other constants is of no use any more."""
+        """Drops constants that only other constants needed."""
         for slot in range(len(self.template)):
             if slot not in read:
                 self.template[slot] = None
 
     def _spare(self, outputs: Sequence[int]) -> dict[int, int]:
-        """For slots whose memory nobody else has: after which step nobody reads it any more."""
+        """For slots whose memory has no other owner: the last step that reads it."""
         last = {slot: i for i, entry in enumerate(self.pending) for slot in entry.inputs}
         last.update(dict.fromkeys(outputs, len(self.pending)))
         until: dict[str, int] = {}  # by the node whose memory it is

@@ -114,18 +114,18 @@ class GraphInfo:
             targets: names of nodes to be run.
             fed: values that are given, whose producers are not needed.
         """
-        wanted: set[int] = set()
+        found: set[int] = set()
         pending = [self._producer_of(v) for v in values if v not in fed]
         pending += [self.index[name] for name in targets]
         while pending:
             i = pending.pop()
-            if i < 0 or i in wanted:
+            if i < 0 or i in found:
                 continue
-            wanted.add(i)
+            found.add(i)
             node = self.nodes[i]
             pending += [self._producer_of(v) for v in node.reads if v not in fed]
             pending += [self.index[name] for name in node.controls]
-        return sorted(wanted)
+        return sorted(found)
 
     def _producer_of(self, value: str) -> int:
         """-1: it comes from outside the graph."""

@@ -1,6 +1,6 @@
-"""Runs in which numpy warns of no overflow and the like.
+"""Runs in which numpy does not warn of overflow, division by zero or NaN.
 
-np.errstate costs more than a small model's whole run. numpy keeps its settings in the context
+np.errstate costs more than the entire run of a small model. numpy keeps its settings in the context
 (contextvars), so contexts that have the settings already are kept, and a run enters one.
 """
 
@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 Result = TypeVar("Result")
-#: contexts that nobody is in; taking and giving back are one step each, so threads may share it
+#: contexts that are free; taking and giving back are one step each, so threads may share it
 _free: list[contextvars.Context] = []
 
 
 def call(function: Callable[..., Result], *arguments: Any) -> Result:
-    """What the function gives; it does not see the caller's context variables."""
+    """The function's result; it does not see the caller's context variables."""
     try:
         context = _free.pop()
     except IndexError:

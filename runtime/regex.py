@@ -1,4 +1,4 @@
-"""Regular expressions of RE2's syntax, matched in linear time: texts as a whole, no groups kept.
+"""Regular expressions of RE2's syntax, matched in linear time: complete strings, no groups kept.
 
 A pattern becomes a program of steps with relative jumps; a match keeps the set of steps that it may
 be at, so that no pattern makes it try again. What RE2 has and this lacks is refused: classes of
@@ -377,7 +377,7 @@ class Program:
         self.matches = [functools.lru_cache(1 << 10)(letters.has) for letters in classes]
 
     def full_match(self, text: str) -> bool:
-        """Whether the pattern matches the whole text."""
+        """Whether the pattern matches the entire string."""
         before = ""
         at = self.closure((0,), before, text[:1])
         for i, letter in enumerate(text):
@@ -425,7 +425,7 @@ def compile(pattern: str) -> Program:
     """The program of a pattern.
 
     Raises:
-        InvalidArgumentError: it is no regular expression of RE2's, or too large.
+        InvalidArgumentError: it is not a regular expression of RE2's, or too large.
         UnimplementedError: it has what RE2 has and this lacks.
     """
     return _Parser(pattern).parse()

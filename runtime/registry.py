@@ -41,7 +41,7 @@ class Row:
         alias: the output is the first input; no step is needed.
         fold: with constant inputs the result is the same in every run.
         reuse: by input, a function that may write the result into that input's memory; a plan
-            takes it where nobody reads the input afterwards.
+            takes it where no later step reads the input.
         make: the factory.
         same: the function that every node has, where it needs no factory.
     """
@@ -59,8 +59,8 @@ class Row:
     same: Function | None = None
 
 
-#: What a letter of Row.types admits, as numpy's kind letters. Letters of one meaning are there so
-#: that two inputs may differ in dtype. cinfer/src/plan/kinds.c has the same table.
+#: The types that a letter of Row.types admits, as numpy's kind letters. Some letters mean the same,
+#: so that two inputs may differ in dtype. cinfer/src/plan/kinds.c has the same table.
 KINDS = {
     "A": ("any type", "fiubOc"),
     "E": ("any type", "fiubOc"),
@@ -147,7 +147,7 @@ _WORTH_REUSING = 1 << 14
 
 
 def can_hold(x: Any, shape: tuple[int, ...]) -> bool:
-    """Whether x is an array of its own memory, large enough to bother, with the shape."""
+    """Whether x owns its memory, is large enough to bother, and has the shape."""
     return (
         x.__class__ is np.ndarray
         and x.nbytes > _WORTH_REUSING
@@ -164,7 +164,7 @@ def find(domain: str, op: str, version: int) -> Row | None:
 
 
 def _custom(domain: str, op: str, version: int) -> Row | None:
-    """The row of an operator of the program's own that has a kernel in Python."""
+    """The row of a custom operator that has a kernel in Python."""
     made = custom.find(domain, op, version)
     if made is None or made.kernel is None:
         return None
@@ -193,7 +193,7 @@ def operators() -> list[tuple[str, str]]:
 
 @dataclass
 class Call:
-    """What a factory learns about the node that it makes a function for.
+    """The facts that a factory learns about the node that it makes a function for.
 
     Attributes:
         name, op, version: of the node.
@@ -236,7 +236,7 @@ class Call:
         raise _wrong_kind(key, value, "a number")
 
     def text(self, key: str, default: str) -> str:
-        """A text attribute."""
+        """A string attribute."""
         value = self.attrs.get(key, default)
         value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
         if isinstance(value, str):
@@ -266,9 +266,9 @@ class Call:
         return self.constants[index] if index < len(self.constants) else None
 
 
-def _wrong_kind(key: str, value: Any, wanted: str) -> errors.OpError:
+def _wrong_kind(key: str, value: Any, expected: str) -> errors.OpError:
     return errors.InvalidArgumentError(
-        message=f"attribute {key!r} is {type(value).__name__}, expected {wanted}"
+        message=f"attribute {key!r} is {type(value).__name__}, expected {expected}"
     )
 
 

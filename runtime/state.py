@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int | None, ...]
-MOST_BLOB_BYTES = 1 << 24  # of all together: they lie in the index, which is one message
+MOST_BLOB_BYTES = 1 << 24  # of all together: they are in the index, which is one message
 
 
 class Slot:
@@ -103,7 +103,7 @@ class State:
         self._seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % (1 << 64)
         self._slots: dict[str, Slot] = {}
         self._generators: dict[str, Generator] = {}
-        self._kept: dict[str, bytes | IteratorState] = {}  # blobs, and places of iterators
+        self._kept: dict[str, bytes | IteratorState] = {}  # blobs, and positions of iterators
         self._pool: ThreadPoolExecutor | None = None
         self._pool_lock, self._pool_size = threading.Lock(), 0
 
@@ -164,19 +164,19 @@ class State:
         Raises:
             InvalidArgumentError: it is there with a dtype or shape that contradicts.
         """
-        wanted = None if shape is None else tuple(shape)
+        expected = None if shape is None else tuple(shape)
         with self.lock:
             slot = self._slots.get(name)
             if slot is None:
-                self._slots[name] = Slot(name, dtype, wanted)
-            elif slot.number != dtype or not _meet(slot.shape, wanted):
+                self._slots[name] = Slot(name, dtype, expected)
+            elif slot.number != dtype or not _meet(slot.shape, expected):
                 raise errors.InvalidArgumentError(
                     message=f"variable '{name}' is declared as {dtypes.name(dtype)}"
-                    f"{shape_text(wanted)}, but the state has it as {dtypes.name(slot.number)}"
+                    f"{shape_text(expected)}, but the state has it as {dtypes.name(slot.number)}"
                     f"{shape_text(slot.shape)}"
                 )
             elif not slot.ruled:
-                slot.rule(wanted)
+                slot.rule(expected)
                 slot.ruled = True
 
     @contextlib.contextmanager
@@ -209,7 +209,7 @@ class State:
             }
 
     def set_generator(self, name: str, key: int, counter: int) -> None:
-        """Puts a generator in its place."""
+        """Sets the state of a generator."""
         with self.lock:
             generator = self.generator(name)
             generator.key, generator.counter = key % (1 << 64), counter % (1 << 64)
@@ -245,12 +245,12 @@ class State:
         generator.counter = (first + blocks) % (1 << 64)
         return generator.key, first
 
-    def room(self, dtype: int, dims: Sequence[int]) -> Array:
+    def buffer(self, dtype: int, dims: Sequence[int]) -> Array:
         """An array for a value that assign is then given; the element type's number, its shape."""
         return buffers.uncleared(dims, numpy_dtype(dtype))
 
     def blobs(self) -> dict[str, bytes]:
-        """Bytes of the program's own by name, sorted: what set_blob and checkpoints gave."""
+        """Data of the program by name, sorted: set by set_blob and by checkpoints."""
         with self.lock:
             return {n: kept for n, kept in sorted(self._kept.items()) if isinstance(kept, bytes)}
 
@@ -278,7 +278,7 @@ class State:
             self._kept[name] = bytes(data)
 
     def remove_blob(self, name: str) -> None:
-        """Forgets a blob, or the place of an iterator of a checkpoint. Raises NotFoundError."""
+        """Forgets a blob, or the position of an iterator of a checkpoint. Raises NotFoundError."""
         with self.lock:
             if self._kept.pop(name, None) is None:
                 raise errors.NotFoundError(message=f"the state has no blob {name!r}")
@@ -297,7 +297,7 @@ class State:
             values: name of a variable to its value, of its dtype; a Stored one is checked when it
                 is first read.
             generators: name to key and counter.
-            given: True: the arrays are nobody else's from now on and need no copy.
+            given: True: the arrays belong to the state from now on and need no copy.
             declared: variables to be declared before: name to element type's number and shape.
 
         Raises:
@@ -337,7 +337,7 @@ class State:
 
         Raises:
             NotFoundError, InvalidArgumentError: the folder is not there, or is none.
-            ResourceExhaustedError, UnavailableError: what else the operating system said.
+            ResourceExhaustedError, UnavailableError: other errors of the operating system.
         """
         from graphio.schema import checkpoint
 
@@ -356,7 +356,7 @@ class State:
     def restore(self, prefix: str | os.PathLike[str], *, strict: bool = True) -> int | None:
         """Reads a checkpoint, all or nothing; returns its step.
 
-        Variables and generators that the state lacks are added. Blobs and places of iterators
+        Variables and generators that the state lacks are added. Blobs and positions of iterators
         become those of the checkpoint, and save writes them again.
 
         Args:
@@ -366,20 +366,20 @@ class State:
 
         Raises:
             NotFoundError: there is none, or it misses variables (all are named).
-            InvalidArgumentError: dtypes or shapes differ (all are named); a blob or the place of
+            InvalidArgumentError: dtypes or shapes differ (all are named); a blob or the position of
                 an iterator is called as a random generator of the state.
             DataLossError: a file is damaged.
         """
         from graphio.schema import restore
 
         with self.lock:
-            wanted = {name: (slot.number, slot.shape) for name, slot in self._slots.items()}
-            found = restore.read_fitting(prefix, wanted if strict else {})
+            expected = {name: (slot.number, slot.shape) for name, slot in self._slots.items()}
+            found = restore.read_fitting(prefix, expected if strict else {})
             rows = restore.rows_of(found.index)
             others = {
                 name
-                for name in wanted.keys() & rows.keys()
-                if restore.find_problems(rows, {name: wanted[name]})
+                for name in expected.keys() & rows.keys()
+                if restore.find_problems(rows, {name: expected[name]})
             }
             taken = [
                 (row, found.variables[row.name])

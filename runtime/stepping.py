@@ -50,9 +50,9 @@ class Stepping:
         return self.nodes[self.position - 1]
 
     def inputs(self, index: int) -> list[Any]:
-        """What a node reads, of what is there already; None for what is not."""
+        """The inputs of a node that have values already; None for the others."""
         return [self._values[i] for i in self._block.slots_of(index)[0]]
 
     def outputs(self, index: int) -> list[Any]:
-        """What a node that has run gave."""
+        """The outputs of a node that has run."""
         return [self._values[i] for i in self._block.slots_of(index)[1]]

@@ -21,7 +21,7 @@ def make(fn: Function, inputs: Sequence[int], outputs: Sequence[int], dead: Sequ
         fn: its kernel.
         inputs: slots of its arguments.
         outputs: slots of its results; for other than one the kernel gives a tuple.
-        dead: slots that nobody reads afterwards.
+        dead: slots that no later step reads.
     """
     if len(outputs) != 1:
         step = _many(fn, tuple(inputs), tuple(outputs))

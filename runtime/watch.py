@@ -1,4 +1,4 @@
-"""What a run may be watched for: the time and the values of each of its nodes, and its end."""
+"""Observing a run: the time and the values of each of its nodes, and its end."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Watch:
     """The observer of one run.
 
     Args:
-        times: a list to be filled; None: nobody asks.
+        times: a list to be filled; None: not measured.
         deadline: when the run has to be over, in time.monotonic's seconds; None: never.
-        visit: sees each node after it has run, those of branches and loops, too; None: nobody.
+        visit: sees each node after it has run, those of branches and loops, too; None: no function.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
     python tools/c_coverage.py                     builds, runs everything, prints the table
     python tools/c_coverage.py --report            the table of the last run
     python tools/c_coverage.py --missing parse.c   and what of these files nobody has reached
-    python tools/c_coverage.py --add tests/test_x.py -- -k name     runs more, adds to the last run
+    python tools/c_coverage.py --add tests/ops/test_x.py -- -k name  runs more, adds to the last run
 
 Built by clang with source-based coverage: the same objects in the C programs of cinfer/tests and in
 the native module of the Python tests. A branch is one outcome of one condition, counted once where
@@ -42,9 +42,9 @@ COMPILER = {"CC": CLANG, "CFLAGS": FLAGS}
 # Files by their paths without ending; the longest pattern that fits a file counts.
 GROUPS = {
     "loader": "families base/* system/* model/* state/in_file",
-    "planner": "plan/* model/needs model/ops session/plans "
-    "kernels/kernel kernels/ci_kernel kernels/shape",
-    "run": "session/* state/* plan/run kernels/sequence system/threads base/out",
+    "planner": "plan/* model/needs model/ops session/plan_cache session/session_plan "
+    "kernels/kernel kernels/ci_kernel kernels/kernel_shape",
+    "run": "session/* state/* plan/run kernels/sequence kernels/one_nan system/threads base/out",
     "checkpoints": "checkpoint/*",
     "numbers": "math/* simd/* plan/half system/cpu system/float_mode",
     "kernels": "kernels/*/*",
@@ -163,7 +163,7 @@ def environment(profile: str = "%8m") -> dict[str, str]:
     first = str(BUILD / "site")
     changed = {
         "PATH": f"{first}:{os.environ['PATH']}",
-        "PYTHONPATH": f"{first}:{ROOT}:{ROOT / 'tests'}",
+        "PYTHONPATH": f"{first}:{ROOT}:{ROOT / 'tests'}:{ROOT / 'tests/support'}",
         # Profiles of processes that run one after another are added up in eight files.
         "LLVM_PROFILE_FILE": f"{PROFILES}/{profile}.profraw",
     }
@@ -181,7 +181,7 @@ def run_preset() -> bool:
     """Tests of a library without all families, which they build themselves."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += [
-        "tests/test_families.py",
+        "tests/cinfer/builds/test_families.py",
         "-k",
         "told or listed or lists or there",
         f"--basetemp={PRESET}",
@@ -485,6 +485,12 @@ def report(arguments: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
+def test_files(names: list[str]) -> list[str]:
+    """Files of Python tests, which are in folders of tests."""
+    files = {path.stem: path for path in (ROOT / "tests").rglob("test_*.py")}
+    return [str(files[name].relative_to(ROOT)) for name in names]
+
+
 def chosen(arguments: argparse.Namespace) -> tuple[list[str], bool, list[str]]:
     """C programs, whether the preset, and files of Python tests."""
     if arguments.add:
@@ -495,7 +501,7 @@ def chosen(arguments: argparse.Namespace) -> tuple[list[str], bool, list[str]]:
     names = READERS * (all_kinds or arguments.only == "readers")
     names += KERNELS * (all_kinds or arguments.only == "kernels")
     programs = ["test_"] if all_kinds or arguments.only == "c" else []
-    return programs, all_kinds or arguments.only == "preset", [f"tests/{n}.py" for n in names]
+    return programs, all_kinds or arguments.only == "preset", test_files(names)
 
 
 def measure(arguments: argparse.Namespace) -> bool:
@@ -518,7 +524,7 @@ def main() -> int:
         "--only", choices=("c", "preset", "readers", "kernels"), help="of the tests"
     )
     parser.add_argument("--missing", nargs="+", default=[], metavar="FILE|GROUP")
-    add = "adds to the last run: tests/test_x.py, test_y of cinfer/tests, preset"
+    add = "adds to the last run: tests/ops/test_x.py, test_y of cinfer/tests, preset"
     parser.add_argument("--add", nargs="+", default=[], metavar="TEST", help=add)
     parser.add_argument("options", nargs="*", help="after --: handed to pytest with --add")
     arguments = parser.parse_args()

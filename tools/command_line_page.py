@@ -3,7 +3,7 @@
     python tools/command_line_page.py
 
 The commands run in a temporary folder that begins with digits.onnx, which PyTorch has exported, and
-digits.npz. tests/test_command_line_page.py runs them again and compares.
+digits.npz. tests/docs/test_command_line_page.py runs them again and compares.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ BESIDE = (
     "LICENSE",
     "SECURITY.md",
 )
-FOLDERS = ("schema", "examples")
-COPIED = (".md", ".py", ".c", ".svg", ".png", ".proto")
+FOLDERS = ("schema", "examples", "tests/contributing")
+COPIED = (".md", ".py", ".c", ".svg", ".png", ".proto", ".patch")
 
 HEAD = """# C reference
 

@@ -44,7 +44,8 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT / "tests")  # not tools/: a module there has the name of a package in tests/
+# not tools/: a module there has the name of a package in tests/
+sys.path[:1] = [str(ROOT / "tests/support"), str(ROOT / "tests")]
 
 import hostile_runs  # noqa: E402
 from hostile_nodes import INT64, TYPES, Node, cast, seeds  # noqa: E402

@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "cinfer/tests"), str(ROOT / "tools")]
+FOLDERS = ("", "tests/support", "tests", "cinfer/tests", "tools")
+sys.path[:0] = [str(ROOT / folder) for folder in FOLDERS]
 
 import cases  # noqa: E402
 import engines  # noqa: E402

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import json
 import re
 import subprocess
@@ -35,7 +36,7 @@ PYTHON = re.compile(
     r"(?P<comment>\#[^\n]*(?:\n[ \t]*\#[^\n]*)*)"
     r'|(?P<string>(?<!\w)[rbfuRBFU]{0,2}(?:"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'))'
     r'|(?P<short>(?<!\w)[rbfuRBFU]{0,2}(?:"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'))'
-    r"|(?P<name>[^\W\d]\w*)",
+    r"|(?P<name>(?:itertools\.)?[^\W\d]\w*)",
     re.DOTALL,
 )
 C = re.compile(
@@ -109,19 +110,34 @@ def pieces_of_markdown(text: str) -> Iterator[tuple[int, str, str]]:
     yield 0, MARKDOWN, FENCED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
+def pieces_of_script(text: str) -> Iterator[tuple[int, str, str]]:
+    """A makefile or a script, of which commands are few: all of it counts as comments."""
+    yield 0, COMMENTS, text
+
+
 READERS: dict[str, Callable[[str], Iterator[tuple[int, str, str]]]] = {
     ".py": lambda text: pieces_of_code(text, PYTHON),
     ".md": pieces_of_markdown,
     **dict.fromkeys(
         (".c", ".h", ".cc", ".hpp", ".def", ".proto"), lambda text: pieces_of_code(text, C)
     ),
+    **dict.fromkeys(
+        (".yml", ".toml", "Makefile", "CMakeLists.txt", "run", "packages"), pieces_of_script
+    ),
 }
 
 
+def reader(path: str) -> Callable[[str], Iterator[tuple[int, str, str]]] | None:
+    """What reads a file, by its name or the ending of it; None: nothing does."""
+    return READERS.get(Path(path).name) or READERS.get(Path(path).suffix)
+
+
 def hits(path: str, text: str) -> Iterator[Hit]:
-    """Every word of a file that a rule replaces."""
+    """Every word of a file, its name included, that a rule replaces."""
     mine = [rule for rule in RULES if re.match(rule.files, path)]
-    for start, scope, piece in READERS[Path(path).suffix](text):
+    read = reader(path)
+    assert read is not None, path
+    for start, scope, piece in itertools.chain([(0, IDENTIFIERS, Path(path).stem)], read(text)):
         if scope == IDENTIFIERS:
             for rule, name in rules_of_identifier(piece):
                 if rule in mine:
@@ -137,7 +153,7 @@ def files(under: list[str]) -> list[str]:
     """Paths of the checkout that are read, those of `under` if it names any."""
     command = ["git", "ls-files", "-co", "--exclude-standard", "--", *under]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    names = (name for name in listed.splitlines() if Path(name).suffix in READERS)
+    names = (name for name in listed.splitlines() if reader(name))
     return [name for name in names if not LEFT_OUT.match(name) and (ROOT / name).is_file()]
 
 
@@ -161,8 +177,15 @@ def table(found: list[Hit]) -> str:
     return "\n".join(f"{name:26}" + "".join(f"{cell:>11}" for cell in row) for name, *row in lines)
 
 
-def check(found: list[Hit], counts: dict[str, int]) -> int:
-    """1 where a rule has more hits than its count."""
+def uncommitted() -> set[str]:
+    """Files that differ from the last commit."""
+    command = ["git", "status", "--short", "--untracked-files=all"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return {line[3:] for line in listed.splitlines()}
+
+
+def check(found: list[Hit], counts: dict[str, int], changed: set[str]) -> int:
+    """1 where a rule has more hits than its count; lists its hits in the files that changed."""
     now = Counter(hit.rule.name for hit in found)
     above = [rule for rule in RULES if now[rule.name] > counts.get(rule.name, 0)]
     for rule in above:
@@ -172,6 +195,9 @@ def check(found: list[Hit], counts: dict[str, int]) -> int:
             f" python tools/glossary.py --list --rule '{rule.name}' PATH",
             file=sys.stderr,
         )
+        for hit in found:
+            if hit.rule is rule and hit.path in changed:
+                print(f"  {hit.path}:{hit.line}: '{hit.words}'", file=sys.stderr)
     return bool(above)
 
 
@@ -197,7 +223,7 @@ def main() -> int:
         counts = {r.name: min(now[r.name], counts.get(r.name, now[r.name])) for r in RULES}
         COUNTS.write_text(json.dumps(counts, indent=2) + "\n")
     if arguments.check or arguments.write:
-        return check(hit, counts)
+        return check(hit, counts, uncommitted())
     print("\n".join(map(str, hit)) if arguments.list else table(hit))
     return 0
 

@@ -4,8 +4,8 @@
 
 Prints one line with the totals, then the modules of every circle of two or more, largest first;
 with --edges also the imports inside functions. Imports for type checkers only (under
-TYPE_CHECKING) are not counted. tests/test_architecture.py checks the same imports against the order
-of the packages.
+TYPE_CHECKING) are not counted. tests/architecture/test_architecture.py checks the same imports
+against the order of the packages.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ def _imported(tree: ast.AST, inside: bool) -> Iterator[tuple[str, bool]]:
         elif isinstance(node, ast.ImportFrom):
             yield from ((f"{node.module}.{alias.name}", inside) for alias in node.names)
         elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            if ast.unparse(node.test).startswith("not "):
-                yield from _imported(node, inside)
+            executed = node.body if ast.unparse(node.test).startswith("not ") else node.orelse
+            for statement in executed:
+                yield from _imported(ast.Module([statement], []), inside)
         else:
             function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
             yield from _imported(node, inside or function)

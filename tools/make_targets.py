@@ -39,7 +39,9 @@ TARGETS = {
     "clean": Target(),
     "venv": Target(),
     "demo": Target(),
-    "test": Target("PYTEST='tests/test_release.py tests/test_architecture.py' WORKERS=2"),
+    "test": Target(
+        "PYTEST='tests/release/test_release.py tests/architecture/test_architecture.py' WORKERS=2"
+    ),
     "smoke": Target(),
     "acceptance": Target(),
     "lint": Target(),

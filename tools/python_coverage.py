@@ -3,7 +3,7 @@
     python tools/python_coverage.py                      runs the tests, prints the table
     python tools/python_coverage.py --report             the table of the last run
     python tools/python_coverage.py --missing saving.py  and what nobody has reached of these files
-    python tools/python_coverage.py --add tests/test_x.py -- -k name   adds to the last run
+    python tools/python_coverage.py --add tests/ops/test_x.py -- -k name  adds to the last run
 
 A branch is a way from one line to another, counted by coverage.py, in child processes too. It is
 an error when a goal of GOALS is missed.
@@ -21,7 +21,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from c_coverage import ROOT, Row, below, cells
+from c_coverage import ROOT, Row, below, cells, test_files
 
 BUILD = ROOT / "build/python_coverage"
 # A group's modules, by how their paths in the package begin.
@@ -42,7 +42,7 @@ TESTS = """
     test_saver_surface test_saving_corners test_schema_verify test_strings test_training_loop
 """.split()
 # An interrupt inside of coverage.py leaves its lock taken, for ever.
-LEFT_OUT = "tests/test_data_checkpoints.py::test_a_replay_without_end_can_be_interrupted"
+LEFT_OUT = "tests/data/test_data_checkpoints.py::test_a_replay_without_end_can_be_interrupted"
 # Child processes, also those of os.fork, count; each process writes a file of its own.
 SETTINGS = f"""
 [run]
@@ -68,7 +68,7 @@ def measure(arguments: argparse.Namespace) -> bool:
         shutil.rmtree(BUILD, ignore_errors=True)
     BUILD.mkdir(parents=True, exist_ok=True)
     (BUILD / "settings").write_text(SETTINGS)
-    tests = arguments.add or [f"tests/{name}.py" for name in TESTS]
+    tests = arguments.add or test_files(TESTS)
     pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--deselect={LEFT_OUT}", *tests]
     good = coverage("run", *pytest, *arguments.options)
     return coverage("combine", "--append", "--quiet") and good

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from newcomer import ROOT, Newcomer, commit, newcomer
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests/support"))
 import page_snippets
 
 PROSE = re.compile(r"`((?:pip install|python3?|make|cmake|cc|graphio)\s[^`]+)`")

@@ -108,7 +108,7 @@ static void play_run(play *p, int signature, ci_tensor *inputs, int input_count)
   const int count = ci_output_count(p->model, signature);
   if (count > MOST_OUTPUTS) return;
   ci_error error;
-  const ci_status planned = ci_foresee(p->session, signature, inputs, input_count, foreseen, count, &error);
+  const ci_status planned = ci_infer_outputs(p->session, signature, inputs, input_count, foreseen, count, &error);
   fuzz_check_error(planned, &error);
   const ci_status status = ci_run(p->session, signature, inputs, input_count, outputs, count, &error);
   fuzz_check_error(status, &error);

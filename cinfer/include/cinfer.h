@@ -33,6 +33,12 @@
 #define CI_API __attribute__((visibility("default")))
 #endif
 
+#if defined(__GNUC__)
+#define CI_OLD_NAME(now) __attribute__((deprecated("call " now)))
+#else
+#define CI_OLD_NAME(now)
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -286,10 +292,10 @@ CI_API int ci_generator_count(const ci_state *state);
 CI_API const char *ci_generator_name(const ci_state *state, int index);
 CI_API ci_status ci_generator_get(const ci_state *state, int index, ci_generator *value, int *initialized);
 CI_API ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator *value, ci_error *error);
-/* Memory for a value that ci_state_assign is then given, which saves a copy. It holds anything at first; free it unless
- * it was taken over. */
-CI_API ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *error);
-CI_API void ci_state_room_free(ci_state *state, void *data, size_t bytes);
+/* Memory for a value that ci_state_assign is then given, which saves a copy. It is uninitialised; free it unless it was
+ * taken over. */
+CI_API ci_status ci_state_alloc(ci_state *state, size_t bytes, void **data, ci_error *error);
+CI_API void ci_state_free(ci_state *state, void *data, size_t bytes);
 typedef struct ci_in_file { /* a value in a file that nobody changes; as CI_VERIFY_LAZY */
   int32_t file; /* by number; -1: it is in its tensor */
   uint32_t crc32c;
@@ -303,8 +309,8 @@ typedef struct ci_assignment {
   const char *const *generators;
   const ci_generator *places;
   int generator_count;
-  const uint8_t *given; /* NULL, or by variable: not 0: the value lies in a ci_state_room of its size, which is taken
-                           over when all is assigned; no strings */
+  const uint8_t *given; /* NULL, or by variable: not 0: the value is in memory of ci_state_alloc of its size, which is
+                           taken over when all is assigned; no strings */
   const ci_in_file *in_file; /* NULL, or by variable: where its value lies; data and bytes of its tensor are then not
                                 looked at. Outside of the file is CI_DATA_LOSS */
   const char *const *files; /* what these refer to; symbolic links are not followed */
@@ -416,7 +422,7 @@ CI_API ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tenso
 /* During a call: the n-th of the calls that follow at once, n from 1 on, into `next`; 0 if there is none that reads
  * nothing of those before it, waits for none and calls another function (`name` and `name/part` are one). A host may
  * begin it early; it is made in its turn all the same, and gives its outputs then. */
-CI_API int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next);
+CI_API int ci_host_peek(const ci_host_call *call, int n, ci_host_call *next);
 typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a run that reaches one fails. ImageDecoder
                           * calls, too: the functions ai.onnx.ImageDecoder/RGB, .../BGR and .../Grayscale take the bytes
                           * of a file, uint8[n], and give a picture, uint8[height, width, 3 or 1]. */
@@ -441,8 +447,8 @@ typedef struct ci_session_options {
   ci_limits limits;
   ci_host host;
   ci_executor executor;
-  uint64_t deadline; /* nanoseconds that each call may take: ci_session_open, ci_reserve, ci_foresee, ci_run, what it
-                        plans included. As in ci_options; ci_session_set_deadline sets another one */
+  uint64_t deadline; /* nanoseconds that each call may take: ci_session_open, ci_reserve, ci_infer_outputs, ci_run, what
+                        it plans included. As in ci_options; ci_session_set_deadline sets another one */
   ci_interrupt interrupt;
 } ci_session_options;
 CI_API ci_session_options ci_session_defaults(void);
@@ -458,8 +464,8 @@ CI_API ci_status ci_reserve(ci_session *session, int signature, const ci_tensor 
                             ci_error *error);
 /* The same, and fills in dtype, rank, dims and bytes of the outputs as a run with these inputs will give them; rank is
  * -1 where only the run shows. */
-CI_API ci_status ci_foresee(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
-                            ci_tensor *outputs, int output_count, ci_error *error);
+CI_API ci_status ci_infer_outputs(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
+                                  ci_tensor *outputs, int output_count, ci_error *error);
 /* Runs a signature: inputs and outputs in its order, all of them. Large outputs are computed where they are wanted:
  * when a run has failed, the memory given for outputs holds anything. It may be that of inputs, which are read first,
  * but what the run before gave to be borrowed is no input (CI_INVALID_ARGUMENT). The texts of a CI_STRING output are
@@ -473,8 +479,8 @@ typedef struct ci_observer { /* who is told of a run's steps; step NULL: nobody 
   void (*step)(void *user, const char *name, size_t length);
 } ci_observer;
 CI_API void ci_session_observe(ci_session *session, ci_observer observer); /* from the next run on */
-/* From any thread: the current ci_run, ci_reserve or ci_foresee ends with CI_CANCELLED before it plans its next node,
- * or runs its next node or step of a loop. A node that has begun is not interrupted. Without such a call it does
+/* From any thread: the current ci_run, ci_reserve or ci_infer_outputs ends with CI_CANCELLED before it plans its next
+ * node, or runs its next node or step of a loop. A node that has begun is not interrupted. Without such a call it does
  * nothing.
  */
 CI_API void ci_cancel(ci_session *session);
@@ -505,6 +511,16 @@ CI_API int ci_isa_available(int32_t isa);
 CI_API uint32_t ci_crc32c(uint32_t crc, const void *data, size_t bytes); /* start with crc 0 */
 
 /* end cdef */
+
+/* Older names, which the next version leaves out. */
+CI_OLD_NAME("ci_infer_outputs")
+CI_API ci_status ci_foresee(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
+                            ci_tensor *outputs, int output_count, ci_error *error);
+CI_OLD_NAME("ci_state_alloc")
+CI_API ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *error);
+CI_OLD_NAME("ci_state_free") CI_API void ci_state_room_free(ci_state *state, void *data, size_t bytes);
+CI_OLD_NAME("ci_host_peek") CI_API int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next);
+
 #ifdef __cplusplus
 }
 #endif

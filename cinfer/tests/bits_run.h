@@ -67,7 +67,7 @@ static void hash_elements(sha256 *hash, const ci_tensor *t) {
   }
 }
 
-/* What tests/schema_samples.py calls the digest of an array. */
+/* What tests/support/schema_samples.py calls the digest of an array. */
 static void hash_array(sha256 *hash, const ci_tensor *t) {
   char text[256];
   int length = snprintf(text, sizeof text, "%s[", ci_dtype_name(t->dtype));

@@ -203,7 +203,7 @@ void *ci_k_private_more(ci_kernel *k, size_t bytes) {
   return k->private_more = calloc(1, bytes);
 }
 
-bool ci_k_span_is(ci_span span, const char *text) {
+bool ci_span_is(ci_span span, const char *text) {
   return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0;
 }
 int ci_k_version(const ci_kernel *k) {
@@ -248,7 +248,7 @@ ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
   return status;
 }
 ci_status ci_k_no_memory(ci_kernel *k) { return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "out of memory"); }
-const char *ci_k_describe(const ci_value *v, char *buffer, size_t size) {
+const char *ci_value_describe(const ci_value *v, char *buffer, size_t size) {
   snprintf(buffer, size, "%s rank %d", ci_dtype_name(v->dtype), (int)v->rank);
   return buffer;
 }
@@ -271,7 +271,7 @@ ci_status ci_k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *ran
   }
   return CI_OK;
 }
-int64_t ci_product(const int64_t *dims, int begin, int end) {
+int64_t ci_shape_count(const int64_t *dims, int begin, int end) {
   int64_t product = 1;
   for (int i = begin; i < end; i++) product *= dims[i];
   return product;

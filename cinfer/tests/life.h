@@ -178,7 +178,7 @@ static void life_plan(life *l, int signature, int64_t n) {
   const int count = ci_output_count(l->model, signature);
   inputs_make(&in, l->model, signature, n);
   memset(outputs, 0, sizeof outputs);
-  LIFE_CALL(l, ci_foresee(l->session, signature, in.tensors, in.count, outputs, count, &l->error));
+  LIFE_CALL(l, ci_infer_outputs(l->session, signature, in.tensors, in.count, outputs, count, &l->error));
   uint32_t digest = 0;
   for (int i = 0; l->status == CI_OK && i < count; i++) digest = ci_crc32c(digest, &outputs[i].rank, sizeof(int32_t));
   /* a shape for which memory was short is left to the run */
@@ -213,7 +213,7 @@ static void life_variables(life *l) {
   CHECK(ci_variable_count(l->state) == before + 2 && ci_variable_index(l->state, "life/other") == before + 1);
   LIFE_CALL(l, ci_variable_forget(l->state, before + 1, &l->error));
   LIFE_CALL(l, ci_variable_set(l->state, index, &value, &l->error));
-  LIFE_CALL(l, ci_state_room(l->state, sizeof pair, &room, &l->error));
+  LIFE_CALL(l, ci_state_alloc(l->state, sizeof pair, &room, &l->error));
   if (l->over) return;
   CHECK(ci_variable_count(l->state) == before + 1 && room != NULL);
   memcpy(room, (float[]){3, 4}, sizeof pair);
@@ -226,7 +226,7 @@ static void life_variables(life *l) {
                                     .generator_count = 1,
                                     .given = &(uint8_t){1}};
   LIFE_CALL(l, ci_state_assign(l->state, &assignment, &l->error));
-  if (l->over) ci_state_room_free(l->state, room, sizeof pair);
+  if (l->over) ci_state_free(l->state, room, sizeof pair);
   life_gave(l, digest_state(l->state));
 }
 

@@ -248,7 +248,7 @@ static void test_given(void) {
   give(state, "v", CI_FLOAT, 1, 2, 0, one);
   give(state, "w", CI_FLOAT, 1, 2, 0, one);
   give(state, "s", CI_STRING, 0, 0, 0, &string);
-  CHECK(ci_state_room(state, sizeof one, &room, &error) == CI_OK);
+  CHECK(ci_state_alloc(state, sizeof one, &room, &error) == CI_OK);
   memcpy(room, one, sizeof one);
   const int variables[] = {ci_variable_index(state, "v"), ci_variable_index(state, "w")};
   ci_tensor values[] = {{room, sizeof one, CI_FLOAT, 1, {2}}, {one, sizeof one, CI_FLOAT, 1, {3}}};
@@ -269,8 +269,8 @@ static void test_given(void) {
   CHECK(ci_state_assign(state, &no_values, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "lacks a list"));
   CHECK(ci_state_assign(state, &no_places, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "lacks a list"));
   CHECK(ci_state_assign(state, &fewer, &error) == CI_INVALID_ARGUMENT && ci_state_assign(state, NULL, &error) != CI_OK);
-  CHECK(ci_state_room(state, 100, &room, &error) == CI_OK);
-  ci_state_room_free(state, room, 100);
+  CHECK(ci_state_alloc(state, 100, &room, &error) == CI_OK);
+  ci_state_free(state, room, 100);
   ci_state_close(state);
 }
 
@@ -285,12 +285,12 @@ static void test_no_variable_is_given_what_is_no_bool(void) {
   void *room;
   CHECK(ci_variable_set(state, index, &value, &error) == CI_INVALID_ARGUMENT);
   CHECK(strstr(error.message, "'flags'") && strstr(error.message, "neither 0 nor 1"));
-  CHECK(ci_state_room(state, sizeof wrong, &room, &error) == CI_OK);
+  CHECK(ci_state_alloc(state, sizeof wrong, &room, &error) == CI_OK);
   memcpy(room, wrong, sizeof wrong);
   const ci_tensor inside = {room, sizeof wrong, CI_BOOL, 1, {3}};
   ci_assignment all = {.variables = &index, .values = &inside, .variable_count = 1, .given = (uint8_t[1]){1}};
   CHECK(ci_state_assign(state, &all, &error) == CI_INVALID_ARGUMENT && is_full(state));
-  ci_state_room_free(state, room, sizeof wrong);
+  ci_state_free(state, room, sizeof wrong);
   ci_state_close(state);
 }
 

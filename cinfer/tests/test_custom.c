@@ -270,7 +270,7 @@ static void test_a_function_may_not_use_the_session_that_calls_it(void) {
     CHECK(ci_session_open(model, NULL, NULL, &c.session, &error) == CI_OK); /* one that has no plan to fit */
     ci_session_close(before);
     o = (own){.way = CALLS_BACK, .session = c.session};
-    CHECK((with_outputs ? ci_foresee(c.session, 0, inputs, 2, c.outputs, 3, &error)
+    CHECK((with_outputs ? ci_infer_outputs(c.session, 0, inputs, 2, c.outputs, 3, &error)
                         : ci_reserve(c.session, 0, inputs, 2, &error)) == CI_OK);
     CHECK(o.ran == CI_FAILED_PRECONDITION && o.planned == CI_FAILED_PRECONDITION);
   }

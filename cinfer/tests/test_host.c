@@ -190,7 +190,7 @@ static ci_status early_call(void *user, ci_host_call *call, ci_error *error) {
   e->calls++;
   if (strcmp(call->function, "f") == 0) {
     e->f = *call;
-    CHECK(ci_host_ahead(call, 1, &e->g) == 1 && strcmp(e->g.function, "g") == 0);
+    CHECK(ci_host_peek(call, 1, &e->g) == 1 && strcmp(e->g.function, "g") == 0);
     CHECK(ci_host_give(&e->g, 0, &value, error) == CI_FAILED_PRECONDITION);
     CHECK(strstr(error->message, "output 0 of g is given outside of its call") != NULL);
     return ci_host_give(call, 0, &value, error);

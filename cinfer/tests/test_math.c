@@ -361,13 +361,13 @@ static void test_long_sums(void) {
   }
   for (int i = 0; i < 1000; i++) wide[i] = (double)(i % 7 - 3);
   double sum;
-  ci_find_reduce(CI_REDUCE_SUM, CI_DOUBLE)->row(&sum, wide, 1000);
+  ci_reduce_find(CI_REDUCE_SUM, CI_DOUBLE)->row(&sum, wide, 1000);
   CHECK(sum == -3.0 + -2.0 + -1.0 + 0.0 + 1.0 + 2.0, "a sum of float64: %a", sum);
   const int8_t small[3] = {100, 100, -3};
   int8_t wrapped;
-  ci_find_reduce(CI_REDUCE_SUM, CI_INT8)->row(&wrapped, small, 3);
+  ci_reduce_find(CI_REDUCE_SUM, CI_INT8)->row(&wrapped, small, 3);
   CHECK(wrapped == -59, "int8 sums wrap: %d", wrapped);
-  ci_find_reduce(CI_REDUCE_MIN, CI_INT8)->row(&wrapped, small, 3);
+  ci_reduce_find(CI_REDUCE_MIN, CI_INT8)->row(&wrapped, small, 3);
   CHECK(wrapped == -3, "the least int8: %d", wrapped);
 }
 
@@ -475,7 +475,7 @@ static void test_casts(void) {
         uint32_t u32;
         int64_t i64;
       } y = {.i64 = 0};
-      ci_find_cast(isa_list[0], single ? CI_FLOAT : CI_DOUBLE, cases[c].to)(
+      ci_cast_find(isa_list[0], single ? CI_FLOAT : CI_DOUBLE, cases[c].to)(
           &y, single ? (const void *)&small : &cases[c].from, 1);
       const int64_t got = cases[c].to == CI_INT8     ? y.i8
                           : cases[c].to == CI_INT16  ? y.i16
@@ -489,14 +489,14 @@ static void test_casts(void) {
   }
   const int64_t twice = ((int64_t)1 << 60) + ((int64_t)1 << 36) + 1; /* through double it would round twice */
   float once;
-  ci_find_cast(isa_list[0], CI_INT64, CI_FLOAT)(&once, &twice, 1);
+  ci_cast_find(isa_list[0], CI_INT64, CI_FLOAT)(&once, &twice, 1);
   CHECK(once == 0x1.000002p60f, "int64 to float rounds twice: %a", (double)once);
   for (uint32_t h = 0; h < 65536; h++) { /* half to float and back; every NaN becomes one */
     const uint16_t half = (uint16_t)h, wanted = (h & 0x7fff) > 0x7c00 ? 0x7e00 : half;
     uint16_t back;
     float x;
-    ci_find_cast(isa_list[0], CI_FLOAT16, CI_FLOAT)(&x, &half, 1);
-    ci_find_cast(isa_list[0], CI_FLOAT, CI_FLOAT16)(&back, &x, 1);
+    ci_cast_find(isa_list[0], CI_FLOAT16, CI_FLOAT)(&x, &half, 1);
+    ci_cast_find(isa_list[0], CI_FLOAT, CI_FLOAT16)(&back, &x, 1);
     CHECK(back == wanted, "half 0x%04x came back as 0x%04x", half, back);
   }
   static const struct half_case {

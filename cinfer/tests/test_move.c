@@ -39,7 +39,7 @@ static void fill_source(void) {
 /* Every float32 whose lowest bits are 0, around each the ties and what lies next to them. */
 static void test_to_half(const struct ci_isa *isa) {
   static const uint32_t low[] = {0, 1, 0xfff, 0x1000, 0x1001, 0x1fff};
-  const ci_cast_fn cast = ci_find_cast(isa, CI_FLOAT, CI_FLOAT16);
+  const ci_cast_fn cast = ci_cast_find(isa, CI_FLOAT, CI_FLOAT16);
   static float x[6 << 10];
   static uint16_t y[6 << 10];
   for (uint32_t top = 0; top < 1u << 19; top += 1u << 10) {
@@ -58,7 +58,7 @@ static void test_from_half(const struct ci_isa *isa) {
   static uint16_t x[65536];
   static float y[65536];
   for (uint32_t h = 0; h < 65536; h++) x[h] = (uint16_t)h;
-  ci_find_cast(isa, CI_FLOAT16, CI_FLOAT)(y, x, 65536);
+  ci_cast_find(isa, CI_FLOAT16, CI_FLOAT)(y, x, 65536);
   int wrong = 0;
   for (int h = 0; h < 65536; h++) wrong += ci_float_bits(y[h]) != ci_float_bits(ci_float_from_half(x[h]));
   CHECK(wrong == 0);
@@ -70,11 +70,11 @@ static void test_lengths_of_casts(const struct ci_isa *isa) {
     const float *x = (const float *)(const void *)(source + 4);
     const uint16_t *h = (const uint16_t *)(const void *)(source + 2);
     poison();
-    ci_find_cast(isa, CI_FLOAT, CI_FLOAT16)(found + 2, x, n);
+    ci_cast_find(isa, CI_FLOAT, CI_FLOAT16)(found + 2, x, n);
     for (int64_t i = 0; i < n; i++) ((uint16_t *)(void *)(wanted + 2))[i] = ci_float_to_half(x[i]);
     CHECK(memcmp(found, wanted, sizeof found) == 0);
     poison();
-    ci_find_cast(isa, CI_FLOAT16, CI_FLOAT)(found + 4, h, n);
+    ci_cast_find(isa, CI_FLOAT16, CI_FLOAT)(found + 4, h, n);
     for (int64_t i = 0; i < n; i++) ((float *)(void *)(wanted + 4))[i] = ci_float_from_half(h[i]);
     CHECK(memcmp(found, wanted, sizeof found) == 0);
   }

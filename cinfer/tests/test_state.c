@@ -109,18 +109,34 @@ static void test_strings_are_taken_from_their_own_view(void) {
   ci_state_close(state);
 }
 
-/* ---- rooms ---- */
+/* ---- memory for values ---- */
 
-static void test_a_room_needs_a_state_and_a_place(void) {
+static void test_memory_for_a_value_needs_a_state_and_a_pointer(void) {
+  ci_state *state = open_state();
+  ci_error error;
+  void *data = NULL;
+  CHECK(ci_state_alloc(NULL, 16, &data, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "state"));
+  CHECK(ci_state_alloc(state, 16, NULL, &error) == CI_INVALID_ARGUMENT);
+  ci_state_free(NULL, NULL, 16);
+  ci_state_free(state, NULL, 16);
+  CHECK(ci_state_alloc(state, 16, &data, &error) == CI_OK);
+  ci_state_free(state, data, 16);
+  ci_state_close(state);
+}
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#endif
+
+static void test_older_names_call_the_same_functions(void) {
   ci_state *state = open_state();
   ci_error error;
   void *data = NULL;
   CHECK(ci_state_room(NULL, 16, &data, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "state"));
-  CHECK(ci_state_room(state, 16, NULL, &error) == CI_INVALID_ARGUMENT);
-  ci_state_room_free(NULL, NULL, 16);
-  ci_state_room_free(state, NULL, 16);
-  CHECK(ci_state_room(state, 16, &data, &error) == CI_OK);
+  CHECK(ci_state_room(state, 16, &data, &error) == CI_OK && data != NULL);
   ci_state_room_free(state, data, 16);
+  CHECK(ci_foresee(NULL, 0, NULL, 0, NULL, 0, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "session"));
+  CHECK(ci_host_ahead(NULL, 1, NULL) == 0);
   ci_state_close(state);
 }
 
@@ -129,6 +145,7 @@ int main(void) {
   test_a_variable_takes_its_own_view_in_another_shape();
   test_two_variables_trade_their_values_by_their_views();
   test_strings_are_taken_from_their_own_view();
-  test_a_room_needs_a_state_and_a_place();
+  test_memory_for_a_value_needs_a_state_and_a_pointer();
+  test_older_names_call_the_same_functions();
   return CHECK_END;
 }

@@ -1,4 +1,5 @@
-"""Reverse-mode differentiation: tf.gradients, custom gradients, gradients by recomputation.
+"""Reverse-mode differentiation: tf.gradients (gradients) and custom gradients.
 
-Imports variables, ops, framework and below. The gradient of an operator is with the operator.
+May import variables, ops, framework and below. The gradient of an operator is with the operator,
+in ops/; framework/gradient_registry.py finds it.
 """

@@ -11,7 +11,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio.framework import gradient_registry, nest, scopes, source
+from graphio.autodiff.gradients import sources
+from graphio.framework import gradient_registry, nest, registered, scopes, source
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.gradient_registry import GradientFunction, Region
 from graphio.framework.graph import Operation, Tensor
@@ -92,6 +93,7 @@ def _register(name: str, function: GradientFunction | None) -> None:
     gradient_registry.named[name] = function
 
 
+@registered.region_by_name.register
 def region_by_name(operation: Operation, name: str) -> Region:
     """The region of one operation, as TensorFlow knows it, whose gradient has a name.
 
@@ -312,8 +314,6 @@ def _joined(
 
 def _variables_between(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Variable]:
     """The variables on which outputs depend in another way than by inputs."""
-    from graphio.autodiff.gradients import sources
-
     found: dict[Variable, None] = {}
     seen = set(inputs)
     pending = list(outputs)

@@ -12,15 +12,15 @@ import enum
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio.framework import dtypes, gradient_registry, scopes
+from graphio.framework import dtypes, gradient_registry, registered, scopes, variable_reads
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.indexed_slices import IndexedSlices
 from graphio.ops.array import index_gradients  # noqa: F401 - registers gradients
 from graphio.ops.array import surface as array
 from graphio.ops.control_flow import sequence
+from graphio.ops.control_flow.functional import map_fn
 from graphio.ops.math import elementwise
 from graphio.support import api_guard
-from graphio.variables import variable_reads
 from graphio.variables.variables import Variable, variables_of
 
 if TYPE_CHECKING:
@@ -157,8 +157,6 @@ def hessians(
 
 
 def _hessian(ys: Any, x: Tensor, colocate: bool, aggregation_method: int | None) -> Tensor:
-    from graphio.ops.control_flow.functional import map_fn
-
     options: dict[str, Any] = {
         "colocate_gradients_with_ops": colocate,
         "aggregation_method": aggregation_method,
@@ -387,6 +385,7 @@ def _dense(gradient: Gradient) -> Tensor | None:
     return convert_to_tensor(gradient) if isinstance(gradient, IndexedSlices) else gradient
 
 
+@registered.sum_of_gradients.register
 def total(parts: Sequence[Tensor | IndexedSlices]) -> Tensor | IndexedSlices:
     """The sum of gradients of one tensor: rows, if all of them are."""
     slices = [p for p in parts if isinstance(p, IndexedSlices)]
@@ -418,3 +417,10 @@ def _as_tensor(value: Any) -> Tensor:
         shared = _variable_read(tensor.op)
         return tensor if shared is None else shared
     return tensor
+
+
+@registered.gradients.register
+def _derivatives(
+    ys: Sequence[Tensor], xs: Sequence[Tensor], arriving: Sequence[Any], stops: Sequence[Tensor]
+) -> list[Any]:
+    return gradients(list(ys), list(xs), list(arriving), stop_gradients=list(stops))

@@ -65,8 +65,8 @@ def main(arguments: list[str] | None = None, home: Path | None = None) -> int:
     for option, (text, _) in known.items():
         parser.add_argument(f"--{option}", action="store_true", help=text)
     parser.add_argument("--version", action="version", version=version())
-    wanted = vars(parser.parse_args(arguments))
-    if not any(wanted.values()):
+    given = vars(parser.parse_args(arguments))
+    if not any(given.values()):
         parser.error(f"expected --version or some of {', '.join(f'--{name}' for name in known)}")
     if problem := missing(home):
         print(
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None, home: Path | None = None) -> int:
             file=sys.stderr,
         )
         return 1
-    print(shlex.join(word for name, (_, words) in known.items() if wanted[name] for word in words))
+    print(shlex.join(word for name, (_, words) in known.items() if given[name] for word in words))
     return 0
 
 

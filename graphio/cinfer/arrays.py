@@ -19,7 +19,7 @@ _MOST_LAYOUTS = 1024
 
 
 def spec(info: Any, kind: int = 0) -> TensorSpec:
-    """What a ci_info says of an input or output, or of the tensors in one that is of a kind."""
+    """The ci_info of an input or output, or of the tensors in one that is of a kind."""
     names = ((lib.CI_KIND_OPTIONAL, "optional"), (lib.CI_KIND_SEQUENCE, "sequence"))
     kinds = tuple(name for bit, name in names if kind & bit)
     name = ffi.string(info.name).decode()
@@ -27,7 +27,7 @@ def spec(info: Any, kind: int = 0) -> TensorSpec:
 
 
 def static_shape(info: Any) -> tuple[int | None, ...] | None:
-    """What a ci_info says of a shape, None where it is unknown."""
+    """The shape in a ci_info, None where it is unknown."""
     if info.rank < 0:
         return None
     return tuple(d if d >= 0 else None for d in info.dims[0 : info.rank])
@@ -120,8 +120,8 @@ def _string_array(tensor: Any, shape: tuple[int, ...]) -> Array:
 def reader(tensor: Any) -> Callable[[], Array]:
     """A function that copies what C lent in one ci_tensor, at the least cost each time.
 
-    The bytes of the whole struct, pointer included, are the key of a numpy view of the memory: in
-    the ordinary case, the same buffer and shape as before, reading is one copy of that view. A view
+    The bytes of the struct, pointer included, are the key of a numpy view of the memory: in
+    the ordinary case, the buffer and shape of the last call, reading is a copy of that view. A view
     is looked at only while C lends just that memory, so one whose memory is gone does no harm.
     """
     fields = ffi.buffer(ffi.addressof(tensor))
@@ -142,7 +142,7 @@ def reader(tensor: Any) -> Callable[[], Array]:
 
 
 def _copier(tensor: Any) -> Callable[[], Array]:
-    """What copies the values that a ci_tensor lends now, as long as it lends the same memory."""
+    """A function that copies the values of a ci_tensor, as long as it lends the same memory."""
     dtype, shape = numpy_dtype(tensor.dtype), tuple(tensor.dims[0 : tensor.rank])
     if dtype == OBJECT:
         return lambda: _string_array(tensor, shape)
@@ -152,7 +152,7 @@ def _copier(tensor: Any) -> Callable[[], Array]:
 
 
 def view(tensor: Any) -> Array:
-    """The memory that a ci_tensor lends, as long as it does; a copy of texts."""
+    """The memory that a ci_tensor lends, valid as long as the ci_tensor; a copy of strings."""
     dtype, shape = numpy_dtype(tensor.dtype), tuple(tensor.dims[0 : tensor.rank])
     if dtype == OBJECT:
         return _string_array(tensor, shape)

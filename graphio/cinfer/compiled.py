@@ -20,7 +20,7 @@ __all__ = ["load_installed"]
 
 NAME = "graphio.cinfer._native"
 FINGERPRINT = "_native.sha256"
-#: what the module is compiled from, below the root of a checkout
+#: the sources of the module, below the root of a checkout
 SOURCES = (
     "cinfer/cinfer.c",
     "cinfer/include/*.h",

@@ -1,4 +1,4 @@
-"""Operators of the program's own for the C library: from shared libraries, or Python's kernels."""
+"""Custom operators for the C library: from shared libraries, or Python's kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Operators:
     """The ci_operator structs that a model is opened with; they must outlive it.
 
     Args:
-        libraries: paths of shared libraries, the first that has an operator serves it. Behind
+        libraries: paths of shared libraries, the first that has an operator serves it. After
             them come those of the registered operators, then kernels in Python.
         host: what keeps an exception that a kernel raises.
     """
@@ -50,7 +50,7 @@ class _Library:
             address = ctypes.cast(self.handle.ci_operators, ctypes.c_void_p).value
         except (OSError, AttributeError) as error:
             raise errors.InvalidArgumentError(
-                message=f"'{path}' is no library of operators: {error}; it must export "
+                message=f"'{path}' is not a library of operators: {error}; it must export "
                 "`const ci_operator *ci_operators(int32_t *count)` (cinfer.h)"
             ) from error
         count = ffi.new("int32_t *")
@@ -152,7 +152,7 @@ def _never_absent(inputs: Sequence[operators.Parameter]) -> int:
 
 def _check(code: int) -> None:
     if code:
-        raise errors.InvalidArgumentError(message="")  # the library has said what is wrong
+        raise errors.InvalidArgumentError(message="")  # the library has filled in the message
 
 
 def _int(call: Any, name: bytes) -> int:
@@ -191,13 +191,13 @@ _READERS = {"int": _int, "float": _float, "string": _string, "ints": _ints, "flo
 
 @ffi.def_extern(error=lib.CI_UNKNOWN)  # type: ignore[untyped-decorator]
 def graphio_custom_shape(user: Any, call: Any, error: Any) -> int:
-    """What C calls while it plans."""
+    """Called by C while it plans."""
     kernel = ffi.from_handle(user)
     return int(kernel.called(kernel.shape, call, error))
 
 
 @ffi.def_extern(error=lib.CI_UNKNOWN)  # type: ignore[untyped-decorator]
 def graphio_custom_run(user: Any, call: Any, error: Any) -> int:
-    """What C calls in a run."""
+    """Called by C in a run."""
     kernel = ffi.from_handle(user)
     return int(kernel.called(kernel.run, call, error))

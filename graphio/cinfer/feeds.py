@@ -1,4 +1,4 @@
-"""What is fed to a signature and taken from it: checks, and the help that runner.c asks for."""
+"""Values fed to a signature and taken from it: checks, and helper functions of runner.c."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _check_array(spec: TensorSpec, array: Any) -> None:
 
 
 def writable(tensor: Any, spec: TensorSpec, signature: str, array: Any) -> Any:
-    """Makes a ci_tensor a place for results."""
+    """Makes a ci_tensor a buffer for results."""
     calls.check_output(spec, signature, array)
     return arrays.point_at(tensor, array)
 
@@ -87,7 +87,7 @@ def closed() -> errors.OpError:
 
 
 class Help:
-    """What runner.c leaves to Python: errors, and views of what C lends.
+    """The part of a run that runner.c leaves to Python: errors, and views of memory that C lends.
 
     Args:
         handles: of the model.
@@ -107,8 +107,8 @@ class Help:
         self._inputs, self._outputs = list(inputs.values()), list(outputs.values())
 
     def runner(self, number: int, lock: Any) -> Runner | None:
-        """What runs the signature in one call; None if not all that it takes and gives are tensors
-        of numpy's own types."""
+        """A function that runs the signature in one call; None if some input or output is not a
+        tensor of numpy's own types."""
         specs = self._inputs + self._outputs
         kinds = tuple(dtypes.of_numpy(spec.dtype).number for spec in specs)
         if any(spec.kinds or spec.dtype == arrays.OBJECT for spec in specs):

@@ -53,7 +53,7 @@ class Host:
         options.interrupt.asked = lib.graphio_interrupted
 
     def raised(self) -> BaseException | None:
-        """What the run that just failed got from a function, once; what was begun is over."""
+        """The error that the failed run got from a function, once; all begun calls are over."""
         for future in self._begun.values():
             future.cancel()
         for future in self._begun.values():
@@ -88,7 +88,7 @@ class Host:
             self.running = False
 
     def _work(self, call: Any) -> Callable[[], list[Array]]:
-        """What a call has to do, without a look at C's memory any more."""
+        """The work of a call, which needs no look at C's memory."""
         name = ffi.string(call.function).decode("utf-8", "replace")
         inputs = [arrays.held(call.inputs[i]) for i in range(call.input_count)]
         outputs = [_declared(call.outputs[i]) for i in range(call.output_count)]
@@ -98,7 +98,7 @@ class Host:
         """Begins the calls that follow this one at once and do not need it."""
         following = ffi.new("ci_host_call *")
         for n in range(1, self.parallel):
-            if not lib.ci_host_ahead(call, n, following):
+            if not lib.ci_host_peek(call, n, following):
                 return
             if self._pool is None:
                 from concurrent.futures import ThreadPoolExecutor
@@ -131,12 +131,12 @@ def _give(call: Any, results: list[arrays.Array], error: Any) -> int:
 
 
 def say(error: Any, text: str) -> None:
-    """Writes a message into a ci_error as far as there is room for it."""
+    """Writes a message into a ci_error as far as it fits."""
     data = text.encode(errors="replace")[: len(error.message) - 1]
     ffi.memmove(error.message, data + b"\0", len(data) + 1)
 
 
 @ffi.def_extern(error=lib.CI_UNKNOWN)  # type: ignore[untyped-decorator]
 def graphio_host_call(user: Any, call: Any, error: Any) -> int:
-    """What C calls; see Host.call."""
+    """Called by C; see Host.call."""
     return int(ffi.from_handle(user).call(call, error))

@@ -19,7 +19,7 @@ struct graphio_lock {
   bool open;                         /* the gate, until one has passed */
   int overtaken;                     /* the first one, so often */
   long process;                      /* that made the gate and the queue */
-  PyThread_type_lock gate, queue;    /* NULL: nobody has waited yet */
+  PyThread_type_lock gate, queue;    /* NULL: no thread has waited yet */
 };
 
 /* ---- without waiting ---- */
@@ -88,7 +88,7 @@ static bool lock_now(double *seconds) {
   return now != NULL;
 }
 
-/* Waits for a lock of the system, but no longer than so many seconds; a negative number: for ever. */
+/* Waits for a lock of the system, at most so many seconds; a negative number: for ever. */
 static PyLockStatus lock_sleep(PyThread_type_lock lock, double seconds) {
   const double most = 1000; /* in one piece; who calls this looks at the clock */
   const long long microseconds = seconds < 0 ? -1 : (long long)((seconds < most ? seconds : most) * 1e6) + 1;
@@ -109,7 +109,7 @@ static void lock_called(graphio_lock *lock, bool *first) {
 }
 
 /* 1: taken, 0: it is late, -1: an exception. Between its look at the lock and the gate the first one keeps the GIL, or
- * it would miss a call; what calls it is for nobody else. */
+ * it would miss a call; the thread of that call alone uses it. */
 static int lock_wait_as(graphio_lock *lock, double seconds, bool *first) {
   double now = 0, end = 0;
   if (seconds > 0 && !lock_now(&end)) return -1;

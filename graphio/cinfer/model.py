@@ -21,6 +21,7 @@ from graphio.cinfer.state import State
 from graphio.cinfer.watch import checked_timeout, nanoseconds
 from graphio.engine import calls, pickling, reprs
 from graphio.engine.interface import HostFunction
+from graphio.schema import foreign
 from graphio.storage import files, stores
 from graphio.support import errors, html
 
@@ -51,7 +52,7 @@ def load(
 
     Args:
         source: a path, a URL of an object store, or what the file would hold.
-        state: where its variables live; None: a state of its own.
+        state: the state with its variables; None: a new one.
         lazy: True checks the bytes of big tensors when they are first used.
         threads: how many a run may use; results do not depend on it.
         isa: "best", "portable", "avx2", "avx512", "neon" or "simd128"; results do not depend on it.
@@ -59,7 +60,7 @@ def load(
             A name is looked up when a run reaches its node.
         parallel: how many of them may be called at the same time: those of nodes that follow each
             other and of which none reads or waits for another.
-        operators: shared libraries with operators of the program's own, beside those that
+        operators: shared libraries with custom operators, in addition to those that
             graphio.register_operator has made known.
         limits: of what the file and its runs may take, by the names and with the defaults of
             ci_limits in cinfer.h: max_bytes of the file, max_nodes, max_memory in bytes,
@@ -72,13 +73,13 @@ def load(
         ResourceExhaustedError: the file wants more than a limit.
         DeadlineExceededError: opening took longer than timeout.
         NotFoundError, DataLossError: there is no such file, or it is damaged or of another kind.
-        InvalidArgumentError: what lies there is no regular file; threads, isa, limits or a timeout
+        InvalidArgumentError: the path is not a regular file; threads, isa, limits or a timeout
             that there are not.
         UnimplementedError: operators (all are named) or an instruction set that are not there.
     """
     if isa not in ISA:
         raise errors.InvalidArgumentError(message=f"isa is {isa!r}, expected one of {list(ISA)}")
-    calls.check_source(source)
+    foreign.check_source(source)
     chosen = State() if state is None else state
     count = _count_of(threads)
     host_calls = Host({} if host is None else host, parallel, chosen.lock)
@@ -109,7 +110,7 @@ def _count_of(threads: Any) -> int:
 
 
 class Stats(NamedTuple):
-    """What a model's runs have taken.
+    """Counts and times of a model's runs.
 
     Attributes:
         runs: how many there were.
@@ -183,7 +184,7 @@ class Handles:
             code = lib.ci_open_memory(source, len(source), options, handle, self.error)
         if code:
             error = self.failed(code)
-            raise _told(error, source) if isinstance(error, errors.OpError) else error
+            raise _named(error, source) if isinstance(error, errors.OpError) else error
         return handle[0]
 
     def _open_session(self, threads: int, limits: Mapping[str, int], end: float | None) -> Any:
@@ -244,12 +245,12 @@ def _close(session: Any, model: Any, _data: Any) -> None:
 
 
 def _left(end: float | None) -> int:
-    """Nanoseconds until a moment of time.monotonic; None: 0, which is no end."""
+    """Nanoseconds until a moment of time.monotonic; None: 0, which means no end."""
     return nanoseconds(None if end is None else end - time.monotonic())
 
 
-def _told(error: errors.OpError, source: Any) -> errors.OpError:
-    """The error of an open with the file's name, or with what the file is if it is no model."""
+def _named(error: errors.OpError, source: Any) -> errors.OpError:
+    """The error of an open with the file's name, or with the file's kind if it is not a model."""
     from graphio.schema import container  # which a load that succeeds does without
 
     damaged = isinstance(error, errors.DataLossError)
@@ -261,7 +262,7 @@ def _told(error: errors.OpError, source: Any) -> errors.OpError:
     if damaged:
         container.check_beginning(files.map_file(where), where)
     if isinstance(error, errors.InvalidArgumentError):
-        error = container.told_of_folder(error, where)
+        error = container.named_as_folder(error, where)
     if where in error.message:
         return error
     return type(error)(message=f"{os.path.basename(where)}: {error.message}")
@@ -310,7 +311,7 @@ class Model:
             self._handles.timeout = timeout
 
     def stats(self) -> Stats:
-        """What the runs so far have taken."""
+        """Counts and times of the runs so far."""
         session = self._handles.session
         if session is None:
             raise closed()

@@ -1,11 +1,11 @@
 /* runner.c - a run from Python in one call: arrays to ci_tensor, ci_run without the GIL, results to new arrays.
  *
- * Beside what cffi makes of cinfer.h, the module _native has two types: Runner, the plain way to run a signature, and
+ * Next to cffi's wrappers of cinfer.h the module _native has two types: Runner, the plain way to run a signature, and
  * Bound, the same on fixed arrays. Both are for signatures whose inputs and outputs are tensors of types that numpy
- * has of its own; the others take signature.py's way.
+ * itself has; the others take signature.py's way.
  *
  * Arrays are read and made through numpy's binary interface: the head of an array object and an entry of its table of
- * functions, whose places numpy promises for all of 2.x. The table tells its version: with another one, and for arrays
+ * functions, whose order numpy promises for all of 2.x. The table tells its version: with another one, and for arrays
  * of other classes, __array_struct__ and numpy.empty serve, which take ten times as long. */
 #include "lock.h"
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "cinfer.h"
 
-typedef struct array_interface { /* what __array_struct__ shows */
+typedef struct array_interface { /* the struct that __array_struct__ shows */
   int two;
   int nd;
   char typekind;
@@ -57,7 +57,7 @@ typedef struct runner {
   array_make_fn make; /* NULL: numpy's binary interface is not the one that is known */
   PyObject *lock_object; /* the state's */
   graphio_lock *lock; /* the same, or NULL: it is of another type */
-  PyObject *help; /* what does the rest: signature.py's Help */
+  PyObject *help; /* the rest of the work: signature.py's Help */
   PyObject *struct_name; /* "__array_struct__" */
   bool large; /* the latest run had a result that is worth being made where the caller wants it */
 } runner;
@@ -136,8 +136,8 @@ static bool runner_raised(const runner *r, const char *method, Py_ssize_t i, PyO
 static bool runner_is_list(PyObject *values) { return PyList_CheckExact(values) || PyList_Check(values); }
 
 /* An array is the only one of itself, else values are a list or tuple. */
-static bool runner_one(const runner *r, PyObject *values, Py_ssize_t wanted) {
-  return wanted == 1 && !PyList_CheckExact(values) && PyObject_TypeCheck(values, (PyTypeObject *)r->array);
+static bool runner_one(const runner *r, PyObject *values, Py_ssize_t expected) {
+  return expected == 1 && !PyList_CheckExact(values) && PyObject_TypeCheck(values, (PyTypeObject *)r->array);
 }
 
 static PyObject *runner_item(PyObject *values, Py_ssize_t i) {
@@ -147,13 +147,13 @@ static PyObject *runner_item(PyObject *values, Py_ssize_t i) {
 }
 
 static bool runner_take(const runner *r, PyObject *values, bool are_inputs, PyObject **held, ci_tensor *tensors) {
-  const Py_ssize_t wanted = are_inputs ? r->inputs : r->outputs;
+  const Py_ssize_t expected = are_inputs ? r->inputs : r->outputs;
   const Py_ssize_t first = are_inputs ? 0 : r->inputs;
   const int flags = ARRAY_CONTIGUOUS | ARRAY_ALIGNED | (are_inputs ? 0 : ARRAY_WRITEABLE);
-  const bool one = runner_one(r, values, wanted);
+  const bool one = runner_one(r, values, expected);
   const Py_ssize_t count = one ? 1 : runner_is_list(values) ? PyList_Size(values) : PyTuple_Size(values);
-  if (count != wanted) return !runner_raised(r, are_inputs ? "wrong_inputs" : "wrong_outputs", count, values);
-  for (Py_ssize_t i = 0; i < wanted; i++) {
+  if (count != expected) return !runner_raised(r, are_inputs ? "wrong_inputs" : "wrong_outputs", count, values);
+  for (Py_ssize_t i = 0; i < expected; i++) {
     held[i] = one ? values : runner_item(values, i);
     if (one) Py_INCREF(values);
     if (held[i] == NULL) return false;
@@ -181,8 +181,8 @@ static PyObject *runner_empty(const runner *r, PyObject *dtype, int nd, const Py
   return array;
 }
 
-/* Where the elements of an array lie that was just made; NULL: it is another one than was asked for. */
-static void *runner_room(const runner *r, PyObject *array, Py_ssize_t i, size_t bytes) {
+/* The memory of the elements of an array that was just made; NULL: the array has another type or shape. */
+static void *runner_elements(const runner *r, PyObject *array, Py_ssize_t i, size_t bytes) {
   ci_tensor made;
   if (r->make != NULL) return ((const array_object *)array)->data;
   return runner_view(r, array, r->inputs + i, ARRAY_CONTIGUOUS, &made) && made.bytes == bytes ? made.data : NULL;
@@ -200,12 +200,12 @@ static PyObject *runner_copy(const runner *r, Py_ssize_t i, const ci_tensor *ten
   }
   PyObject *array = runner_empty(r, r->dtypes[r->inputs + i], tensor->rank, dims);
   if (array == NULL) return NULL;
-  void *room = bytes == tensor->bytes ? runner_room(r, array, i, bytes) : NULL;
-  if (room == NULL) {
-    PyErr_SetString(PyExc_SystemError, "numpy made another array than was asked for");
+  void *target = bytes == tensor->bytes ? runner_elements(r, array, i, bytes) : NULL;
+  if (target == NULL) {
+    PyErr_SetString(PyExc_SystemError, "numpy made another array than was requested");
     Py_CLEAR(array);
   } else if (bytes > 0) {
-    memcpy(room, tensor->data, bytes);
+    memcpy(target, tensor->data, bytes);
   }
   return array;
 }
@@ -227,10 +227,10 @@ static PyObject *runner_copies(runner *r, ci_tensor *outputs, PyObject *made) {
 
 /* A list of arrays for the large results whose shapes are known before the run, and None for the others. NULL without
  * an error: nothing is known, the run will say why. */
-static PyObject *runner_foresee(const runner *r, const ci_tensor *inputs, ci_tensor *outputs) {
+static PyObject *runner_infer(const runner *r, const ci_tensor *inputs, ci_tensor *outputs) {
   PyThreadState *thread = PyEval_SaveThread();
   const ci_status status =
-      ci_foresee(*r->session, r->signature, inputs, (int)r->inputs, outputs, (int)r->outputs, NULL);
+      ci_infer_outputs(*r->session, r->signature, inputs, (int)r->inputs, outputs, (int)r->outputs, NULL);
   PyEval_RestoreThread(thread);
   PyObject *list = status == CI_OK ? PyList_New(r->outputs) : NULL;
   for (Py_ssize_t i = 0; i < r->outputs; i++) {
@@ -296,9 +296,9 @@ static bool runner_go(const runner *r, const ci_tensor *inputs, ci_tensor *outpu
 static PyObject *runner_locked(runner *r, const ci_tensor *inputs, ci_tensor *outputs, PyObject *given) {
   PyObject *result = NULL, *made = NULL;
   if (!runner_acquire(r)) return NULL;
-  const bool foreseen = given == NULL && r->large && *r->session != NULL;
-  if (foreseen) made = runner_foresee(r, inputs, outputs);
-  if ((!foreseen || PyErr_Occurred() == NULL) && runner_go(r, inputs, outputs)) {
+  const bool inferred = given == NULL && r->large && *r->session != NULL;
+  if (inferred) made = runner_infer(r, inputs, outputs);
+  if ((!inferred || PyErr_Occurred() == NULL) && runner_go(r, inputs, outputs)) {
     result = given == NULL ? runner_copies(r, outputs, made) : given;
     if (given != NULL) Py_INCREF(given);
   }
@@ -307,7 +307,7 @@ static PyObject *runner_locked(runner *r, const ci_tensor *inputs, ci_tensor *ou
     if (!runner_release(r)) Py_CLEAR(result);
     return result;
   }
-  PyObject *type, *value, *trace; /* the lock is given back beside an exception */
+  PyObject *type, *value, *trace; /* the lock is given back while an exception is set */
   PyErr_Fetch(&type, &value, &trace);
   if (!runner_release(r)) PyErr_Clear();
   PyErr_Restore(type, value, trace);
@@ -373,8 +373,8 @@ static PyObject *runner_call(runner *r, PyObject *inputs, PyObject *out) {
 }
 
 /* A new reference to values, made a tuple unless they are what can be looked at. */
-static PyObject *runner_values(const runner *r, PyObject *values, Py_ssize_t wanted) {
-  if (!runner_is_list(values) && !PyTuple_Check(values) && !runner_one(r, values, wanted))
+static PyObject *runner_values(const runner *r, PyObject *values, Py_ssize_t expected) {
+  if (!runner_is_list(values) && !PyTuple_Check(values) && !runner_one(r, values, expected))
     return PySequence_Tuple(values);
   Py_INCREF(values);
   return values;
@@ -544,7 +544,7 @@ static int runner_fill(PyObject *self, PyObject *arguments, PyObject *names) {
   if (r->array == NULL || r->empty == NULL || r->struct_name == NULL || !runner_types(r, numbers)) return -1;
   runner_numpy(r, table);
   Py_INCREF(help);
-  r->help = help; /* last: from now on it is whole */
+  r->help = help; /* last: from now on it is complete */
   return 0;
 }
 
@@ -565,7 +565,7 @@ static PyType_Slot bound_slots[] = {{Py_tp_dealloc, (void *)bound_free}, {Py_tp_
 static PyType_Spec bound_spec = {"graphio.cinfer._native.Bound", sizeof(bound), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, bound_slots};
 
-PyObject *graphio_cffi_init(void); /* what cffi has made of PyInit__native */
+PyObject *graphio_cffi_init(void); /* PyInit__native of cffi, renamed */
 
 static bool runner_add_type(PyObject *module, const char *name, PyType_Spec *spec) {
   PyObject *type = PyType_FromSpec(spec);

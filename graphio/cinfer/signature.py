@@ -53,7 +53,7 @@ class Signature:
         self._readers = self._readers_of(self._results)
 
     def _readers_of(self, results: Sequence[Any]) -> list[Callable[[], Any]]:
-        """What copies each output."""
+        """A function for each output, which copies it."""
         return [
             functools.partial(arrays.held, result) if spec.kinds else arrays.reader(result)
             for result, spec in zip(results, self.outputs.values(), strict=True)
@@ -109,7 +109,7 @@ class Signature:
         """Runs in the signature's order.
 
         Args:
-            inputs: arrays of exactly the wanted dtype, C-contiguous; where there is one input, the
+            inputs: arrays of exactly the expected dtype, C-contiguous; of one input, the
                 array alone will do.
             out: arrays that take the results, of their dtypes and shapes, contiguous and writable;
                 None: fresh ones.
@@ -125,7 +125,7 @@ class Signature:
             inputs = [inputs]
         if out is not None:
             raise errors.InvalidArgumentError(
-                message=f"signature {self.name!r} has inputs or outputs that are no tensors of "
+                message=f"signature {self.name!r} has inputs or outputs that are not tensors of "
                 "numbers: leave `out` away"
             )
         return self._run_any(list(inputs))
@@ -136,7 +136,7 @@ class Signature:
         return self._run_any if self._runner is None else self.run
 
     def _run_any(self, inputs: Sequence[Array]) -> list[Array]:
-        """Runs what may have texts, sequences, optional values and types that numpy lacks."""
+        """Runs signatures with strings, sequences, optional values and types that numpy lacks."""
         handles = self._handles
         with self._lock:
             if len(inputs) != len(self._feeds):
@@ -160,7 +160,7 @@ class Signature:
 
         Args:
             inputs: as for `run`.
-            times: takes the time of each step; None: nobody asks. What C does ahead of a run, or
+            times: takes the time of each step; None: not measured. What C does before a run, or
                 as a part of another step, is not among them.
             deadline: a moment of time.monotonic at which the run is ended; None: there is none.
 

@@ -55,7 +55,7 @@ class State:
         self.handle = handle[0]
         # Also held while a session on this state runs; a function that it calls may look into it.
         self.lock = RunLock(Lock())  # which runner.c knows, too
-        self._rooms: weakref.WeakValueDictionary[int, _Room] = weakref.WeakValueDictionary()
+        self._buffers: weakref.WeakValueDictionary[int, _Buffer] = weakref.WeakValueDictionary()
         weakref.finalize(self, lib.ci_state_close, self.handle).atexit = False
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class State:
 
     def views(self, names: Sequence[str]) -> list[Array]:
         """The values themselves, not to be written to, for who holds the lock and until the
-        variables change; copies of texts. Raises as get."""
+        variables change; copies of strings. Raises as get."""
         tensor = ffi.new("ci_tensor *")
         found = []
         with self.lock:
@@ -152,23 +152,23 @@ class State:
         return found
 
     def set_generator(self, name: str, key: int, counter: int) -> None:
-        """Puts a generator in its place."""
+        """Sets the state of a generator."""
         value = ffi.new("ci_generator *", (key, counter))
         with self.lock:
             self._check(lib.ci_generator_set(self.handle, name.encode(), value, self._error))
 
-    def room(self, dtype: int, dims: Sequence[int]) -> Array:
+    def buffer(self, dtype: int, dims: Sequence[int]) -> Array:
         """An array for a value that assign is then given; the element type's number, its shape."""
         kind = arrays.numpy_dtype(dtype)
         nbytes = math.prod(dims) * kind.itemsize
         if not nbytes or kind == arrays.OBJECT:
             return np.empty(dims, kind)
-        room = _Room(self, nbytes)
-        self._rooms[room.address] = room
-        return np.asarray(room).view(kind).reshape(dims)
+        buffer = _Buffer(self, nbytes)
+        self._buffers[buffer.address] = buffer
+        return np.asarray(buffer).view(kind).reshape(dims)
 
     def blobs(self) -> dict[str, bytes]:
-        """Bytes of the program's own by name, sorted: what set_blob and checkpoints gave."""
+        """Data of the program by name, sorted: set by set_blob and by checkpoints."""
         with self.lock:
             names = [
                 ffi.string(lib.ci_state_blob_name(self.handle, i))
@@ -190,7 +190,7 @@ class State:
             self._check(code)
 
     def remove_blob(self, name: str) -> None:
-        """Forgets a blob, or the place of an iterator of a checkpoint. Raises NotFoundError."""
+        """Forgets a blob, or the position of an iterator of a checkpoint. Raises NotFoundError."""
         with self.lock:
             self._check(lib.ci_state_remove_blob(self.handle, _encoded(name), self._error))
 
@@ -211,12 +211,12 @@ class State:
 
         Args:
             values: name of a variable to its value, of its dtype; a Stored one stays in its file
-                and is checked when it is first used, if it lies in one as in memory, else now.
+                and is checked when it is first used, if file and memory have equal bytes, else now.
             generators: name to key and counter.
-            given: True: memory of `room` becomes the state's; nobody else may have it.
+            given: True: memory of `buffer` becomes the state's; no other code may use it.
             declared: variables to be declared before: name to element type's number and shape.
         """
-        places = generators or {}
+        positions = generators or {}
         tensors = ffi.new("ci_tensor[]", len(values))
         files = _Files(len(values))
         keep: list[Any] = [files]
@@ -226,20 +226,20 @@ class State:
             else:
                 array = np.ascontiguousarray(_array(value)).reshape(value.shape)
                 keep.append(arrays.point_at(tensor, array))
-        names = [ffi.new("char[]", name.encode()) for name in places]
+        names = [ffi.new("char[]", name.encode()) for name in positions]
         with self.lock, self._declared(declared or {}):
             indices = ffi.new("int[]", [self._index(name) for name in values])
             keep += [indices, pointers := ffi.new("char *[]", names)]
-            keep.append(at := ffi.new("ci_generator[]", list(places.values())))
-            rooms = [self._rooms.get(int(ffi.cast("uintptr_t", t.data))) for t in tensors]
-            rooms = [room if given and room and not room.taken else None for room in rooms]
-            taken = ffi.new("uint8_t[]", [room is not None for room in rooms])
-            wanted = (indices, tensors, len(values), pointers, at, len(names), taken)
-            wanted = ffi.new("ci_assignment *", (*wanted, *files.fields()))
-            self._check(lib.ci_state_assign(self.handle, wanted, self._error))
-            for room in rooms:
-                if room is not None:
-                    room.taken = True
+            keep.append(at := ffi.new("ci_generator[]", list(positions.values())))
+            made = [self._buffers.get(int(ffi.cast("uintptr_t", t.data))) for t in tensors]
+            made = [b if given and b and not b.taken else None for b in made]
+            taken = ffi.new("uint8_t[]", [buffer is not None for buffer in made])
+            request = (indices, tensors, len(values), pointers, at, len(names), taken)
+            request = ffi.new("ci_assignment *", (*request, *files.fields()))
+            self._check(lib.ci_state_assign(self.handle, request, self._error))
+            for buffer in made:
+                if buffer is not None:
+                    buffer.taken = True
         del keep
 
     def save(
@@ -282,7 +282,7 @@ class State:
     def restore(self, prefix: str | os.PathLike[str], *, strict: bool = True) -> int | None:
         """Reads a checkpoint, all or nothing; returns its step.
 
-        Variables and generators that the state lacks are added. Blobs and places of iterators
+        Variables and generators that the state lacks are added. Blobs and positions of iterators
         become those of the checkpoint, and save writes them again.
 
         Args:
@@ -328,13 +328,13 @@ class State:
 
 def _is_mapped(value: Array | Stored) -> TypeGuard[Stored]:
     """Whether C may take it from its file: checked, and as it is in memory."""
-    if isinstance(value, np.ndarray) or value.place is None or value.crc is None:
+    if isinstance(value, np.ndarray) or value.location is None or value.crc is None:
         return False
     return value.number != dtypes.STRING and dtypes.of_number(value.number).bits >= 8
 
 
 class _Files:
-    """What ci_assignment says of values in files."""
+    """The fields of ci_assignment for values in files."""
 
     def __init__(self, count: int) -> None:
         self._in_file = ffi.new("ci_in_file[]", [{"file": -1}] * count)
@@ -343,9 +343,9 @@ class _Files:
         self._names: list[Any] = []
 
     def point_at(self, index: int, tensor: Any, value: Stored) -> None:
-        """Makes a ci_tensor the type of a value that has a place."""
-        assert value.place is not None
-        path, offset, checkpoint = value.place
+        """Makes a ci_tensor the type of a value that is in a file."""
+        assert value.location is not None
+        path, offset, checkpoint = value.location
         tensor.dtype = value.number
         arrays.set_shape(tensor, value.shape)
         number = self._numbers.setdefault(path, len(self._numbers))
@@ -370,20 +370,20 @@ def _encoded(name: str) -> bytes:
     return name.encode()
 
 
-class _Room:
+class _Buffer:
     """Memory of a state's that assign may take over; numpy makes an array of bytes of it."""
 
     def __init__(self, state: State, nbytes: int) -> None:
         pointer, error = ffi.new("void **"), status.new_error()
         self.taken = True  # nothing to free yet
-        status.check(lib.ci_state_room(state.handle, nbytes, pointer, error), error)
+        status.check(lib.ci_state_alloc(state.handle, nbytes, pointer, error), error)
         self._state, self._data, self._nbytes = state, pointer[0], nbytes
         self.address = int(ffi.cast("uintptr_t", pointer[0]))
         self.taken = False
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        """What numpy asks for."""
+        """The memory as numpy's array interface."""
         return {
             "version": 3,
             "typestr": "|u1",
@@ -393,4 +393,4 @@ class _Room:
 
     def __del__(self) -> None:
         if not self.taken:
-            lib.ci_state_room_free(self._state.handle, self._data, self._nbytes)
+            lib.ci_state_free(self._state.handle, self._data, self._nbytes)

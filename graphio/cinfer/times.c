@@ -9,7 +9,7 @@ typedef struct graphio_step_end {
   size_t length;
 } graphio_step_end;
 typedef struct graphio_times {
-  size_t count, room;
+  size_t count, capacity;
   graphio_step_end *ends;
 } graphio_times;
 
@@ -29,12 +29,12 @@ void graphio_times_note(void *user, const char *name, size_t length) {
   graphio_times *times = user;
   struct timespec now;
   timespec_get(&now, TIME_UTC);
-  if (times->count == times->room) {
-    const size_t room = times->room == 0 ? 256 : 2 * times->room;
-    graphio_step_end *ends = realloc(times->ends, room * sizeof *ends);
+  if (times->count == times->capacity) {
+    const size_t capacity = times->capacity == 0 ? 256 : 2 * times->capacity;
+    graphio_step_end *ends = realloc(times->ends, capacity * sizeof *ends);
     if (ends == NULL) return;
     times->ends = ends;
-    times->room = room;
+    times->capacity = capacity;
   }
   times->ends[times->count++] =
       (graphio_step_end){.at = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, .name = name, .length = length};

@@ -45,10 +45,10 @@ class Steps:
             yield
         finally:
             lib.ci_session_observe(session, ffi.new("ci_observer *")[0])
-            self._found += map(_told, noted.ends[0 : noted.count])
+            self._found += map(_step, noted.ends[0 : noted.count])
 
 
-def _told(end: Any) -> tuple[str, int]:
+def _step(end: Any) -> tuple[str, int]:
     """A step's name, "" before the first one, and when it ended."""
     if end.name == ffi.NULL:
         return "", end.at
@@ -71,7 +71,7 @@ def checked_timeout(seconds: Any) -> float | None:
 
 
 def nanoseconds(seconds: float | None) -> int:
-    """The same as C takes it; None: 0, which is no end."""
+    """The deadline as C takes it; None: 0, which means no end."""
     return 0 if seconds is None else int(min(max(1.0, seconds * 1e9), _MOST))
 
 
@@ -94,14 +94,14 @@ def ended_at(deadline: float | None, handles: Handles) -> Iterator[None]:
 
 
 def _raised(_kind: Any, raised: BaseException, trace: Any) -> int:
-    """What a signal's handler raised, such as KeyboardInterrupt, is the error of the call."""
+    """An error that a signal's handler raised, as KeyboardInterrupt, is the error of the call."""
     ffi.from_handle(trace.tb_frame.f_locals["user"]).keep(raised)
     return 1
 
 
 @ffi.def_extern(onerror=_raised)  # type: ignore[untyped-decorator]
 def graphio_interrupted(user: Any) -> int:
-    """Asked by C now and then in calls that take long. Handlers of signals run while Python code
+    """Called by C now and then in calls that take long. Handlers of signals run while Python code
     does, in the main thread: here.
     """
     return 0

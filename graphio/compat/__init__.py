@@ -1,4 +1,7 @@
-"""tf.compat: bytes and texts, and v1, which is this package."""
+"""tf.compat: bytes and strings, and v1, which is this package.
+
+May import io, execution and below.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ bytes_or_text_types = (bytes, str)
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """A text as bytes. Raises TypeError for what is neither."""
+    """A string as bytes. Raises TypeError for what is neither."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text.encode(encoding)
     if isinstance(bytes_or_text, (bytes, bytearray)):
@@ -30,7 +33,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Bytes as a text. Raises TypeError for what is neither."""
+    """Bytes as a string. Raises TypeError for what is neither."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, bytes):
@@ -42,12 +45,12 @@ as_str = as_text
 
 
 def as_str_any(value: Any) -> str:
-    """Bytes as a text, anything else as str() gives it."""
+    """Bytes as a string, anything else as str() gives it."""
     return as_str(value) if isinstance(value, bytes) else str(value)
 
 
 def path_to_str(path: Any) -> Any:
-    """A path object as a text; anything else as it is."""
+    """A path object as a string; anything else as it is."""
     return as_str_any(path.__fspath__()) if isinstance(path, os.PathLike) else path
 
 

@@ -1,4 +1,15 @@
-"""tf.data: pipelines that feed a graph element by element."""
+"""tf.data: pipelines that feed a graph element by element.
+
+May import layers and below.
+
+    dataset, structure   a pipeline before it runs, and the types of its elements; methods, options
+    graphs, function     the graph of a dataset; functions of map and filter as graphs
+    variables            variables of the session in such functions
+    stages, elements     a running pipeline; threads: prefetch and parallel map; caching
+    readers, records     files of lines and records; csvs, csv_lines; npz; tables: Parquet
+    iterator, resource   tf.data.Iterator; its position in a session (saving: as bytes)
+    special              rarer parts of tf.data.experimental
+"""
 
 from graphio.data.dataset import AUTOTUNE, Dataset, Options
 from graphio.data.iterator import (
@@ -6,10 +17,13 @@ from graphio.data.iterator import (
     make_initializable_iterator,
     make_one_shot_iterator,
 )
+from graphio.data.methods import connect
 from graphio.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from graphio.support import api_guard
 
-from graphio.data import experimental  # isort: skip  (reads the names above)
+from graphio.data import experimental, iterator, special, whole  # isort: skip  (after the names above)
+
+connect(experimental=experimental, iterator=iterator, special=special, whole=whole)
 
 __all__ = [
     "AUTOTUNE",

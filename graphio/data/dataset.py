@@ -12,6 +12,7 @@ from graphio.data import (
     elements,
     graphs,
     records,
+    registered,
     saving,
     stages,
     structure,
@@ -25,6 +26,7 @@ from graphio.data.methods import Methods
 from graphio.data.options import Options
 from graphio.data.stages import Stage
 from graphio.data.structure import Spec
+from graphio.data.variants import Variants
 from graphio.engine.pickling import Unpicklable
 from graphio.framework import api_boundary, dtypes, scopes, source
 from graphio.framework.constants import as_array, convert_to_tensor
@@ -32,6 +34,7 @@ from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.framework.tensor_shape import TensorShape, as_shape
+from graphio.ops.control_flow.tensor_array import TensorArray
 from graphio.support import errors
 from graphio.variables.variables import variables_of
 
@@ -136,7 +139,7 @@ class Dataset(Methods, Unpicklable):
     @property
     def output_classes(self) -> Any:
         """Classes of an element's components."""
-        return structure.classes_of(self.element_specs)
+        return classes_of(self.element_specs)
 
     def __iter__(self) -> Any:
         raise RuntimeError(
@@ -152,29 +155,6 @@ class Dataset(Methods, Unpicklable):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"
-
-    # ---- iterators ----
-
-    def make_one_shot_iterator(self) -> Any:
-        """An iterator through the elements that needs no initializer.
-
-        Raises:
-            ValueError: the dataset reads placeholders, variables or random numbers of the graph,
-                or is of another graph than the default one.
-        """
-        from graphio.data.iterator import one_shot
-
-        return one_shot(self)
-
-    def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
-        """An iterator whose `initializer` must run first, and each time begins anew.
-
-        Raises:
-            ValueError: the dataset is of another graph than the default one.
-        """
-        from graphio.data.iterator import initializable
-
-        return initializable(self, shared_name)
 
     # ---- sources ----
 
@@ -768,9 +748,7 @@ class Dataset(Methods, Unpicklable):
         Raises:
             TypeError: reduce_func gives another structure or dtype.
         """
-        from graphio.data.whole import reduced
-
-        return reduced(self, initial_state, reduce_func, name)
+        return self._reduced(initial_state, reduce_func, name)
 
     @api_boundary.rolling_back
     def unbatch(self, name: str | None = None) -> Dataset:
@@ -830,35 +808,23 @@ class Variant(Dataset):
         return found if isinstance(found, list) else list(saving.decode(found[()]))
 
 
-class Variants:
-    """Several datasets as one component of an element, of which from_tensor_slices makes elements.
-
-    Attributes:
-        tensor: their elements, as saving.encoded gives them.
-    """
-
-    def __init__(self, spec: Spec, tensor: Tensor) -> None:
-        self.dataset_spec, self.tensor = spec, tensor
-        self.captures = {tensor: None}
-        self.touched: variables.Touched = {}
-
-    def held(self, opening: Opening) -> Array:
-        """What the tensor holds."""
-        found: Array = opening.value(self.tensor)
-        return found
-
-
-def component(spec: Spec, tensor: Tensor) -> Any:
-    """What a function or a program sees as a component: a tensor, a dataset or several."""
-    if spec.inside is None:
-        return tensor
+@registered.dataset_of.register
+def _component(spec: Spec, tensor: Tensor) -> Variant | Variants:
+    """What a function or a program sees as a component that is a dataset, or several."""
     return Variants(spec, tensor) if spec.shape.ndims else Variant(spec.inside, tensor)
 
 
-def element_of(specs: Any, tensors: Sequence[Tensor]) -> Any:
-    """An element of tensors, one a component."""
-    flat = structure.flatten(specs)
-    return structure.pack(specs, [component(s, t) for s, t in zip(flat, tensors, strict=True)])
+def classes_of(specs: Any) -> Any:
+    """The nested classes: tf.Tensor, tf.SparseTensor, tf.TensorArray, and tf.data.Dataset."""
+
+    def kind(node: Any) -> Any:
+        if isinstance(node, structure.SparseParts):
+            return SparseTensor
+        if isinstance(node, structure.ArrayParts):
+            return TensorArray
+        return Tensor if node.inside is None else Dataset
+
+    return structure.mapped_nodes(kind, specs)
 
 
 def _open_at_a_time(num_parallel_calls: Any) -> int:

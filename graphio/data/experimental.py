@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.data import elements, structure
+from graphio.data import elements, npz, structure
 from graphio.data.csvs import CsvDataset, make_csv_dataset
 from graphio.data.dataset import AUTOTUNE, Dataset, _checked, _number
 from graphio.data.function import Function
@@ -29,7 +29,10 @@ from graphio.framework import dtypes, refusals, scopes
 from graphio.framework.constants import as_array, constant
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.array.index import gather
+from graphio.ops.array.joining import stack
 from graphio.ops.math import comparison, elementwise, reduction
+from graphio.support import public_path
 
 __all__ = [
     "AUTOTUNE",
@@ -266,8 +269,6 @@ def bucket_by_sequence_length(
         )
 
     def size(number: Any) -> Any:
-        from graphio.ops.array.index import gather
-
         return gather(constant(sizes), number)
 
     def batch(number: Any, grouped: Dataset) -> Dataset:
@@ -289,9 +290,6 @@ def bucket_by_sequence_length(
 
 def _to_boundary(grouped: Dataset, shapes: Any, bounds: Any, number: Any) -> Any:
     """The shapes with unknown sizes as one less than the bucket's end."""
-    from graphio.ops.array.index import gather
-    from graphio.ops.array.joining import stack
-
     longest = elementwise.cast(gather(constant(bounds), number) - 1, dtypes.int64)
 
     def full(shape: TensorShape) -> Any:
@@ -428,8 +426,6 @@ class NpzDataset(Dataset):
     """
 
     def __init__(self, filename: str | os.PathLike[str], keys: Sequence[str] | None = None) -> None:
-        from graphio.data import npz
-
         arrays = npz.arrays(os.fspath(filename))
         if keys is None:
             chosen: Any = arrays if "" not in arrays else arrays[""]
@@ -441,6 +437,8 @@ class NpzDataset(Dataset):
         made = Dataset.from_tensor_slices(chosen)
         super().__init__(made.element_specs, made.open, [made])
 
+
+public_path.name_classes(__name__, globals())
 
 if not TYPE_CHECKING:  # to type checkers, what is left out is no name
     __getattr__ = refusals.getter(__name__)

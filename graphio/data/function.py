@@ -12,6 +12,8 @@ import numpy as np
 
 from graphio.data import saving, structure, variables
 from graphio.data.structure import Spec
+from graphio.data.variants import Variants
+from graphio.execution.session import host_functions
 from graphio.framework import scopes, source
 from graphio.framework.constants import convert_to_tensor, placeholder
 from graphio.framework.graph import Graph, Operation, Tensor
@@ -90,11 +92,9 @@ class Function:
             )
 
     def _stand_ins(self, specs: Any) -> Any:
-        from graphio.data.dataset import element_of
-
         made = [placeholder(s.dtype, s.shape, name="element") for s in structure.flatten(specs)]
         self.arguments += made
-        return element_of(specs, made)
+        return structure.element_of(specs, made)
 
     def _capture(self, tensor: Tensor) -> Tensor | None:
         """What stands for a tensor of the graph around the function."""
@@ -108,9 +108,7 @@ class Function:
         return self.captures[found]
 
     def _keep(self, result: Any, what: str) -> None:
-        from graphio.data.dataset import Dataset
-
-        self.dataset: Dataset | None = result if isinstance(result, Dataset) else None
+        self.dataset: Dataset | None = result if _is_one_dataset(result) else None
         self.outputs: list[Tensor] = []
         self.datasets: list[Dataset | None] = []
         if isinstance(result, list):
@@ -120,14 +118,13 @@ class Function:
         self.specs: Any = structure.specs_of(result, specs)
 
     def _keep_component(self, leaf: Any, what: str) -> Spec:
-        from graphio.data.dataset import Dataset, Variants
-
         structure.refuse_sparse(leaf, what)
-        if isinstance(leaf, Dataset) and (leaf is self.dataset or what == "map"):
+        if _is_one_dataset(leaf) and (leaf is self.dataset or what == "map"):
             self.datasets.append(leaf)
             self.outputs += [self.graph._resolve(t) for t in leaf.captures]
-            return leaf.dataset_spec
-        if isinstance(leaf, Dataset):
+            spec: Spec = leaf.dataset_spec
+            return spec
+        if _is_one_dataset(leaf):
             raise TypeError(
                 f"{what}: the function returned a dataset inside a structure, expected tensors"
             )
@@ -140,6 +137,10 @@ class Function:
     def result_specs(self) -> Any:
         """Specs of the elements that the function gives; of its dataset's elements."""
         return self.specs if self.dataset is None else self.dataset.element_specs
+
+
+def _is_one_dataset(value: Any) -> bool:
+    return structure.is_dataset(value) and not isinstance(value, Variants)
 
 
 def _plain(value: Any) -> Any:
@@ -170,8 +171,6 @@ class Runner:
 
     def load(self, packed: bytes, graph: Graph) -> tuple[Any, Any]:
         """A state, and the function that runs a model of one signature on it."""
-        from graphio.execution.session import host_functions
-
         host = host_functions(self._session(), graph) if graph.host_functions else {}
         state = self._engine.new_state()
         loaded = self._engine.load(packed, state=state, host=host, **self._options)

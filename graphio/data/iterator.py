@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from graphio.data import graphs, structure, variables
-from graphio.data.dataset import Dataset, element_of
+from graphio.data.dataset import Dataset, classes_of
 from graphio.data.resource import (
     Handle,
     by_name,
@@ -152,7 +152,7 @@ class Iterator(Unpicklable):
             name or kind,
             kind,
         )
-        return element_of(self._specs, found.outputs)
+        return structure.element_of(self._specs, found.outputs)
 
     @api_boundary.rolling_back
     def string_handle(self, name: str | None = None) -> Tensor:
@@ -223,7 +223,7 @@ class Iterator(Unpicklable):
     @property
     def output_classes(self) -> Any:
         """Classes of an element's components."""
-        return structure.classes_of(self._specs)
+        return classes_of(self._specs)
 
 
 def _always(text: bytes, session: Any) -> Any:

@@ -1,16 +1,31 @@
-"""Methods of Dataset that TensorFlow 2 has for what is a function of tf.data.experimental in
-TensorFlow 1."""
+"""Methods of Dataset whose work is done by modules that are made of datasets themselves.
+
+These are iterators, what runs a whole dataset, and methods that TensorFlow 2 has for functions of
+tf.data.experimental in TensorFlow 1. Their modules import the class Dataset, so this one, its base,
+does not import them: graphio.data imports all and connects them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from graphio.framework import dtypes
 
 if TYPE_CHECKING:
+    from graphio.data import experimental, iterator, special, whole
     from graphio.data.dataset import Dataset
     from graphio.framework.graph import Tensor
+
+
+__all__ = ["Methods", "connect"]
+
+
+def connect(**modules: ModuleType) -> None:
+    """Gives the methods the modules that they call: the names that are imported above for type
+    checkers alone."""
+    globals().update(modules)
 
 
 class Methods:
@@ -20,43 +35,54 @@ class Methods:
 
         def apply(self, transformation_func: Callable[..., Any]) -> Dataset: ...
 
+    def make_one_shot_iterator(self) -> Any:
+        """An iterator through the elements that needs no initializer.
+
+        Raises:
+            ValueError: the dataset reads placeholders, variables or random numbers of the graph,
+                or is of another graph than the default one.
+        """
+        return iterator.one_shot(self)  # type: ignore[arg-type]
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
+        """An iterator whose `initializer` must run first, and each time begins anew.
+
+        Raises:
+            ValueError: the dataset is of another graph than the default one.
+        """
+        return iterator.initializable(self, shared_name)  # type: ignore[arg-type]
+
+    def _reduced(
+        self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None
+    ) -> Any:
+        """See Dataset.reduce."""
+        return whole.reduced(self, initial_state, reduce_func, name)  # type: ignore[arg-type]
+
     def cardinality(self) -> Tensor:
         """See tf.data.experimental.cardinality."""
-        from graphio.data.special import cardinality
-
-        return cardinality(self)  # type: ignore[arg-type]
+        return special.cardinality(self)  # type: ignore[arg-type]
 
     def get_single_element(self) -> Any:
         """See tf.data.experimental.get_single_element."""
-        from graphio.data.whole import get_single_element
-
-        return get_single_element(self)  # type: ignore[arg-type]
+        return whole.get_single_element(self)  # type: ignore[arg-type]
 
     def ignore_errors(self, name: str | None = None) -> Dataset:
         """See tf.data.experimental.ignore_errors."""
-        from graphio.data.special import without_errors
-
-        return self.apply(without_errors)._named(name)
+        return self.apply(special.without_errors)._named(name)
 
     def unique(self, name: str | None = None) -> Dataset:
         """See tf.data.experimental.unique."""
-        from graphio.data.experimental import unique
-
-        return self.apply(unique())._named(name)
+        return self.apply(experimental.unique())._named(name)
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """See tf.data.experimental.take_while."""
-        from graphio.data.experimental import take_while
-
-        return self.apply(take_while(predicate))._named(name)
+        return self.apply(experimental.take_while(predicate))._named(name)
 
     def scan(
         self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
     ) -> Dataset:
         """See tf.data.experimental.scan."""
-        from graphio.data.experimental import scan
-
-        return self.apply(scan(initial_state, scan_func))._named(name)
+        return self.apply(experimental.scan(initial_state, scan_func))._named(name)
 
     def group_by_window(
         self,
@@ -67,9 +93,7 @@ class Methods:
         name: str | None = None,
     ) -> Dataset:
         """See tf.data.experimental.group_by_window."""
-        from graphio.data.experimental import group_by_window
-
-        made = group_by_window(key_func, reduce_func, window_size, window_size_func)
+        made = experimental.group_by_window(key_func, reduce_func, window_size, window_size_func)
         return self.apply(made)._named(name)
 
     def bucket_by_sequence_length(
@@ -85,9 +109,7 @@ class Methods:
         name: str | None = None,
     ) -> Dataset:
         """See tf.data.experimental.bucket_by_sequence_length."""
-        from graphio.data.experimental import bucket_by_sequence_length
-
-        made = bucket_by_sequence_length(
+        made = experimental.bucket_by_sequence_length(
             element_length_func,
             bucket_boundaries,
             bucket_batch_sizes,
@@ -108,9 +130,7 @@ class Methods:
     ) -> Dataset:
         """See tf.data.experimental.sample_from_datasets; stop_on_empty_dataset: True ends with the
         first dataset that ends."""
-        from graphio.data.experimental import sample_from_datasets
-
-        return sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+        return experimental.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
 
     @staticmethod
     def choose_from_datasets(
@@ -118,22 +138,16 @@ class Methods:
     ) -> Dataset:
         """See tf.data.experimental.choose_from_datasets; stop_on_empty_dataset: True ends where a
         dataset that has ended is chosen."""
-        from graphio.data.experimental import choose_from_datasets
-
-        return choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+        return experimental.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
     @staticmethod
     def counter(
         start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64, name: str | None = None
     ) -> Dataset:
         """See tf.data.experimental.Counter."""
-        from graphio.data.experimental import Counter
-
-        return Counter(start, step, dtype)._named(name)
+        return experimental.Counter(start, step, dtype)._named(name)
 
     @staticmethod
     def random(seed: int | None = None, name: str | None = None) -> Dataset:
         """See tf.data.experimental.RandomDataset."""
-        from graphio.data.special import RandomDataset
-
-        return RandomDataset(seed)._named(name)
+        return special.RandomDataset(seed)._named(name)

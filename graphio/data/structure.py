@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio.data import saving, variables
+from graphio.data import registered, saving, variables
 from graphio.framework import dtypes, nest, objects
 from graphio.framework.constants import as_array, convert_to_tensor
 from graphio.framework.dtypes import DType
@@ -101,6 +101,12 @@ class Several:
 def is_dataset(value: Any) -> bool:
     """Whether value is a dataset, or several as one component."""
     return hasattr(value, "dataset_spec")
+
+
+def element_of(specs: Any, tensors: Sequence[Tensor]) -> Any:
+    """An element of tensors, one a component: what functions and programs see."""
+    pairs = zip(flatten(specs), tensors, strict=True)
+    return pack(specs, [t if s.inside is None else registered.dataset_of(s, t) for s, t in pairs])
 
 
 def is_nested(value: Any) -> bool:
@@ -479,17 +485,3 @@ def node_shape(node: Any) -> TensorShape:
         return sparse_shape(node)
     found: TensorShape = (node.stack if isinstance(node, ArrayParts) else node).shape
     return found
-
-
-def classes_of(specs: Any) -> Any:
-    """The nested classes: tf.Tensor, tf.SparseTensor, tf.TensorArray, and tf.data.Dataset."""
-    from graphio.data.dataset import Dataset
-
-    def kind(node: Any) -> Any:
-        if isinstance(node, SparseParts):
-            return SparseTensor
-        if isinstance(node, ArrayParts):
-            return TensorArray
-        return Tensor if node.inside is None else Dataset
-
-    return mapped_nodes(kind, specs)

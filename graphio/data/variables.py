@@ -16,10 +16,10 @@ import numpy as np
 
 from graphio.framework import dtypes, scopes
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.handle_reads import by_handle
 from graphio.framework.tensor_shape import TensorShape
+from graphio.framework.variable_reads import outermost
 from graphio.ops.base.host import host_call
-from graphio.variables.handle_reads import by_handle
-from graphio.variables.variable_reads import outermost
 from graphio.variables.variables import Variable, variables_of
 
 __all__ = [

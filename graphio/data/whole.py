@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphio.data import graphs, saving, structure, variables
-from graphio.data.dataset import Dataset, element_of
+from graphio.data.dataset import Dataset
 from graphio.data.function import Function, Opening, Runner
 from graphio.data.structure import Spec
 from graphio.data.writing import TFRecordOptions
@@ -42,7 +42,7 @@ def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any, name: str | 
     shapes = [structure.common_shape(s.shape, t.shape) for s, t in zip(result, states, strict=True)]
     outputs = [(t.dtype, s) for t, s in zip(states, shapes, strict=True)]
     made = _opened(touched, tensors, run, states, outputs, "ReduceDataset", name)
-    return element_of(specs, made.outputs)
+    return structure.element_of(specs, made.outputs)
 
 
 def _opened(
@@ -136,7 +136,7 @@ def get_single_element(dataset: Dataset) -> Any:
     outputs = [(s.dtype, s.shape) for s in structure.flatten(dataset.element_specs)]
     tensors = list(dataset.captures)
     made = _opened(dataset.touched, tensors, run, [], outputs, "DatasetToSingleElement")
-    return element_of(dataset.element_specs, made.outputs)
+    return structure.element_of(dataset.element_specs, made.outputs)
 
 
 class TFRecordWriter:

@@ -1,4 +1,4 @@
-"""Arrays of other libraries as numpy's: torch, JAX, CuPy, pandas, Arrow, SciPy, masked arrays."""
+"""Arrays of other libraries as numpy's: torch, JAX, CuPy, pandas, PyArrow, SciPy, masked arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["PROTOCOLS", "odd_element", "to_numpy"]
 Array = np.ndarray[Any, Any]
 #: by which an object says that it is an array
 PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__", "__cuda_array_interface__")
-#: what needs no look
+#: types that are used unchanged
 _PLAIN = (int, float, complex, str, bytes, bool, np.generic)
 #: torch's names of types that numpy lacks, and ours
 _SMALL = {
@@ -53,7 +53,7 @@ def to_numpy(value: Any) -> Array:
 
 
 def odd_element(array: Array) -> str:
-    """The type of what makes an array one of objects: of the first element that is no number."""
+    """The type that makes an array one of objects: of the first element that is not a number."""
     elements = array.ravel()
     odd = (e for e in elements if not isinstance(e, (int, float, complex, np.generic)))
     return type(next(odd, elements[0])).__name__

@@ -1,8 +1,7 @@
-"""What callers of either engine give: names, dtypes and shapes."""
+"""Arguments of callers of either engine: names, dtypes and shapes."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
@@ -17,20 +16,7 @@ Array = np.ndarray[Any, Any]
 OBJECT = np.dtype(object)
 #: of a model's metadata: the signature to take where none is named
 DEFAULT_SIGNATURE = "default_signature"
-_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # what Python numbers may become, upwards
-
-
-def check_source(source: Any) -> None:
-    """Raises TypeError: it is neither a path nor bytes."""
-    if isinstance(source, (str, os.PathLike)):
-        return
-    try:
-        memoryview(source)
-    except TypeError:
-        found = "None" if source is None else f"of type {type(source).__name__}"
-        raise TypeError(
-            f"source is {found}, expected a path or the bytes of a model file"
-        ) from None
+_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # Python numbers may become a later kind
 
 
 def fits(shape: Sequence[int], static: Sequence[int | None]) -> bool:
@@ -40,18 +26,18 @@ def fits(shape: Sequence[int], static: Sequence[int | None]) -> bool:
     )
 
 
-def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
-    """value as a contiguous array of the wanted dtype.
+def convert(value: Any, expected: np.dtype[Any], what: str) -> Array:
+    """value as a contiguous array of the expected dtype.
 
-    Python numbers and lists become what is wanted where nothing is cut off (no float becomes an
+    Python numbers and lists are converted where nothing is cut off (no float becomes an
     integer); arrays are cast within their kind only. Text becomes bytes.
 
     Raises:
         InvalidArgumentError: naming `what` and both dtypes.
     """
-    if wanted == OBJECT:
+    if expected == OBJECT:
         return _strings(value, what)
-    if isinstance(value, np.ndarray) and value.dtype == wanted and lies_plainly(value):
+    if isinstance(value, np.ndarray) and value.dtype == expected and lies_plainly(value):
         if not isinstance(value, np.ma.MaskedArray):
             return value
     try:
@@ -59,8 +45,8 @@ def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
     except (ValueError, TypeError) as error:
         raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
     value = found if hasattr(value, "dtype") else value  # an array of any library
-    if not _castable(value, found, wanted):
-        name = dtypes.of_numpy(wanted).name
+    if not _castable(value, found, expected):
+        name = dtypes.of_numpy(expected).name
         raise errors.InvalidArgumentError(
             message=f"{what} is {_described(found)}, expected {name}; convert it with "
             "numpy's astype"
@@ -68,12 +54,12 @@ def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
     made = found
     if not isinstance(value, np.ndarray):
         try:
-            made = np.asarray(value, wanted)
+            made = np.asarray(value, expected)
         except OverflowError as error:
             raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
         except (RuntimeError, TypeError):  # of a list of another library's arrays
             made = found
-    return np.require(made, wanted, ("C", "A"))
+    return np.require(made, expected, ("C", "A"))
 
 
 def _described(found: Array) -> str:
@@ -89,37 +75,37 @@ def lies_plainly(value: Array) -> bool:
     return flags.c_contiguous and flags.aligned
 
 
-def convert_value(value: Any, kinds: Sequence[str], wanted: np.dtype[Any], what: str) -> Any:
+def convert_value(value: Any, kinds: Sequence[str], expected: np.dtype[Any], what: str) -> Any:
     """As `convert`, for what may be a sequence of values or an optional one.
 
     Args:
         value: an array, a list of values, or None for an optional value that holds nothing.
         kinds: see TensorSpec.
-        wanted: dtype of the arrays.
+        expected: dtype of the arrays.
         what: for errors.
 
     Raises:
         InvalidArgumentError: naming `what`.
     """
     if not kinds:
-        return convert(value, wanted, what)
+        return convert(value, expected, what)
     if kinds[0] == "optional":
-        return None if value is None else convert_value(value, kinds[1:], wanted, what)
+        return None if value is None else convert_value(value, kinds[1:], expected, what)
     if not isinstance(value, (list, tuple)):
         raise errors.InvalidArgumentError(
             message=f"{what} is {type(value).__name__}, expected a list of values"
         )
     return [
-        convert_value(v, kinds[1:], wanted, f"{what}, element {i},") for i, v in enumerate(value)
+        convert_value(v, kinds[1:], expected, f"{what}, element {i},") for i, v in enumerate(value)
     ]
 
 
-def _castable(value: Any, found: Array, wanted: np.dtype[Any]) -> bool:
+def _castable(value: Any, found: Array, expected: np.dtype[Any]) -> bool:
     if isinstance(value, (np.ndarray, np.generic)):
-        return np.can_cast(found.dtype, wanted, "same_kind")
-    if found.dtype.kind not in _ORDER or wanted.kind not in _ORDER:
+        return np.can_cast(found.dtype, expected, "same_kind")
+    if found.dtype.kind not in _ORDER or expected.kind not in _ORDER:
         return False
-    return 0 in found.shape or _ORDER[found.dtype.kind] <= _ORDER[wanted.kind]
+    return 0 in found.shape or _ORDER[found.dtype.kind] <= _ORDER[expected.kind]
 
 
 def _strings(value: Any, what: str) -> Array:
@@ -153,14 +139,14 @@ def choose(name: str | None, signatures: Sequence[str], metadata: Mapping[str, s
 
 
 def with_name(
-    signature: str, wanted: Iterable[str], nameless: Sequence[Any], named: Mapping[str, Any]
+    signature: str, expected: Iterable[str], nameless: Sequence[Any], named: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """The inputs of a call by name: a signature with one input takes it without its name, too.
 
     Raises:
         TypeError: there are several inputs, or several were given.
     """
-    keys = list(wanted)
+    keys = list(expected)
     if len(keys) == len(nameless) == 1 and not named:
         return {keys[0]: nameless[0]}
     inputs = ", ".join(f"{key}=..." for key in keys)
@@ -169,10 +155,10 @@ def with_name(
 
 
 def wrong_names(
-    signature: str, wanted: Iterable[str], given: Iterable[str]
+    signature: str, expected: Iterable[str], given: Iterable[str]
 ) -> errors.InvalidArgumentError:
     """The error of a call that misses inputs of a signature or gives unknown ones."""
-    inputs, names = list(wanted), list(given)
+    inputs, names = list(expected), list(given)
     missing = [key for key in inputs if key not in names]
     unknown = [key for key in names if key not in inputs]
     wrong = [f"misses {', '.join(missing)}"] if missing else []
@@ -183,9 +169,9 @@ def wrong_names(
     )
 
 
-def check_inputs_count(signature: str, wanted: Iterable[str], given: int) -> None:
+def check_inputs_count(signature: str, expected: Iterable[str], given: int) -> None:
     """Raises InvalidArgumentError unless there is a value for each input of a signature."""
-    keys = list(wanted)
+    keys = list(expected)
     if given != len(keys):
         raise errors.InvalidArgumentError(
             message=f"signature {signature!r} takes {len(keys)} inputs "
@@ -193,12 +179,12 @@ def check_inputs_count(signature: str, wanted: Iterable[str], given: int) -> Non
         )
 
 
-def check_outputs_count(signature: str, wanted: Sized, given: int) -> None:
+def check_outputs_count(signature: str, expected: Sized, given: int) -> None:
     """Raises InvalidArgumentError unless there is an array for each output of a signature."""
-    if given != len(wanted):
+    if given != len(expected):
         raise errors.InvalidArgumentError(
-            message=f"signature {signature!r} has {len(wanted)} outputs, {given} arrays were given "
-            "for them"
+            message=f"signature {signature!r} has {len(expected)} outputs, {given} arrays were "
+            "given for them"
         )
 
 

@@ -1,4 +1,4 @@
-"""Operators of the program's own, by domain, name and version, for both engines.
+"""Custom operators, by domain, name and version, for both engines.
 
 A file names them; what they do is in the program that runs it: a function on numpy arrays, or a
 kernel in a shared library of C (cinfer.h: ci_operator).
@@ -38,7 +38,7 @@ KINDS: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class CustomOperator:
-    """What both engines need to know of one version of an operator.
+    """The facts of one version of an operator that both engines need.
 
     Attributes:
         row: its entry in the operator table.
@@ -80,7 +80,7 @@ class CustomOperator:
         """Shapes of the outputs by the operator's rule.
 
         Raises:
-            OpError: the rule raised, or gave what is no list of shapes.
+            OpError: the rule raised, or returned something other than a list of shapes.
         """
         count = len(self.row.outputs)
         try:
@@ -127,12 +127,12 @@ class CustomOperator:
         )
 
     def _checked(self, index: int, value: Array, number: int, shape: Dims) -> Array:
-        wanted = small_types.numpy_dtype(dtypes.of_number(number))
-        if value.dtype == wanted and value.shape == shape:
+        expected = small_types.numpy_dtype(dtypes.of_number(number))
+        if value.dtype == expected and value.shape == shape:
             return value
         raise errors.InvalidArgumentError(
             message=f"output {index} of {self.title} is {value.dtype.name}{list(value.shape)}; its "
-            f"types and shape rule say {wanted.name}{list(shape or ())}"
+            f"types and shape rule say {expected.name}{list(shape or ())}"
         )
 
 

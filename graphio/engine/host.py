@@ -15,7 +15,7 @@ from graphio.support import errors
 #: The declared type of an output: the element type's number; the shape, None for what is unknown.
 Declared = tuple[int, tuple[int | None, ...] | None]
 
-#: What an exception of a function means, as TensorFlow says; the first that fits.
+#: The status of an exception of a function, as in TensorFlow; the first that fits.
 _CLASSES: tuple[tuple[type[BaseException], type[errors.OpError]], ...] = (
     (StopIteration, errors.OutOfRangeError),
     (MemoryError, errors.ResourceExhaustedError),
@@ -81,20 +81,20 @@ def failure(error: BaseException) -> errors.OpError:
 def _checked(value: Any, declared: Declared, name: str, index: int) -> Array:
     """A copy of the value, which the function may go on using, if it is what was declared."""
     number, shape = declared
-    wanted = dtypes.of_number(number)
-    text = wanted.number == dtypes.STRING
+    expected = dtypes.of_number(number)
+    text = expected.number == dtypes.STRING
     array = np.array(value, object if text else None, order="C")
     found = _found(array, name, index)
     if text:
         array = _bytes(array, name, index)
-    elif found != wanted:
-        raise _wrong_type(name, index, found.name, wanted.name)
+    elif found != expected:
+        raise _wrong_type(name, index, found.name, expected.name)
     if shape is not None and not calls.fits(array.shape, shape):
         raise errors.InvalidArgumentError(
             message=f"{index}-th value returned by {name} has shape {list(array.shape)}, expected "
             f"{['?' if d is None else d for d in shape]}"
         )
-    return array if text else array.astype(small_types.numpy_dtype(wanted), copy=False)
+    return array if text else array.astype(small_types.numpy_dtype(expected), copy=False)
 
 
 def _found(array: Array, name: str, index: int) -> dtypes.ElementType:
@@ -125,10 +125,10 @@ def _bytes(array: Array, name: str, index: int) -> Array:
     return made
 
 
-def _wrong_type(name: str, index: int, found: str, wanted: str) -> errors.OpError:
+def _wrong_type(name: str, index: int, found: str, expected: str) -> errors.OpError:
     """In TensorFlow's words, and ours where they differ."""
-    ours = f" ({found}, expected {wanted}; convert it in the function, or change Tout)"
+    ours = f" ({found}, expected {expected}; convert it in the function, or change Tout)"
     return errors.InvalidArgumentError(
         message=f"{index}-th value returned by {name} is {_TF_NAMES.get(found, found)}, but "
-        f"expects {_TF_NAMES.get(wanted, wanted)}{ours}"
+        f"expects {_TF_NAMES.get(expected, expected)}{ours}"
     )

@@ -16,7 +16,7 @@ __all__ = ["FUNCTIONS", "PIXELS", "decode"]
 Array = np.ndarray[Any, Any]
 #: ONNX's layouts of a pixel, with Pillow's modes
 PIXELS = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
-#: what the standard lists
+#: the formats that the standard lists
 _FORMATS = ("BMP", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
 
 
@@ -32,7 +32,7 @@ def decode(data: Array, pixels: str) -> Array:
 
     Raises:
         UnimplementedError: Pillow is not installed.
-        InvalidArgumentError: the bytes are no picture of a known format, or damaged.
+        InvalidArgumentError: the bytes are not a picture of a known format, or damaged.
         ResourceExhaustedError: the picture is larger than Pillow takes.
     """
     try:
@@ -51,7 +51,7 @@ def decode(data: Array, pixels: str) -> Array:
     except Exception as error:  # Pillow's decoders raise of many kinds
         why = "" if isinstance(error, UnidentifiedImageError) else f": {error}"
         raise errors.InvalidArgumentError(
-            message=f"{data.size} bytes are no picture of {', '.join(_FORMATS)}, or damaged{why}"
+            message=f"{data.size} bytes are not a picture of {', '.join(_FORMATS)}, or damaged{why}"
         ) from None
     if pixels == "Grayscale":
         return made[:, :, None]
@@ -62,7 +62,7 @@ def _function(pixels: str) -> HostFunction:
     return lambda inputs: [decode(inputs[0], pixels)]
 
 
-#: What the C library asks its host for, by name.
+#: The function that the C library calls, by name.
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     f"ai.onnx.ImageDecoder/{pixels}": _function(pixels) for pixels in PIXELS
 }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphio.schema.tensors import Stored
 
 Array = np.ndarray[Any, Any]
-#: what a HostCall calls: the node's inputs to its outputs
+#: the function of a HostCall: the node's inputs to its outputs
 HostFunction = Callable[[list[Array]], Sequence[Any]]
 
 
@@ -79,9 +79,9 @@ class State(Protocol):
         """Key and counter of every generator in use."""
 
     def set_generator(self, name: str, key: int, counter: int) -> None:
-        """Puts a generator in its place."""
+        """Sets the state of a generator."""
 
-    def room(self, dtype: int, dims: Sequence[int]) -> Array:
+    def buffer(self, dtype: int, dims: Sequence[int]) -> Array:
         """An array for a value that assign is then given."""
 
     def assign(
@@ -93,11 +93,11 @@ class State(Protocol):
         declared: Mapping[str, tuple[int, Sequence[int | None] | None]] | None = None,
     ) -> None:
         """Gives many variables and generators their values: all of them, or none. What was given
-        is nobody else's and need not be copied. Declares variables before, by name, which no
+        no other code uses and need not be copied. Declares variables before, by name, which no
         failure leaves behind."""
 
     def blobs(self) -> dict[str, bytes]:
-        """Bytes of the program's own by name, sorted."""
+        """Data of the program by name, sorted."""
 
     def set_blob(self, name: str, data: bytes) -> None:
         """Keeps bytes that are saved with the variables."""
@@ -115,7 +115,7 @@ class State(Protocol):
         """Writes a checkpoint."""
 
     def restore(self, prefix: str, *, strict: bool = True) -> int | None:
-        """Reads one, all or nothing, with what it has beside the variables. Returns its step."""
+        """Reads one, all or nothing, with its other resources. Returns its step."""
 
 
 class Signature(Protocol):
@@ -168,7 +168,7 @@ class Model(Protocol):
 
 
 class EngineModule(Protocol):
-    """What a module must have to be an engine."""
+    """The functions of a module that is an engine."""
 
     def load(
         self,
@@ -183,7 +183,7 @@ class EngineModule(Protocol):
 
         Args:
             source: a path, a URL of an object store, or what the file would hold.
-            state: where its variables live, of this engine; None: a state of its own.
+            state: the state with its variables, of this engine; None: a new one.
             lazy: True checks the bytes of big tensors when they are first used.
             host: functions that HostCall nodes call, by name.
             parallel: how many nodes may run at the same time.

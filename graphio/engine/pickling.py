@@ -82,11 +82,11 @@ class Recipe:
         self._stamp = _stamp(self._source) if is_path else None
 
     def model(self) -> Reduced:
-        """What a model's __reduce__ gives."""
+        """The result of a model's __reduce__."""
         return rebuild, ("same", {"model": self})
 
     def signature(self, name: str) -> Reduced:
-        """What a signature's __reduce__ gives."""
+        """The result of a signature's __reduce__."""
         return rebuild, ("signature", {"model": self, "name": name})
 
     def __reduce__(self) -> Reduced:
@@ -120,8 +120,8 @@ class Recipe:
 def state_recipe(
     engine: str, state: Any, declared: Mapping[str, tuple[int, Sequence[int | None] | None]]
 ) -> Reduced:
-    """What a state's __reduce__ gives: all variables, with their values where they have one, random
-    generators and blobs.
+    """The result of a state's __reduce__: all variables, with their values where they have one, and
+    random generators and blobs.
 
     Args:
         engine: the name of its module in graphio, such as "runtime".
@@ -140,7 +140,7 @@ def state_recipe(
 
 
 class Unpicklable:
-    """A part of a program that pickle and copy refuse, with what to do in its place.
+    """A part of a program that pickle and copy refuse, with what to do instead.
 
     Attributes:
         pickling_hint: a clause such as "save its values with tf.train.Saver".
@@ -233,7 +233,7 @@ def _engine(name: str) -> Any:
     return found
 
 
-# ---- what a recipe says ----
+# ---- the parts of a recipe ----
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:
@@ -243,7 +243,7 @@ def _absolute(path: str | os.PathLike[str]) -> str:
 
 
 def _stamp(path: Any) -> tuple[int, int, int]:
-    """What changes when another file takes the place of this one."""
+    """The facts that change when another file replaces this one."""
     try:
         found = os.stat(path)
     except OSError:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Inner(Protocol):
-    """What threading.RLock gives."""
+    """The interface of threading.RLock."""
 
     def acquire(self, *, timeout: float = ...) -> bool:
         """Takes the lock; False if that takes longer than timeout."""

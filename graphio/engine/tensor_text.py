@@ -44,7 +44,7 @@ def nested(array: Any, edge: int, quote: bool = True) -> str:
     Args:
         array: any array.
         edge: elements that are shown at each end of a dimension; negative: all.
-        quote: whether strings stand in quotation marks.
+        quote: whether strings are in quotation marks.
     """
     array = np.asarray(array)
     return _nested(array, edge, quote, 1)

@@ -1,4 +1,6 @@
 """Losses and metrics: tf.losses, tf.metrics.
 
-Imports variables, ops, framework and below.
+May import testing, observe, execution and below.
+
+    metrics              means and counts; metrics_thresholds: curves; metrics_best: the k best
 """

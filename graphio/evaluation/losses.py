@@ -107,21 +107,21 @@ def _scope(name: str | None, default: str) -> Any:
 def _checked_weights(weights: Tensor, losses: Tensor) -> Tensor:
     """The weights, once they are known to fit: scalar, or of the losses' rank, each size 1 or the
     same."""
-    given, wanted = dims_of(weights), dims_of(losses)
+    given, expected = dims_of(weights), dims_of(losses)
     if given == ():
         return weights
-    if given is None or wanted is None:
+    if given is None or expected is None:
         return run_checks.spread(weights, losses, "weights can not be broadcast to values")
-    if len(given) != len(wanted) or any(
-        m not in (1, None, n) and n is not None for m, n in zip(given, wanted, strict=True)
+    if len(given) != len(expected) or any(
+        m not in (1, None, n) and n is not None for m, n in zip(given, expected, strict=True)
     ):
         raise ValueError(
             f"weights can not be broadcast to values: weights has shape {shapes.text(given)}, the "
-            f"losses {shapes.text(wanted)}; weights must be a scalar or have the same rank, each "
+            f"losses {shapes.text(expected)}; weights must be a scalar or have the same rank, each "
             "size 1 or the same"
         )
-    # Where a loss of size 1 meets a larger weight the product would be larger than the losses.
-    if any(m != 1 and n in (1, None) for m, n in zip(given, wanted, strict=True)):
+    # Where a loss of size 1 meets a larger weight the result would be larger than the losses.
+    if any(m != 1 and n in (1, None) for m, n in zip(given, expected, strict=True)):
         return run_checks.spread(weights, losses, "weights can not be broadcast to values")
     return weights
 
@@ -296,12 +296,12 @@ def cosine_distance(
     Raises:
         ValueError: the shapes differ, or axis is not given.
     """
-    place = renamed("axis", axis, "dim", dim)
-    if place is None:
+    along = renamed("axis", axis, "dim", dim)
+    if along is None:
         raise ValueError("You must specify 'axis'.")
     with _scope(scope, "cosine_distance_loss") as at:
         truth, guess = _pair(labels, predictions)
-        total = _sum_along(elementwise.multiply(guess, truth), place)
+        total = _sum_along(elementwise.multiply(guess, truth), along)
         each = elementwise.subtract(scalar(1, guess.dtype), total)
         return compute_weighted_loss(each, weights, at, loss_collection, reduction)
 
@@ -407,8 +407,8 @@ def sparse_softmax_cross_entropy(
     with _scope(scope, "sparse_softmax_cross_entropy_loss") as at:
         guess = convert_to_tensor(logits, name="logits")
         truth = convert_to_tensor(labels, name="labels")
-        rank, wanted = truth.shape.ndims, guess.shape.ndims
-        if rank is not None and rank == wanted:
+        rank, expected = truth.shape.ndims, guess.shape.ndims
+        if rank is not None and rank == expected:
             truth = array.squeeze(truth, [rank - 1])
         each = crossentropy.sparse_softmax_cross_entropy_with_logits(labels=truth, logits=guess)
         weight = cast(convert_to_tensor(weights, name="weights"), each.dtype)
@@ -423,10 +423,10 @@ def _without_last_axis(weights: Tensor, losses: Tensor) -> Tensor:
     """The weights without their last axis, if a run finds that they have one more than the
     losses."""
     sizes = primitive.shape_of(weights)
-    rank, wanted = (
+    rank, expected = (
         primitive.count(shape, dtypes.int64) for shape in (sizes, primitive.shape_of(losses))
     )
-    surplus = binary("Sub", rank, wanted)
+    surplus = binary("Sub", rank, expected)
     one = compare("Equal", surplus, scalar(1, dtypes.int64))
     kept = primitive.unsqueeze(binary("Sub", rank, cast(one, dtypes.int64)), [0])
     bounds = [primitive.int_vector([0]), kept, primitive.int_vector([0])]
@@ -471,7 +471,7 @@ def get_total_loss(
     name: str = "total_loss",
     scope: str | None = None,
 ) -> Tensor:
-    """The sum of all losses, with those of regularizers unless told otherwise.
+    """The sum of all losses, with those of regularizers by default.
 
     Raises:
         ValueError: there is none.
@@ -511,12 +511,12 @@ def mean_pairwise_squared_error(
     """
     with scopes.name_scope(scope, "mean_pairwise_squared_error"):
         found = cast(convert_to_tensor(predictions, name="predictions"), dtypes.float32)
-        wanted = cast(convert_to_tensor(labels, name="labels"), dtypes.float32)
-        shapes.merge(dims_of(found), dims_of(wanted), "mean_pairwise_squared_error")
+        expected = cast(convert_to_tensor(labels, name="labels"), dtypes.float32)
+        shapes.merge(dims_of(found), dims_of(expected), "mean_pairwise_squared_error")
         factor = cast(convert_to_tensor(weights, name="weights"), dtypes.float32)
         factor = _checked_weights(factor, found)
         rows = array.concat([array.shape(found)[:1], [-1]], 0)
-        difference = array.reshape(found - wanted, rows)
+        difference = array.reshape(found - expected, rows)
         absent = cast(compare("Equal", factor, array.zeros_like(factor)), dtypes.float32)
         present = 1.0 - absent
         count = reduction.reduce_sum(array.reshape(present + array.zeros_like(found), rows), 1)

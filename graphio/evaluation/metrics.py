@@ -13,6 +13,7 @@ from graphio.framework import dtypes
 from graphio.framework.collections import GraphKeys, add_to_collections
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
+from graphio.framework.variable_reads import at_start
 from graphio.ops.array import order
 from graphio.ops.array import surface as array
 from graphio.ops.base.signatures import Counter, Documented
@@ -21,7 +22,6 @@ from graphio.ops.math import comparison, elementwise, reduction
 from graphio.ops.math.arithmetic import div_no_nan
 from graphio.ops.state import assigning
 from graphio.support import api_guard
-from graphio.variables.variable_reads import at_start
 from graphio.variables.variable_scope import variable_scope
 from graphio.variables.variables import Variable
 

@@ -157,7 +157,7 @@ def _at_k(what: str, k: int | None, class_id: int | None) -> str:
 
 
 class _Found:
-    """Labels and predicted classes beside each other.
+    """Labels and predicted classes, aligned.
 
     Attributes:
         given: labels (..., n), _NO_LABEL where there is none.
@@ -171,23 +171,23 @@ class _Found:
         self.given = _dense_labels(labels, found)
         pairs = comparison.equal(array.expand_dims(found, -1), array.expand_dims(self.given, -2))
         counted, real = _first_of_each(found), self.given > _NO_LABEL
-        wanted = comparison.logical_and(real, _first_of_each(self.given))
+        required = comparison.logical_and(real, _first_of_each(self.given))
         if class_id is not None:
-            counted, wanted = (
+            counted, required = (
                 comparison.logical_and(which, comparison.equal(t, int(class_id)))
-                for which, t in ((counted, found), (wanted, self.given))
+                for which, t in ((counted, found), (required, self.given))
             )
         right = reduction.reduce_any(pairs, -1)
         predicted = reduction.reduce_any(pairs, -2)
         self.hit = comparison.logical_and(counted, right)
         self.wrong = comparison.logical_and(counted, comparison.logical_not(right))
-        self.missed = comparison.logical_and(wanted, comparison.logical_not(predicted))
+        self.missed = comparison.logical_and(required, comparison.logical_not(predicted))
 
 
 def _first_of_each(numbers: Tensor) -> Tensor:
     """Bools: which elements of the last axis have no equal one before them."""
-    places = array.range(array.shape(numbers)[-1])
-    before = array.expand_dims(places, 0) < array.expand_dims(places, 1)
+    numbered = array.range(array.shape(numbers)[-1])
+    before = array.expand_dims(numbered, 0) < array.expand_dims(numbered, 1)
     same = comparison.equal(array.expand_dims(numbers, -1), array.expand_dims(numbers, -2))
     again = reduction.reduce_any(comparison.logical_and(same, before), -1)
     return comparison.logical_not(again)

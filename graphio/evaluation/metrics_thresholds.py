@@ -53,10 +53,10 @@ def _counts(
     labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any, kinds: Sequence[str]
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The counts of the kinds for each threshold: now, and after the batch."""
-    wanted, found = matched(labels, predictions)
+    expected, found = matched(labels, predictions)
     edges = constant(np.asarray(thresholds, np.float32).reshape(-1, 1), name="thresholds")
     score = array.reshape(elementwise.cast(found, dtypes.float32), [1, -1])
-    positive = array.reshape(elementwise.cast(wanted, dtypes.bool), [1, -1])
+    positive = array.reshape(elementwise.cast(expected, dtypes.bool), [1, -1])
     above = comparison.greater(score, edges)
     factors = None
     if weights is not None:

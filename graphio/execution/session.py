@@ -23,14 +23,14 @@ from graphio.execution import engines, fetching, placement
 from graphio.execution.config import ConfigProto, RunOptions
 from graphio.execution.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.execution.run_metadata import RunMetadata, divided, fill_costs, fill_times, with_untold
-from graphio.framework import dtypes, scopes, tracebacks
+from graphio.framework import dtypes, registered, scopes, tracebacks
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.handle_reads import told
 from graphio.model.export import SignatureSpec, build_model, reach
 from graphio.model.rewrite import rewrite
 from graphio.model.run_reads import fed_reads
 from graphio.schema import container, fused
 from graphio.support import api_guard, errors, logging
-from graphio.variables.handle_reads import told
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
 
@@ -59,6 +59,7 @@ def get_default_session() -> Session | None:
 _DEEDS = {"eval": "evaluate tensor using", "run": "execute operation using"}
 
 
+@registered.session_of.register
 def session_of(graph: Graph, session: Session | None, what: str) -> Session:
     """The session given or the default one, which must be of the graph.
 
@@ -756,3 +757,8 @@ def _source(
     if element in fed:
         return True, fed[element]
     return False, outputs[element, computed]
+
+
+@registered.new_session.register
+def _session_for(graph: Graph) -> Session:
+    return Session(graph=graph)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from graphio.framework import scopes, source, tracebacks
-from graphio.support import api_guard
+from graphio.support import api_guard, public_path
 from graphio.support.api_guard import Guard
 
 __all__ = [
@@ -96,7 +96,7 @@ def rolling_back_object(method: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-# ---- what namespaces export ----
+# ---- the functions that namespaces export ----
 
 _WRAPPERS: dict[Guard, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     Guard.GUARDED: rolling_back,
@@ -108,13 +108,14 @@ _exported: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def export(value: Any, module: str, name: str) -> Any:
-    """The public form of a function, one for each function; anything else is itself. It pickles by
-    the first public name that it gets.
+    """The public form of a function, one for each function; anything else is itself. Functions and
+    classes pickle by the first public name that they get.
 
     Raises:
         TypeError: the function has no mark of api_guard.
     """
     if not isinstance(value, types.FunctionType):
+        public_path.name_class(value, module, name)
         return value
     guard = api_guard.guard_of(value)
     if guard is None:
@@ -133,6 +134,6 @@ def export(value: Any, module: str, name: str) -> Any:
 
 
 def guard_namespace(module: types.ModuleType) -> None:
-    """Puts the public form of each function that a namespace exports in its place."""
+    """Replaces each function that a namespace exports by its public form."""
     for name in getattr(module, "__all__", ()):
         setattr(module, name, export(getattr(module, name), module.__name__, name))

@@ -33,7 +33,7 @@ def disable_tensor_equality() -> None:
 
 
 class _Defaults:
-    """What a program may switch, for the process."""
+    """Settings of the process that a program may switch."""
 
     use_resource = False
 

@@ -56,7 +56,7 @@ def register(
     Args:
         kind: the class; it is a leaf of structures.
         take_apart: from a value to its tensors, as many for all values that may meet.
-        put_together: from a value and other tensors in the places of its own to the new value.
+        put_together: from a value and its new tensors to the new value.
         shapes: from a value, its tensors and what shape_invariants says of it (None: nothing) to
             the shapes that its tensors keep in a loop; None: they keep the shapes they have.
     """
@@ -69,7 +69,7 @@ def kind_of(value: Any) -> type | None:
 
 
 def kind_name(value: Any) -> str:
-    """What a message calls the value."""
+    """The name of the value in messages."""
     return "Tensor" if kind_of(value) is None else type(value).__name__
 
 

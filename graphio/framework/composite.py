@@ -28,7 +28,7 @@ class Composite:
         raise NotImplementedError
 
     def with_values(self, values: Any) -> Any:
-        """The same, with other values at the same places."""
+        """The same, with other values at the same positions."""
         return self.with_parts([values if p is self.values else p for p in self.parts()])
 
     def loop_shapes(self, given: Any = None) -> list[Any]:
@@ -36,5 +36,5 @@ class Composite:
         raise NotImplementedError
 
     def value_of(self, arrays: Sequence[Any]) -> Any:
-        """What a session gives for it, from the numbers of its parts."""
+        """The value that a session gives for it, from the numbers of its parts."""
         raise NotImplementedError

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphio.engine import array_likes
-from graphio.framework import dtypes, scopes, source
+from graphio.framework import dtypes, registered, scopes, source
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import Dimension, TensorShape, as_shape
@@ -62,7 +62,7 @@ def constant(
         dtype: None: by TensorFlow's rules for Python values, the array's own for arrays. Of an
             integer that it does not hold it takes the lowest bits, so -1 is 255 as uint8.
         shape: None: the value's; otherwise too few values repeat the last, and none are zeros or
-            empty texts.
+            empty strings.
         name: of the operation.
         verify_shape: True refuses a shape that is not the value's.
 
@@ -107,7 +107,7 @@ def _fill_shape(array: Array, shape: TensorShape, verify: bool) -> Array:
             f"constant: too many elements provided: needed at most {count} for shape {shape}, but "
             f"received {array.size}"
         )
-    if array.size == 0:  # nothing fills with zeros, and with empty texts
+    if array.size == 0:  # an empty constant fills with zeros, and with empty strings
         return np.full([d or 0 for d in dims], b"" if array.dtype == object else 0, array.dtype)
     flat = array.ravel()[: 0 if count == 0 else None]
     if flat.size < count:
@@ -135,7 +135,7 @@ def as_array(value: Any, dtype: DType | None) -> Array:
 
 
 def _with_sizes(value: Any) -> Any:
-    """Nested lists with the sizes of Dimensions in their place."""
+    """Nested lists with the sizes of Dimensions instead of these."""
     if isinstance(value, (list, tuple)):
         return [_with_sizes(v) for v in value]
     return int(value) if isinstance(value, Dimension) else value
@@ -176,7 +176,7 @@ def _leaves(value: Any) -> Any:
         yield value
 
 
-#: what each kind of dtype takes from Python; a bool is an int there, so 1 or 0 among numbers
+#: Python types that each kind of dtype takes; a bool is an int there, so 1 or 0 among numbers
 _ACCEPTS: dict[str, tuple[type, ...]] = {
     "b": (bool, np.bool_),
     "i": (int, np.integer),
@@ -226,7 +226,7 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
 def _integers(value: Any, wanted: DType) -> Array:
     """Python's integers by their lowest bits, if 64 bits hold them: -1 as uint8 is 255."""
     array = np.array(value)
-    if array.dtype.kind not in "iu":  # integers below 0 beside those of 2**63 and more
+    if array.dtype.kind not in "iu":  # integers below 0 together with those of 2**63 and more
         array = np.array(value, dtype=object)
     if array.size and not _in_range(array, wanted):
         low, high = -(2**63), 2**63 if wanted.min else 2**64
@@ -243,7 +243,7 @@ def _in_range(array: Array, wanted: DType) -> bool:
 def _object_array(value: Any) -> Array:
     try:
         array = np.array(value)
-    except UnicodeDecodeError:  # texts beside bytes that are none
+    except UnicodeDecodeError:  # strings together with bytes that are not UTF-8
         return np.array(value, dtype=object)
     if array.dtype.kind in "SU":  # numpy drops trailing zero bytes: keep the objects
         array = np.array(value, dtype=object)
@@ -295,7 +295,7 @@ def convert_to_tensor(
         as_ref: accepted; there are no reference tensors.
 
     Raises:
-        TypeError: value is nothing of the sort, or does not fit dtype.
+        TypeError: value cannot become a tensor, or does not fit dtype.
         ValueError: value is a tensor of another dtype.
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
@@ -336,26 +336,20 @@ def _is_symbolic(value: Any) -> bool:
 
 
 def _stacked(value: Any, wanted: DType | None, name: str | None) -> Tensor:
-    from graphio.ops.array import surface as array
-
     tensors = [convert_to_tensor(v) for v in _leaves(value) if _is_symbolic(v)]
     kind = wanted or tensors[0].dtype
     if wanted is None and any(t.dtype.base_dtype != kind.base_dtype for t in tensors):
         found = ", ".join(f"'{t.name}' is {t.dtype.name}" for t in tensors)
         raise TypeError(f"a list of tensors of different dtypes makes none: {found}; cast them")
     parts = [_packed(v, kind) for v in value]
-    stacked: Tensor = array.stack(parts, name=name or "packed")
-    return stacked
+    return registered.stack(parts, name or "packed")
 
 
 def _packed(value: Any, kind: DType) -> Tensor:
     """A part of a list as a tensor; one of another dtype is cast to what the list shall have."""
-    from graphio.ops.base import primitive
-
     if not _is_symbolic(value):
         return convert_to_tensor(value, kind)
-    part: Tensor = primitive.cast(convert_to_tensor(value), kind)
-    return part
+    return registered.cast(convert_to_tensor(value), kind)
 
 
 def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
@@ -421,7 +415,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
 
 def constant_from(tensor: Tensor) -> Tensor | None:
-    """The same constant in the current graph; None if the tensor is no constant."""
+    """The same constant in the current graph; None if the tensor is not a constant."""
     if tensor.op.op != "Constant":
         return None
     return node_of(tensor.op.attrs["value"], tensor.dtype, "Const")

@@ -28,7 +28,7 @@ class DeviceSpec:
     """A device, or a part of a device's name.
 
     Args:
-        job: name of a job; None: not said, as for the others.
+        job: name of a job; None: not given, as for the others.
         replica, task: numbers in the job.
         device_type: "CPU", "GPU" ...
         device_index: which of the type.
@@ -94,7 +94,7 @@ class DeviceSpec:
         self.device_index = int(index[0]) if index and index[0] != "*" else None
 
     def to_string(self) -> str:
-        """The canonical name; "" if nothing is said."""
+        """The canonical name; "" if no part is given."""
         name = "" if self.job is None else f"/job:{self.job}"
         name += "" if self.replica is None else f"/replica:{self.replica}"
         name += "" if self.task is None else f"/task:{self.task}"
@@ -104,13 +104,13 @@ class DeviceSpec:
         return name
 
     def merge_from(self, dev: DeviceSpec) -> None:
-        """Takes what dev says in the place of its own."""
+        """Replaces its parts by those that dev gives."""
         for field in _FIELDS:
             if getattr(dev, field) is not None:
                 setattr(self, field, getattr(dev, field))
 
     def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
-        """What dev says, and where it says nothing what this does."""
+        """The parts that dev gives, and this device's for the others."""
         made = self.replace()
         made.merge_from(dev)
         return made
@@ -130,10 +130,10 @@ class DeviceSpec:
 
 
 def checked_scope(wish: Any) -> Any:
-    """What a device scope is given, in a form for `merged`.
+    """The argument of a device scope, in a form for `merged`.
 
     Raises:
-        ValueError: a name that is no device.
+        ValueError: a name that does not name a device.
         TypeError: neither a name, a function, a DeviceSpec nor None.
     """
     if wish is None or callable(wish):

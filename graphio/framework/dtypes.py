@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ _TENSORFLOW = {
     "uint2": 32,
     "float4e2m1": 33,
 }
-#: what TensorFlow calls a dtype and no tensor here has: number and numpy's dtype by name
+#: TensorFlow's dtypes that no tensor here has: number and numpy's dtype by name
 _NAMED_ONLY: dict[str, tuple[int, Any]] = {
     "qint8": (11, np.int8),
     "quint8": (12, np.uint8),
@@ -51,7 +51,7 @@ _NAMED_ONLY: dict[str, tuple[int, Any]] = {
 }
 _REF = 100  # TensorFlow's number of a reference type less that of its base
 _FLOATING = {"float16", "bfloat16", "float32", "float64"}
-#: how TensorFlow's error texts call them
+#: their names in TensorFlow's error messages
 _PROTO_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
@@ -175,10 +175,10 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The least finite value.
+        """The minimum finite value.
 
         Raises:
-            TypeError: it is no number type.
+            TypeError: it is not a number type.
         """
         return self._limits().min
 
@@ -187,13 +187,13 @@ class DType:
         """The largest finite value.
 
         Raises:
-            TypeError: it is no number type.
+            TypeError: it is not a number type.
         """
         return self._limits().max
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """What an image of the dtype spans: (0, 1) for floats, else the least and the largest."""
+        """The range of an image of the dtype: (0, 1) for floats, else the minimum and maximum."""
         return (0, 1) if self.is_floating else (self.min, self.max)
 
     def _limits(self) -> Any:
@@ -212,7 +212,7 @@ class DType:
 
     @property
     def proto_name(self) -> str:
-        """TensorFlow's word in error texts: "float" for float32."""
+        """TensorFlow's word in error messages: "float" for float32."""
         return _PROTO_NAMES.get(self.name, self.name)
 
     def is_compatible_with(self, other: Any) -> builtins.bool:
@@ -387,10 +387,8 @@ def as_dtype(value: Any) -> DType:
         raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.") from None
 
 
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """The dtypes of references, such as float32_ref."""
-        if name.endswith("_ref") and name in _NAMES:
-            return _NAMES[name]
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __getattr__(name: str) -> Any:
+    """The dtypes of references, such as float32_ref."""
+    if name.endswith("_ref") and name in _NAMES:
+        return _NAMES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

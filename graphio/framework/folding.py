@@ -1,4 +1,4 @@
-"""What is known of a tensor's numbers while the graph is built.
+"""Values of tensors that are known while the graph is built.
 
 Shapes are computed with small integer tensors; folding follows them through the operators that
 programs use for that, with single numbers unknown where a dimension is.
@@ -74,7 +74,7 @@ def _is_folded(tensor: Tensor, now: int) -> bool:
 
 
 def _in_order(tensor: Tensor, now: int) -> Iterator[Tensor]:
-    """What a tensor's numbers follow from and is not folded, each after what it follows from."""
+    """A tensor and the tensors of its value that are not folded, each after its inputs."""
     stack = [(tensor, False)]
     while stack:
         each, ready = stack.pop()
@@ -310,7 +310,7 @@ def _modulo(op: Operation) -> Array | None:
 
 
 def _reduced(function: Callable[[list[int]], int]) -> Callable[[Operation], Array | None]:
-    """Reductions of a whole vector to a scalar or a vector of one."""
+    """Reductions of a complete vector to a scalar or a vector of one."""
 
     def rule(op: Operation) -> Array | None:
         data = partial_value(op.inputs[0])
@@ -336,7 +336,7 @@ def _filled(op: Operation) -> Array | None:
     value = op.attrs.get("value")
     fill = 0 if value is None else np.ravel(value)[0].item()
     dims = _ints(op.inputs[0])
-    if _product(dims) > _LIMIT:
+    if _multiplied(dims) > _LIMIT:
         return None
     return np.full(dims, fill, object)
 
@@ -346,14 +346,14 @@ def _expanded(op: Operation) -> Array | None:
     if data is None:
         return None
     shape = np.broadcast_shapes(data.shape, tuple(_ints(op.inputs[1])))
-    if _product(list(shape)) > _LIMIT:
+    if _multiplied(list(shape)) > _LIMIT:
         return None
     out = np.empty(shape, object)
     out[...] = data
     return out
 
 
-def _product(values: list[int]) -> int:
+def _multiplied(values: list[int]) -> int:
     total = 1
     for v in values:
         total *= v
@@ -397,7 +397,7 @@ _RULES: dict[tuple[str, str], Callable[[Operation], Array | None]] = {
     ("", "Or"): _binary(operator.or_),
     ("", "Not"): _not,
     ("", "Where"): _where,
-    ("", "ReduceProd"): _reduced(_product),
+    ("", "ReduceProd"): _reduced(_multiplied),
     ("", "ReduceSum"): _reduced(sum),
     ("", "Range"): _range,
     ("", "ConstantOfShape"): _filled,

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphio.framework import registered
+
 if TYPE_CHECKING:
     from graphio.framework.graph import Operation, Tensor
 
@@ -60,7 +62,7 @@ def functions() -> frozenset[tuple[str, str]]:
 
 
 def without() -> frozenset[tuple[str, str]]:
-    """(domain, operator) of all that are said to have none."""
+    """(domain, operator) of all that are registered as having none."""
     return frozenset(_none)
 
 
@@ -104,9 +106,7 @@ def region_of(operation: Operation) -> Region | None:
         name = operation.type if operation.type in named else None
     if name is None:
         return None
-    from graphio.autodiff.custom_gradients import region_by_name
-
-    made = region_by_name(operation, name)
+    made = registered.region_by_name(operation, name)
     operation.graph.table("gradient_regions")[operation] = made
     return made
 
@@ -114,7 +114,7 @@ def region_of(operation: Operation) -> Region | None:
 def lookup(operation: Operation) -> GradientFunction | None:
     """The gradient of an operation; None if it has none by nature.
 
-    Raises LookupError if nobody has said anything about the operator.
+    Raises LookupError if no module has registered the operator.
     """
     key = (operation.domain, operation.op)
     if key in _functions:

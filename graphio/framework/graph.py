@@ -1,6 +1,6 @@
 """Graph: operations, names and collections of what a program builds.
 
-A graph only grows. Operations stand in order of creation, which is the order in which a run
+A graph only grows. Operations are in order of creation, which is the order in which a run
 behaves as if it executed them. Tensors compare by identity.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from graphio.engine.pickling import Unpicklable
-from graphio.framework import devices, scopes, source
+from graphio.framework import devices, registered, scopes, source
 from graphio.framework.dtypes import DType
 from graphio.framework.operation import Operation
 from graphio.framework.tensor import InaccessibleTensorError, Tensor, check_shape, refuse_dtype
@@ -32,12 +32,14 @@ _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 #: operators that read nothing of a tensor but its shape
+#: how many operations str() shows, the last ones
+_SHOWN = 200
 _MEASURES = ("Shape", "Size")
 _TENSOR_NAMES = 'Tensor names must be of the form "<op_name>:<output_index>".'
 
 
 class _Awaited:
-    """What the operations in a context wait for, and those that were made in it."""
+    """The operations that those made in a context wait for, and those that were made in it."""
 
     __slots__ = ("inside", "operations")
 
@@ -55,7 +57,7 @@ class _Place(threading.local):
         waits: whether a control dependency is open, also on what is outside.
         applying: TensorFlow's type of assignments while an optimizer makes them.
         devices: names and functions of the open device scopes.
-        colocated: operations that new ones stand beside.
+        colocated: operations on whose device new ones are placed.
     """
 
     scope = ""
@@ -73,7 +75,7 @@ class Graph(Unpicklable):
         outer: the enclosing graph, when this is the body of an If or a Loop.
 
     Raises:
-        ValueError: it lies in more bodies than a model may have around one.
+        ValueError: it is in more bodies than a model may have around one.
     """
 
     _building_function = False  # programs that build graphs of functions set it
@@ -96,14 +98,14 @@ class Graph(Unpicklable):
         self.targets: list[Operation] = []
         self.journal: Journal = Journal() if outer is None else outer.journal
         self.captures: Table[Tensor, None] = Table(self.journal)
-        #: what nodes in here wait for outside
+        #: operations outside that nodes in here wait for
         self.outer_control: Table[Operation, None] = Table(self.journal)
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
         self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
         #: of a branch: from a tensor in here to what stands for it outside
         self.leave: Callable[[Tensor], Tensor | None] | None = None
-        self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
-        self._at = _Place()  # each thread has name scopes and control dependencies of its own
+        self.lifted: tuple[str, ...] = ()  # operations made outside if all their inputs are outside
+        self._at = _Place()  # each thread has its name scopes and control dependencies
         self.assigned: set[str] = set()  # in here: variables that a body and those in it assign
         self.front_reads: dict[str, Tensor] = {}  # reads of variables outside, made for uses here
         self._unfeedable: set[Tensor] = set()
@@ -118,7 +120,7 @@ class Graph(Unpicklable):
             self.members: Table[str, list[Any]] = Table(self.journal)
             self.generators: Table[str, int | None] = Table(self.journal)
             self.host_functions: Table[str, Callable[..., Any] | None] = Table(self.journal)
-            #: what other modules keep with a graph
+            #: objects that other modules keep with a graph
             self.state_attributes: Table[str, Any] = Table(self.journal)
             self._names: Table[str, int] = Table(self.journal)
             self._by_name: Table[str, Operation] = Table(self.journal)
@@ -168,15 +170,13 @@ class Graph(Unpicklable):
 
         Raises:
             RuntimeError: the graph is finalized.
-            TypeError: an input is no tensor, or an attribute no AttrValue.
+            TypeError: an input is not a tensor, or an attribute not an AttrValue.
             ValueError: an input is of another graph, the name is malformed, or inputs or attributes
                 do not fit the type.
             UnimplementedError: the type is a variable's, or that of a part of a loop or branch.
         """
-        from graphio.tensorflow_files import by_type
-
         self._check_open()
-        return by_type.create(self, op_type, inputs, dtypes, name, attrs)
+        return registered.create_by_type(self, op_type, inputs, dtypes, name, attrs)
 
     def add_operation(
         self,
@@ -263,7 +263,7 @@ class Graph(Unpicklable):
         return made
 
     def _colocate(self, made: Operation) -> None:
-        """Puts a new operation into the groups of those that it is to stand beside."""
+        """Puts a new operation into the groups of operations with one device."""
         groups: set[bytes] = set()
         for operation in self._at.colocated:
             groups.update(operation.colocation_groups())
@@ -299,7 +299,7 @@ class Graph(Unpicklable):
         self.root.version += 1
 
     def mark(self) -> tuple[int, int]:
-        """What roll_back needs to know of the graph as it is now."""
+        """The facts about the graph as it is now that roll_back needs."""
         return len(self.operations), len(self.root.state_attributes.get("variables", ()))
 
     def roll_back(self, mark: tuple[int, int]) -> None:
@@ -328,7 +328,7 @@ class Graph(Unpicklable):
         return _Unchanged(self)
 
     def table(self, key: str) -> Table[Any, Any]:
-        """What another module keeps with the root graph under a key of its own."""
+        """An object that another module keeps with the root graph under a key."""
         found: Table[Any, Any] | None = self.root.state_attributes.get(key)
         if found is None:
             found = self.root.state_attributes[key] = Table(self.journal)
@@ -337,7 +337,7 @@ class Graph(Unpicklable):
     def take_out_dead(self) -> set[Tensor]:
         """Takes out of a finished body what leads to none of its outputs and targets.
 
-        What only that read of outside is captured no longer.
+        Values of outside that only this read needed are removed from the captures.
 
         Returns:
             What is read by the operations left, or is an output.
@@ -397,7 +397,7 @@ class Graph(Unpicklable):
                     "body of a tf.cond or tf.while_loop; return it from there"
                 )
             if tensor.graph.rolled_back:
-                hint = "it was made by a call that failed, and was rolled back; make it anew"
+                hint = "it was made by a call that failed, and was rolled back; make it again"
             raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
         return tensor
 
@@ -453,7 +453,7 @@ class Graph(Unpicklable):
             graph = graph.outer
 
     def _wait_outside(self, made: Operation, body: Graph) -> None:
-        """Control edges stop at a body's border: its If or Loop waits in its nodes' place."""
+        """Control edges stop at a body's border: its If or Loop waits instead of its nodes."""
         waited_for = set(made.awaited) if body.outer_control else set()
         for operation in body.outer_control:
             if operation.graph is not self:
@@ -658,7 +658,7 @@ class Graph(Unpicklable):
             op_type_map: TensorFlow's type (Operation.type) to the gradient's name.
 
         Raises:
-            TypeError: it is no dictionary of texts.
+            TypeError: it is not a dictionary of strings.
         """
         if not isinstance(op_type_map, Mapping) or not all(
             isinstance(word, str) for pair in op_type_map.items() for word in pair
@@ -720,7 +720,7 @@ class Graph(Unpicklable):
 
         Raises:
             KeyError: the name is unknown. ValueError: another graph's, or of the wrong kind.
-            TypeError: obj is nothing of the sort.
+            TypeError: obj is not an element of a graph.
         """
         convert = getattr(obj, "_as_graph_element", None)
         element = convert() if convert is not None else obj
@@ -867,7 +867,7 @@ class Graph(Unpicklable):
         return values
 
     def get_all_collection_keys(self) -> list[str]:
-        """Names of the collections that hold something; other keys than texts are left out."""
+        """Names of the collections that are not empty; keys other than strings are left out."""
         found = self.root.members.items()
         return [name for name, values in found if values and isinstance(name, str)]
 
@@ -887,7 +887,7 @@ class Graph(Unpicklable):
         """The key of both seeds; None: not seeded. See add_generator.
 
         Raises:
-            TypeError: op_seed is no integer.
+            TypeError: op_seed is not an integer.
         """
         root, op_seed = self.root, as_seed(op_seed)
         if root.seed is None and op_seed is None:
@@ -942,9 +942,7 @@ class Graph(Unpicklable):
     @property
     def graph_def_versions(self) -> Any:
         """Versions of the GraphDef format: `producer`, `min_consumer`."""
-        from graphio.protos.graph_def import VersionDef
-
-        return VersionDef()
+        return registered.graph_def_versions()
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph as a GraphDef, which import_graph_def takes.
@@ -953,9 +951,7 @@ class Graph(Unpicklable):
             from_version: accepted; the message has all nodes.
             add_shapes: True gives each node an attribute "_output_shapes".
         """
-        from graphio.protos.graph_def import export_graph_def
-
-        return export_graph_def(self, add_shapes)
+        return registered.graph_def(self, add_shapes)
 
     @contextlib.contextmanager
     def container(self, container_name: str) -> Iterator[str]:
@@ -966,14 +962,10 @@ class Graph(Unpicklable):
         """Accepted: name scopes and control dependencies hold in the thread that enters them."""
 
     def __str__(self) -> str:
-        from graphio.observe.printing import graph_text
-
-        return graph_text(self, last=200)
+        return registered.graph_text(self, _SHOWN)
 
     def _repr_html_(self) -> str:
-        from graphio.observe.notebook import graph_html
-
-        return graph_html(self)
+        return registered.graph_html(self)
 
 
 class _NameScope(contextlib.ContextDecorator, contextlib.AbstractContextManager[str]):
@@ -1010,7 +1002,7 @@ class _Unchanged(contextlib.AbstractContextManager[None]):
         self._mark = root.journal.open()
 
     def _lists(self) -> list[list[Any]]:
-        """What the body and those around it hold in order, and the collections: a program may have
+        """The operations of the body and those around it, and the collections: a program may have
         a reference to one of these."""
         found: list[list[Any]] = list(self._graph.root.members.values())
         graph: Graph | None = self._graph
@@ -1083,7 +1075,7 @@ def as_seed(seed: Any) -> int | None:
     """A seed as Python's integer, or None.
 
     Raises:
-        TypeError: it is no integer.
+        TypeError: it is not an integer.
     """
     if seed is None:
         return None
@@ -1091,3 +1083,6 @@ def as_seed(seed: Any) -> int | None:
         return operator.index(seed)
     except TypeError:
         raise TypeError(f"seed is {seed!r}, expected an integer or None") from None
+
+
+registered.new_graph.register(Graph)

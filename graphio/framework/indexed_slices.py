@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from graphio.framework import registered
 from graphio.framework.composite import Composite
 from graphio.framework.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.framework.dtypes import as_dtype
@@ -71,18 +72,11 @@ class IndexedSlices(Composite):
         Raises:
             ValueError: dense_shape is not known.
         """
-        from graphio.framework import dtypes
-        from graphio.ops.array import index
-        from graphio.ops.array import surface as array
-        from graphio.ops.base import primitive
-
         if self.dense_shape is None:
             raise ValueError(
                 f"IndexedSlices '{self.name}' has no dense_shape, so it cannot become a tensor"
             )
-        shape = primitive.cast(self.dense_shape, dtypes.int64)
-        rows = array.squeeze(primitive.slice_axes(shape, [0], [1], [0]), [0])
-        return index.scatter_sum(self.indices, self.values, rows, name=name)
+        return registered.dense_of_rows(self.indices, self.values, self.dense_shape, name)
 
     def parts(self) -> list[Any]:
         """values, indices and, where it is known, dense_shape."""
@@ -110,9 +104,7 @@ class IndexedSlices(Composite):
         return f"IndexedSlices(indices={self.indices}, values={self.values}{shape})"
 
     def __neg__(self) -> IndexedSlices:
-        from graphio.ops.math import elementwise
-
-        return IndexedSlices(elementwise.negative(self.values), self.indices, self.dense_shape)
+        return IndexedSlices(registered.negative(self.values), self.indices, self.dense_shape)
 
 
 def _to_tensor(

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-_TEXTS = (str, bytes, bytearray, memoryview)
+_STRINGS = (str, bytes, bytearray, memoryview)
 
 
 def is_nested(value: Any) -> bool:
@@ -31,12 +31,12 @@ def is_nested(value: Any) -> bool:
     if isinstance(value, (list, tuple, Mapping)):
         return True
     if isinstance(value, (Sequence, MappingView)):
-        return not isinstance(value, _TEXTS)
+        return not isinstance(value, _STRINGS)
     return objects.is_object(value)
 
 
 def children(structure: Any) -> list[Any]:
-    """What a nested structure holds, one level down."""
+    """The content of a nested structure, one level down."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
     return objects.parts(structure) if objects.is_object(structure) else list(structure)
@@ -72,7 +72,7 @@ def pack_sequence_as(structure: Any, flat: list[Any], expand_composites: bool = 
     """The leaves of flat in the shape of structure; expand_composites as in flatten.
 
     Raises:
-        TypeError: flat is no sequence.
+        TypeError: flat is not a sequence.
         ValueError: flat has another number of leaves.
     """
     if not is_nested(flat):

@@ -23,7 +23,7 @@ def is_object(value: Any) -> bool:
 
 
 def parts(value: Any) -> list[Any]:
-    """What an object holds, one level down."""
+    """The content of an object, one level down."""
     if _says_how(type(value)):
         return list(value.__tf_flatten__()[1])
     return [getattr(value, field.name) for field in type(value).__attrs_attrs__]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphio.engine.pickling import Handle
-from graphio.framework import source, tracebacks
+from graphio.framework import registered, source, tracebacks
 from graphio.framework.dtypes import DType
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from graphio.framework.graph import Graph
 
 
+#: the table of a graph with attributes that TensorFlow's operation has where ours are several nodes
+TENSORFLOW_ATTRIBUTES = "tensorflow_attributes"
 #: operators of ours that name in an attribute the variable that they concern
 _OF_VARIABLES = frozenset({"Assign", "IsInitialized", "ReadVariable"})
 
 
 class OpDef(NamedTuple):
-    """What describes a type of operations.
+    """The description of a type of operations.
 
     Attributes:
         name: of the type, as TensorFlow calls it.
@@ -120,7 +122,7 @@ class Operation(Handle):
 
     def colocation_groups(self) -> list[bytes]:
         """TensorFlow's groups of operations on one device: those of the operations that
-        colocate_with put it beside; else of an assignment its variable's, else its own."""
+        colocate_with named for it; else of an assignment its variable's, else its own."""
         given: list[bytes] | None = self.graph.table("colocation_groups").get(self)
         if given is not None:
             return list(given)
@@ -136,7 +138,7 @@ class Operation(Handle):
 
     @property
     def captures(self) -> list[Tensor]:
-        """What the operation's bodies read from outside, each once."""
+        """The values that the operation's bodies read from outside, each once."""
         found: dict[Tensor, None] = {}
         for body in self.bodies():
             found.update(dict.fromkeys(t for t in body.captures if t.graph is not body))
@@ -190,9 +192,7 @@ class Operation(Handle):
     @tracebacks.shortening
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Runs the operation by the default session or the one given; see Session.run."""
-        from graphio.execution.session import session_of
-
-        session_of(self.graph, session, "run").run(self, feed_dict)
+        registered.session_of(self.graph, session, "run").run(self, feed_dict)
 
     def get_attr(self, name: str) -> Any:
         """An attribute as TensorFlow gives it: a DType, number, bytes, TensorShapeProto,
@@ -201,9 +201,7 @@ class Operation(Handle):
         Raises:
             ValueError: there is none of the name.
         """
-        from graphio.protos.node_def import attribute_of
-
-        return attribute_of(self, name)
+        return registered.attribute_of(self, name)
 
     def values(self) -> tuple[Tensor, ...]:
         """The outputs."""
@@ -212,20 +210,15 @@ class Operation(Handle):
     @property
     def node_def(self) -> Any:
         """The operation as a NodeDef, a view of a Node message."""
-        from graphio.model.export import node_message
-        from graphio.protos.node_def import NodeDef
-
-        return NodeDef.of(node_message(self))
+        return registered.node_def(self)
 
     @property
     def op_def(self) -> OpDef:
-        """What describes the operation's type: its name."""
+        """The description of the operation's type: its name."""
         return OpDef(self.type)
 
     def __str__(self) -> str:
-        from graphio.observe.printing import operation_text
-
-        return operation_text(self)
+        return registered.operation_text(self)
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"

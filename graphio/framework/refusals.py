@@ -1,4 +1,4 @@
-"""Names of TensorFlow's that are no part of graphio, with what to use in their place."""
+"""Names of TensorFlow that graphio lacks, with what to use instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["getter", "refusal"]
 
 _EAGER = "graphs are built first and run by a Session: use tf.Session().run"
 _RECORDS = "use tf.data, or feed placeholders by feed_dict"
-_PLACES = "tf.train.Saver saves where iterators stand, and restores it"
+_POSITIONS = "tf.train.Saver saves the positions of iterators, and restores them"
 _END = "catch tf.errors.OutOfRangeError at the end of the data"
 _STATISTICS = "measure runs by RunMetadata"
 _ONE = "a model runs in one process on one machine"
@@ -20,7 +20,7 @@ _PICTURES = (
 )
 _SPECTRA = "there are no complex tensors: use numpy.fft in tf.py_func, or before feeding"
 _BEAM = "use tf.nn.ctc_greedy_decoder, or search in tf.py_func"
-_QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars rounds as they do"
+_QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars rounds equally"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
 _HANDLES = "fetch the value and feed it, or keep it in a variable"
 _SETS = "tf.setdiff1d and tf.unique work on vectors; for rows of sets use tf.py_func"
@@ -42,7 +42,7 @@ _LEFT_OUT = {
     "enable_v2_behavior": _EAGER,
     "enable_v2_tensorshape": "a shape consists of Dimensions: use .value or .as_list()",
     "estimator": "write the loop: tf.layers, an optimizer, tf.train.MonitoredTrainingSession",
-    "experimental": "there is nothing that may change without notice",
+    "experimental": "no function here changes without notice",
     "feature_column": "build the columns' tensors: tf.one_hot, tf.nn.embedding_lookup, tf.concat",
     "function": _EAGER,
     "keras": "use tf.layers for layers and tf.train for training; graphio.tensorflow_files reads "
@@ -113,7 +113,7 @@ _LEFT_OUT = {
     "nn.avg_pool_v2": "use tf.nn.avg_pool, avg_pool1d or avg_pool3d",
     "nn.max_pool_v2": "use tf.nn.max_pool, max_pool1d or max_pool3d",
     "nn.compute_average_loss": "a model runs on one device: use tf.reduce_mean",
-    "nn.scale_regularization_loss": "a model runs on one device: there is nothing to scale",
+    "nn.scale_regularization_loss": "a model runs on one device: no loss has to be scaled",
     "vectorized_map": "use tf.map_fn",
     "train.noisy_linear_cosine_decay": "use tf.train.linear_cosine_decay",
     "train.queue_runner": _RECORDS,
@@ -205,7 +205,7 @@ _LEFT_OUT = {
     "TFRecordReader": _RECORDS,
     "TextLineReader": _RECORDS,
     "WholeFileReader": _RECORDS,
-    "data.experimental.CheckpointInputPipelineHook": _PLACES,
+    "data.experimental.CheckpointInputPipelineHook": _POSITIONS,
     "data.experimental.Optional": _END,
     "data.experimental.SqlDataset": "use Dataset.from_generator with Python's sqlite3",
     "data.experimental.bytes_produced_stats": _STATISTICS,
@@ -238,10 +238,10 @@ _LEFT_OUT = {
 
 
 def refusal(name: str) -> str | None:
-    """Why a name is left out and what to use; None for a name that nobody knows."""
+    """Why a name is left out and what to use; None for an unknown name."""
     if name not in _LEFT_OUT:
         return None
-    return f"tf.{name} is no part of graphio: {_LEFT_OUT[name]}"
+    return f"tf.{name} is not part of graphio: {_LEFT_OUT[name]}"
 
 
 def getter(module: str) -> Callable[[str], Any]:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from graphio.framework import source, tracebacks
+from graphio.framework import registered, source, tracebacks
 from graphio.framework.composite import Composite
 from graphio.framework.tensor import Tensor
 from graphio.support import api_guard
@@ -53,9 +53,7 @@ def get_default_graph() -> Graph:
 def _graph_beneath() -> Graph:
     """The thread's default graph outside of all contexts."""
     if _stack.root is None:
-        from graphio.framework.graph import Graph
-
-        _stack.root = Graph()
+        _stack.root = registered.new_graph()
     return _stack.root
 
 
@@ -173,7 +171,7 @@ class name_scope:
     Raises:
         ValueError: the name is malformed; values are given, but no name; they are of several
             graphs.
-        TypeError: a name is no text.
+        TypeError: a name is not a string.
     """
 
     def __init__(
@@ -269,7 +267,7 @@ def device(
             the scopes around.
 
     Raises:
-        ValueError: entering a name that is no device.
+        ValueError: entering a name that does not name a device.
     """
     return get_default_graph().device(device_name_or_function)
 
@@ -282,6 +280,9 @@ def colocate_with(
 
     Args:
         op: an operation, tensor or variable; None with ignore_existing: no wish.
-        ignore_existing: False: beside those of the contexts around, too (`colocation_groups`).
+        ignore_existing: False: also those of the contexts around (`colocation_groups`).
     """
     return get_default_graph().colocate_with(op, ignore_existing)
+
+
+registered.in_graph_of_inputs.register(in_graph_of_inputs)

@@ -20,7 +20,7 @@ from graphio.support.errors import OpError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: the folder of the whole package, wherever in it this module is
+#: the folder of the package graphio, wherever in it this module is
 _PACKAGE = os.path.dirname(os.path.abspath(sys.modules[__name__.split(".")[0]].__file__ or ""))
 _PACKAGE += os.sep
 

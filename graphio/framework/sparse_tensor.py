@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from graphio.framework import api_boundary, dtypes, scopes, tracebacks
+from graphio.framework import api_boundary, dtypes, registered, scopes, tracebacks
 from graphio.framework.composite import Composite
 from graphio.framework.constants import (
     as_array,
@@ -48,7 +48,7 @@ class SparseTensor(Composite):
         indices: int64 (n, rank): where each element stands. Most operations want them in
             ascending order, the first coordinate first; see tf.sparse.reorder.
         values: (n), any dtype: the elements.
-        dense_shape: int64 (rank): the shape of the whole.
+        dense_shape: int64 (rank): the shape of the dense tensor.
 
     Raises:
         ValueError: the three do not fit each other, or one is a tensor of another dtype.
@@ -97,16 +97,16 @@ class SparseTensor(Composite):
 
     @property
     def dense_shape(self) -> Tensor:
-        """The shape of the whole: int64 (rank)."""
+        """The shape of the dense tensor: int64 (rank)."""
         return self._dense_shape
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of dense_shape."""
+        """The static value of dense_shape."""
         return self.get_shape()
 
     def get_shape(self) -> TensorShape:
-        """What is known of dense_shape."""
+        """The static value of dense_shape."""
         found = constant_shape(self._dense_shape)
         static = TensorShape(None) if found is None else found
         return static if self._static is None else static.merge_with(self._static)
@@ -144,9 +144,8 @@ class SparseTensor(Composite):
     @tracebacks.shortening
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
         """The numbers, by the default session or the one given; see Session.run."""
-        from graphio.execution.session import session_of
-
-        found: SparseTensorValue = session_of(self.graph, session, "eval").run(self, feed_dict)
+        chosen = registered.session_of(self.graph, session, "eval")
+        found: SparseTensorValue = chosen.run(self, feed_dict)
         return found
 
     def parts(self) -> list[Any]:
@@ -171,9 +170,8 @@ class SparseTensor(Composite):
 
     def __mul__(self, other: Any) -> SparseTensor:
         """self * a dense tensor that broadcasts to self's shape; there is no + and no -."""
-        from graphio.ops.sparse import conversion
-
-        return conversion.multiplied(self, other)
+        product: SparseTensor = registered.multiplied(self, other)
+        return product
 
     def __rmul__(self, other: Any) -> Any:
         # TensorFlow knows tensor * sparse, but no number * sparse.
@@ -181,9 +179,8 @@ class SparseTensor(Composite):
         return self * other if is_tensor else NotImplemented
 
     def __truediv__(self, other: Any) -> SparseTensor:
-        from graphio.ops.sparse import conversion
-
-        return conversion.divided(self, other)
+        quotient: SparseTensor = registered.divided(self, other)
+        return quotient
 
     def __str__(self) -> str:
         return (
@@ -201,7 +198,7 @@ class SparseTensor(Composite):
 
 
 def _numbers(value: Any, dtype: DType | None) -> Any:
-    """What is no tensor yet as an array, so that all is checked before a constant is made."""
+    """Other values than tensors as arrays, so that all is checked before a constant is made."""
     if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
         return convert_to_tensor(value, dtype=dtype)
     if isinstance(value, TensorShape):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from graphio.engine.pickling import Handle
-from graphio.framework import tracebacks
+from graphio.framework import registered, tracebacks
 from graphio.framework.dtypes import DType
 from graphio.framework.tensor_shape import TensorShape
 from graphio.schema.verify_graph import MAX_RANK
@@ -29,10 +29,10 @@ _MOST = (1 << 63) - 1
 #: key of a graph's state_attributes: what gives the values of its tensors at once, if it has them
 VALUES = "values"
 
-#: what to do without a dtype that no tensor has
+#: the advice about a dtype that no tensor has
 _INSTEAD = {
     "resource": "variables have no handles, use them themselves",
-    "variant": "sequences and optional values have dtypes of their own",
+    "variant": "sequences and optional values have separate dtypes",
 }
 
 _operators: dict[str, Callable[..., Any]] = {}
@@ -50,7 +50,7 @@ class OperatorNotAllowedInGraphError(TypeError):
 if TYPE_CHECKING:
 
     class Operators:
-        """What Tensor.overload gives to tensors and to what is like them."""
+        """The methods that Tensor.overload gives to tensors and to similar classes."""
 
         def __getitem__(self, item: Any) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
@@ -122,9 +122,7 @@ class Tensor(Handle, Operators):
     @classmethod
     def overload(cls, method: str, function: Callable[..., Any]) -> None:
         """Gives all tensors a Python operator; the families of graphio.ops call this."""
-        from graphio.framework.scopes import in_graph_of_inputs
-
-        _operators[method] = operator = in_graph_of_inputs(function)
+        _operators[method] = operator = registered.in_graph_of_inputs(function)
         for tensor_like in (cls, *_tensor_likes):
             setattr(tensor_like, method, operator)
 
@@ -186,9 +184,7 @@ class Tensor(Handle, Operators):
     @tracebacks.shortening
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """The value, by the default session or the one given; see Session.run."""
-        from graphio.execution.session import session_of
-
-        return session_of(self.graph, session, "eval").run(self, feed_dict)
+        return registered.session_of(self.graph, session, "eval").run(self, feed_dict)
 
     def _at_once(self) -> Any:
         """The value, where the graph's tensors have values at once; None: they have none."""
@@ -292,7 +288,7 @@ def refuse_dtype(dtype: DType, name: str) -> NoReturn:
     Raises:
         UnsupportedDtypeError: always.
     """
-    instead = _INSTEAD.get(dtype.name, "tf.fake_quant_with_min_max_vars rounds as it does")
+    instead = _INSTEAD.get(dtype.name, "tf.fake_quant_with_min_max_vars rounds to the same steps")
     raise UnsupportedDtypeError(
         message=f"'{name}' would have dtype {dtype.name}, which no tensor of graphio has: {instead}"
     )

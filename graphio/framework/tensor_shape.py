@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from graphio.framework import registered
+
 __all__ = ["Dimension", "TensorShape"]
 
 
@@ -40,7 +42,7 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {Dimension(other)} are not compatible")
 
     def merge_with(self, other: Any) -> Dimension:
-        """What is known from both. Raises ValueError where they clash."""
+        """The facts known from both. Raises ValueError where they clash."""
         self.assert_is_compatible_with(other)
         return Dimension(other) if self._value is None else self
 
@@ -124,7 +126,7 @@ class Dimension:
 
     def __index__(self) -> int:
         if self._value is None:
-            raise TypeError("an unknown Dimension is no integer; tf.shape tells it at run time")
+            raise TypeError("an unknown Dimension is not an integer; tf.shape tells it at run time")
         return self._value
 
     def __str__(self) -> str:
@@ -134,19 +136,19 @@ class Dimension:
         return f"Dimension({self._value})"
 
 
-def _size(place: int, value: Any) -> int | None:
+def _size(axis: int, value: Any) -> int | None:
     """The size of a dimension; an error says which one is wrong."""
     try:
         return Dimension(value).value
     except TypeError:
         found = repr(value)
-    raise TypeError(f"dimension {place} is {found}, expected an integer or None")
+    raise TypeError(f"dimension {axis} is {found}, expected an integer or None")
 
 
 def _sizes(dims: tuple[Any, ...]) -> tuple[int | None, ...]:
     for d in dims:
         if d is not None and (d.__class__ is not int or d < 0):
-            return tuple([_size(place, d) for place, d in enumerate(dims)])
+            return tuple([_size(axis, d) for axis, d in enumerate(dims)])
     return dims
 
 
@@ -283,7 +285,7 @@ class TensorShape:
         return self
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
-        """What this shape and another have in common."""
+        """The part that this shape and another have in common."""
         given: TensorShape = as_shape(other)
         if self._dims is None or given._dims is None or len(self._dims) != len(given._dims):
             return TensorShape(None)
@@ -292,12 +294,10 @@ class TensorShape:
 
     def as_proto(self) -> Any:
         """This shape as a TensorShapeProto."""
-        from graphio.protos.node_def import TensorShapeProto
-
-        return TensorShapeProto.of(self)
+        return registered.shape_proto(self)
 
     def merge_with(self, other: Any) -> TensorShape:
-        """What is known from both. Raises ValueError where they clash."""
+        """The facts known from both. Raises ValueError where they clash."""
         given: TensorShape = as_shape(other)
         self.assert_is_compatible_with(given)
         if self._dims is None:
@@ -374,7 +374,7 @@ def as_shape(value: Any) -> TensorShape:
 
 
 def text(shape: TensorShape | Sequence[int | None]) -> str:
-    """As error texts write it: [2,?,3], <unknown>."""
+    """In the form of error messages: [2,?,3], <unknown>."""
     shape = as_shape(shape)
     if shape.ndims is None:
         return "<unknown>"

@@ -39,7 +39,7 @@ class TensorSpec:
         """Of a tensor's shape and dtype; name None: that of its operation.
 
         Raises:
-            ValueError: it is no tensor.
+            ValueError: it is not a tensor.
         """
         if not isinstance(tensor, Tensor):
             raise ValueError(f"tensor is {type(tensor).__name__}, expected a Tensor")

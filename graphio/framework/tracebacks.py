@@ -1,6 +1,6 @@
 """Short tracebacks: an error of a public function shows the program's lines, not those of graphio.
 
-The whole traceback is shown after `tf.debugging.disable_traceback_filtering()`, or where the
+The complete traceback is shown after `tf.debugging.disable_traceback_filtering()`, or where the
 environment variable GRAPHIO_FULL_TRACEBACKS is set.
 """
 
@@ -59,7 +59,7 @@ def is_traceback_filtering_enabled() -> bool:
 def shorten(error: BaseException) -> None:
     """Leaves graphio's frames out of an error's traceback, behind the frame that calls this, and
     out of those of the errors that led to it, of which the last frame stays. Does nothing where
-    graphio itself has called that frame: who is called by the program shortens the whole."""
+    graphio itself has called that frame: the outermost call of graphio shortens all of it."""
     first = error.__traceback__
     if first is None or not _is_called_by_the_program(first):
         return

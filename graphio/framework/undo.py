@@ -13,7 +13,7 @@ _ABSENT: Any = object()
 
 
 class Journal:
-    """What was overwritten in tables and lists since the oldest mark that is still open."""
+    """Overwritten entries of tables and lists, since the oldest mark that is still open."""
 
     __slots__ = ("_open", "entries")
 

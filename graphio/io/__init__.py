@@ -1,4 +1,7 @@
-"""tf.io: files, records, and texts of bytes."""
+"""tf.io: files, records, and strings in base64.
+
+May import execution and below. Names that other modules define are looked up when they are used.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""tf.layers: parts of networks with their variables."""
+"""tf.layers: layers with their variables, and recurrent cells.
+
+May import evaluation and below. base.py has names, sharing, losses and updates of all layers.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The base of all layers: names, variables that are made once and shared, losses, updates.
 
 A layer opens a variable scope at its first call. Its variables are get_variable's, so that reuse,
-custom getters and the scope's defaults work as they do elsewhere.
+custom getters and the scope's defaults have their usual effect.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def named(kind: str, given: Any) -> Any:
     return table[given] if kind == "activation" else table[given]()
 
 
-#: what belongs to a graph, so that copies of layers have the same
+#: the layers' names of a graph, so that copies of layers have the same
 _SHARED = (Graph, Tensor, Operation, Variable, VariableScope)
 
 
 class Layer:
-    """A part of a network with variables of its own; subclasses give `build` and `call`.
+    """A part of a network with its variables; subclasses give `build` and `call`.
 
     Args:
         trainable: whether optimizers change its variables.
@@ -280,7 +280,7 @@ class Layer:
                 count = elementwise.cast(sizes_of(output)[0], loss.dtype)
                 self.add_loss(elementwise.truediv(loss, count))
 
-    # ---- what it is ----
+    # ---- description ----
 
     @property
     def name(self) -> str:
@@ -337,12 +337,12 @@ class Layer:
 
     @property
     def losses(self) -> list[Tensor]:
-        """What its regularizers and add_loss have made."""
+        """The losses that its regularizers and add_loss have made."""
         return list(self._losses)
 
     @property
     def updates(self) -> list[Any]:
-        """What add_update was given."""
+        """The arguments of add_update."""
         return list(self._updates) if self.trainable else []
 
     @property
@@ -373,7 +373,7 @@ class Layer:
         return sum(v.shape.num_elements() or 0 for v in self.variables)
 
     def __deepcopy__(self, memo: Any) -> Layer:
-        """A layer of its own that shares the variables, tensors and the graph."""
+        """A new layer that shares the variables, tensors and the graph."""
         made = type(self).__new__(type(self))
         memo[id(self)] = made
         for name, value in vars(self).items():

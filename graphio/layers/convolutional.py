@@ -52,7 +52,7 @@ def padding_of(padding: Any, allowed: Sequence[str] = ("valid", "same")) -> str:
 
 
 class _Conv(Layer):
-    """What convolution layers share.
+    """The code that convolution layers share.
 
     Args:
         filters: number of channels of the result.
@@ -243,19 +243,19 @@ class _Transposed(_Conv):
         )  # fmt: skip
         dims = inputs.shape.as_list()
         sizes = dims[2:] if self._first else dims[1:-1]
-        places = [
+        out = [
             None if size is None else self._length(size, axis) for axis, size in enumerate(sizes)
         ]
         channels = [self.filters]
-        outputs.set_shape([dims[0], *(channels + places if self._first else places + channels)])
+        outputs.set_shape([dims[0], *(channels + out if self._first else out + channels)])
         return outputs
 
     def _result_sizes(self, inputs: Tensor) -> Any:
         """The result's shape: numbers where all are known, else a tensor."""
         known, open_sizes = inputs.shape.as_list(), sizes_of(inputs)
         sizes = [open_sizes[i] if d is None else d for i, d in enumerate(known)]
-        places = sizes[2:] if self._first else sizes[1:-1]
-        lengths = [self._length(size, axis) for axis, size in enumerate(places)]
+        out = sizes[2:] if self._first else sizes[1:-1]
+        lengths = [self._length(size, axis) for axis, size in enumerate(out)]
         channels: list[Any] = [self.filters]
         whole = [sizes[0], *(channels + lengths if self._first else lengths + channels)]
         return whole if all(isinstance(d, int) for d in whole) else array.stack(whole)
@@ -275,7 +275,7 @@ class Conv3DTranspose(_Transposed):
 
 
 class _Separable(_Conv):
-    """Convolution of each channel by itself, then of the channels at each place.
+    """Convolution of each channel by itself, then of the channels at each position.
 
     Args:
         filters, kernel_size, strides, padding, data_format, dilation_rate: as those of Conv2D.
@@ -345,16 +345,16 @@ class _Separable(_Conv):
         depthwise, pointwise = self.depthwise_kernel.value(), self.pointwise_kernel.value()
         strides, rates = list(self.strides), list(self.dilation_rate)
         flat = self._axes_count == 1
-        place = 2 if self._first else 1
+        height_axis = 2 if self._first else 1
         if flat:  # as images of one row
-            inputs = array.expand_dims(inputs, place)
+            inputs = array.expand_dims(inputs, height_axis)
             depthwise, pointwise = (array.expand_dims(k, 0) for k in (depthwise, pointwise))
             strides, rates = strides * 2, [1, *rates]
         outputs = conv.separable_conv2d(
             inputs, depthwise, pointwise, self._all(strides), self.padding.upper(), rate=rates,
             data_format=FORMATS[2][int(self._first)],
         )  # fmt: skip
-        return primitive.squeeze(outputs, [place]) if flat else outputs
+        return primitive.squeeze(outputs, [height_axis]) if flat else outputs
 
 
 class SeparableConv1D(_Separable):

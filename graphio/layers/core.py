@@ -1,4 +1,4 @@
-"""Layers that are no convolution: dense, dropout, flatten."""
+"""Layers other than convolutions: dense, dropout, flatten."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Dropout(Layer):
         name: of the layer.
 
     Raises:
-        ValueError: a number that is no probability.
+        ValueError: a number that is not a probability.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Flatten(Layer):
 
 
 def decided(training: Any) -> bool | Tensor:
-    """What is known of training: a bool now, or the scalar that decides in the run."""
+    """The value of training where it is known: a bool, or the scalar that decides in the run."""
     if not emit.is_symbolic(training):
         return bool(training)
     pred = convert_to_tensor(training)
@@ -191,7 +191,7 @@ def decided(training: Any) -> bool | Tensor:
 
 
 def chosen(training: Any, true_fn: Any, false_fn: Any) -> Any:
-    """What true_fn builds if training holds, else what false_fn does."""
+    """The result of true_fn if training holds, else that of false_fn."""
     pred = decided(training)
     if isinstance(pred, bool):
         return true_fn() if pred else false_fn()

@@ -59,7 +59,7 @@ class BatchNormalization(Layer):
     Raises:
         ValueError: renorm_clipping has another key; or, at the first call: the axis is out of
             range, or its size unknown; fused=True where it cannot be; virtual_batch_size is
-            below 1, stands beside adjustment, or the axis is 0.
+            below 1, is given with adjustment, or the axis is 0.
     """
 
     _least_rank = 1
@@ -122,7 +122,7 @@ class BatchNormalization(Layer):
             )
         self._axes = dict(zip(self.axis, sizes, strict=True))
         shape = sizes
-        if self._keeps_places:
+        if self._keeps_axes:
             shape = [size if i in self.axis else 1 for i, size in enumerate(dims)]
         if self.virtual_batch_size is not None:
             self._check_virtual_batches()
@@ -131,9 +131,9 @@ class BatchNormalization(Layer):
         half = self._dtype in (dtypes.float16, dtypes.bfloat16)
         kind = dtypes.float32 if half else self._dtype
         self._check_fused(dims)
-        wanted = {"gamma": self.scale, "beta": self.center}
+        used = {"gamma": self.scale, "beta": self.center}
         for name, (initializer, regularizer, constraint) in self._made.items():
-            if wanted.get(name, True):
+            if used.get(name, True):
                 made = self.add_weight(
                     name, shape, kind, named("initializer", initializer), regularizer,
                     not name.startswith("moving"), constraint,
@@ -144,7 +144,7 @@ class BatchNormalization(Layer):
         self.built = True
 
     @property
-    def _keeps_places(self) -> bool:
+    def _keeps_axes(self) -> bool:
         """Whether parameters have all axes of the inputs, so that they broadcast."""
         return len(self.axis) > 1 or self.virtual_batch_size is not None
 
@@ -230,12 +230,12 @@ class BatchNormalization(Layer):
     def _moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
         kept = self.axis if self.virtual_batch_size is None else [1, *self.axis]
         others = [axis for axis in range(x.shape.ndims or 0) if axis not in kept]
-        return nn.moments(x, others, keep_dims=self._keeps_places)
+        return nn.moments(x, others, keep_dims=self._keeps_axes)
 
     def _broad(self, value: Any, x: Tensor) -> Any:
         """A parameter (channels) with the axes after the channels' added, so that it broadcasts."""
         rank = x.shape.ndims or 0
-        if value is None or self._keeps_places or self.axis == [rank - 1]:
+        if value is None or self._keeps_axes or self.axis == [rank - 1]:
             return value
         return array.reshape(value, [-1, *[1] * (rank - 1 - self.axis[0])])
 

@@ -1,4 +1,4 @@
-"""Recurrent nets over whole sequences: dynamic_rnn and its like, a Scan over the steps."""
+"""Recurrent nets over sequences: dynamic_rnn and similar functions, a Scan over the steps."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.layers.rnn_cell import _check_cell, sizes
 from graphio.ops.array import surface as array
+from graphio.ops.array.arranging import reverse_sequence
 from graphio.ops.base import primitive as p
 from graphio.ops.control_flow.branches import restoring
 from graphio.ops.control_flow.loops import Way, holds, scan_node, while_loop
@@ -58,7 +59,7 @@ def dynamic_rnn(
         state after the last step of each sequence.
 
     Raises:
-        TypeError: cell is no cell.
+        TypeError: cell is not a cell.
         ValueError: neither initial_state nor dtype, inputs that differ in length or batch, or a
             state that changes its shape.
     """
@@ -125,7 +126,7 @@ def _over_time(
     """One Scan along the axis of time, in its direction or against it.
 
     Against it, the steps past a sequence's end come first: they leave the state as it is, so that
-    nothing has to be turned around.
+    no sequence has to be reversed.
     """
     xs = [convert_to_tensor(x, name="inputs") for x in nest.flatten(inputs)]
     axis = 0 if time_major else 1
@@ -219,7 +220,7 @@ class _Steps:
 
 
 def _batch_and_steps(xs: Sequence[Tensor], axis: int) -> tuple[int | None, int | None]:
-    """What is known of the sizes that all inputs share."""
+    """The static sizes that all inputs share."""
     shared = TensorShape([None, None])
     for x in xs:
         if x.shape.ndims is None or x.shape.ndims < 2:
@@ -346,7 +347,7 @@ def static_rnn(
         (list of outputs, last state).
 
     Raises:
-        TypeError: cell is no cell, or inputs no list.
+        TypeError: cell is not a cell, or inputs not a list.
         ValueError: inputs is empty, or neither initial_state nor dtype is given.
     """
     _check_cell(cell)
@@ -406,11 +407,11 @@ def static_bidirectional_rnn(
                 cell_fw, inputs, initial_state_fw, dtype, sequence_length, fw
             )
         with variable_scope("bw") as bw:
-            turned = _turned(inputs, sequence_length)
+            backwards = _reversed(inputs, sequence_length)
             back, state_bw = static_rnn(
-                cell_bw, turned, initial_state_bw, dtype, sequence_length, bw
+                cell_bw, backwards, initial_state_bw, dtype, sequence_length, bw
             )
-        back = _turned(back, sequence_length)
+        back = _reversed(back, sequence_length)
         joined = [
             nest.map_structure(lambda a, b: array.concat([a, b], 1), *pair)
             for pair in zip(there, back, strict=True)
@@ -418,16 +419,14 @@ def static_bidirectional_rnn(
     return joined, state_fw, state_bw
 
 
-def _turned(pieces: Sequence[Any], lengths: Any) -> list[Any]:
+def _reversed(pieces: Sequence[Any], lengths: Any) -> list[Any]:
     """The pieces from the last to the first, of each sequence within its length."""
     if lengths is None:
         return list(pieces)[::-1]
-    from graphio.ops.array.arranging import reverse_sequence
-
     columns = []
     for column in zip(*(nest.flatten(piece) for piece in pieces), strict=True):
-        turned = reverse_sequence(array.stack(column), lengths, seq_axis=0, batch_axis=1)
-        columns.append(array.unstack(turned, num=len(pieces)))
+        backwards = reverse_sequence(array.stack(column), lengths, seq_axis=0, batch_axis=1)
+        columns.append(array.unstack(backwards, num=len(pieces)))
     rows = zip(*columns, strict=True)
     return [nest.pack_sequence_as(pieces[0], list(row)) for row in rows]
 
@@ -459,7 +458,7 @@ def raw_rnn(
         state).
 
     Raises:
-        TypeError: cell is no cell, or loop_fn not callable.
+        TypeError: cell is not a cell, or loop_fn not callable.
     """
     _check_cell(cell)
     if not callable(loop_fn):

@@ -157,7 +157,7 @@ def sizes(size: Any) -> list[int]:
 
 
 def _count(num_units: Any) -> int:
-    """A cell's size. Raises TypeError or ValueError if it is no integer of 1 or more."""
+    """A cell's size. Raises TypeError or ValueError if it is not an integer of 1 or more."""
     if not hasattr(num_units, "__index__"):
         raise TypeError(f"num_units is {num_units!r}, expected an integer of 1 or more")
     if operator.index(num_units) < 1:
@@ -220,9 +220,9 @@ class _Gated(RNNCell):
         return made, self.add_variable(prefix + "bias", shape=[columns], initializer=bias)
 
 
-def _product(parts: Sequence[Any], kernel: Any, bias: Any) -> Tensor:
-    product = matmul.matmul(array.concat(list(parts), 1), kernel)
-    return nn.bias_add(product, bias)
+def _projected(parts: Sequence[Any], kernel: Any, bias: Any) -> Tensor:
+    projected = matmul.matmul(array.concat(list(parts), 1), kernel)
+    return nn.bias_add(projected, bias)
 
 
 class BasicRNNCell(_Gated):
@@ -245,7 +245,7 @@ class BasicRNNCell(_Gated):
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""
-        output = self._activation(_product([inputs, state], self._kernel, self._bias))
+        output = self._activation(_projected([inputs, state], self._kernel, self._bias))
         return output, output
 
 
@@ -293,22 +293,22 @@ class GRUCell(_Gated):
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""
-        gates = elementwise.sigmoid(_product([inputs, state], *self._gates))
+        gates = elementwise.sigmoid(_projected([inputs, state], *self._gates))
         r, u = array.split(gates, 2, axis=1)
-        candidate = self._activation(_product([inputs, r * state], *self._candidate))
+        candidate = self._activation(_projected([inputs, r * state], *self._candidate))
         output = u * state + (1.0 - u) * candidate
         return output, output
 
 
 class _LSTM(_Gated):
-    """What both LSTM cells share: the state c and h, as a pair or joined."""
+    """The code that both LSTM cells share: the state c and h, as a pair or joined."""
 
     _state_is_tuple: bool
     _output: int
 
     @property
     def state_size(self) -> Any:
-        """LSTMStateTuple of the sizes; their sum where the state is no tuple."""
+        """LSTMStateTuple of the sizes; their sum where the state is not a tuple."""
         pair = LSTMStateTuple(self._num_units, self._output)
         return pair if self._state_is_tuple else sum(pair)
 
@@ -370,7 +370,7 @@ class BasicLSTMCell(_LSTM):
     def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""
         c, h = self._apart(state)
-        gates = _product([inputs, h], self._kernel, self._bias)
+        gates = _projected([inputs, h], self._kernel, self._bias)
         i, j, f, o = array.split(gates, 4, axis=1)
         act = self._activation
         c = c * elementwise.sigmoid(f + self._forget_bias) + elementwise.sigmoid(i) * act(j)
@@ -443,7 +443,7 @@ class LSTMCell(_LSTM):
     def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""
         c, h = self._apart(state)
-        gates = _product([inputs, h], self._kernel, self._bias)
+        gates = _projected([inputs, h], self._kernel, self._bias)
         i, j, f, o = array.split(gates, 4, axis=1)
         f = f + self._forget_bias
         act = self._activation
@@ -476,7 +476,7 @@ class MultiRNNCell(RNNCell):
 
     Raises:
         ValueError: there are no cells, or the states are structures and state_is_tuple is False.
-        TypeError: cells is no list, or holds something else.
+        TypeError: cells is not a list, or has an element that is not a cell.
     """
 
     def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True) -> None:
@@ -496,7 +496,7 @@ class MultiRNNCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """A tuple of the cells' sizes; their sum where the state is no tuple."""
+        """A tuple of the cells' sizes; their sum where the state is not a tuple."""
         found = tuple(cell.state_size for cell in self._cells)
         return found if self._state_is_tuple else sum(found)
 
@@ -544,8 +544,8 @@ class MultiRNNCell(RNNCell):
 
 def _check_cell(cell: Any) -> None:
     """A cell is what behaves like one."""
-    wanted = ("output_size", "state_size", "zero_state")
-    if not callable(cell) or not all(hasattr(type(cell), key) for key in wanted):
+    needed = ("output_size", "state_size", "zero_state")
+    if not callable(cell) or not all(hasattr(type(cell), key) for key in needed):
         raise TypeError(f"The parameter cell is not a RNNCell: {cell!r}")
 
 
@@ -711,8 +711,8 @@ class DropoutWrapper(_Wrapper):
         which = [True] * len(flat) if chosen is None else chosen
         noise = nest.flatten(self._noise.get(what, [None] * len(flat)))
         made = []
-        for i, (x, mask, wanted) in enumerate(zip(flat, noise, which, strict=True)):
-            if not wanted:
+        for i, (x, mask, needed) in enumerate(zip(flat, noise, which, strict=True)):
+            if not needed:
                 made.append(x)
             elif mask is None:
                 made.append(nn.dropout(x, keep_prob=keep, seed=self._seed_of(what, i)))

@@ -164,7 +164,7 @@ _STORED = frozenset(("Constant", "Variable", "Placeholder"))
 
 def _values(data: bytes, name: str, inputs: Sequence[Array]) -> dict[str, tuple[Shape, int]]:
     """Shape and bytes of each value of a run."""
-    from graphio import runtime
+    from graphio import runtime  # loads all kernels
     from graphio.runtime.program import NodeInfo
 
     model, arrays = container.unpack(data)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.save_slice_info import write_part
 from graphio.model.loop_needs import CONTROL_FLOW, LoopNeeds
 from graphio.model.node_writer import (
     INLINE_BELOW,
@@ -27,7 +28,6 @@ from graphio.schema import model_pb2, operators, tensors, verify, wire
 from graphio.support import errors
 from graphio.support.collecting import without_collector
 from graphio.support.version import graphio_version
-from graphio.variables.save_slice_info import write_part
 from graphio.variables.variables import Variable, variables_of
 
 __all__ = ["SignatureSpec", "build_model", "graph_message", "node_message", "reach"]

@@ -13,15 +13,15 @@ from google.protobuf.message import DecodeError
 from graphio.framework import dtypes, scopes, source
 from graphio.framework.collections import GraphKeys
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.save_slice_info import SaveSliceInfo, read_part
 from graphio.framework.tensor_shape import TensorShape
-from graphio.model import plain_nodes
+from graphio.model import plain_nodes, registered
 from graphio.model.node_order import in_order, variable_of
 from graphio.model.sharper_shapes import is_sharper, sharper
+from graphio.model.static_types import static_type
 from graphio.schema import fused, model_pb2, tensors
-from graphio.summary.binding import summary_function
 from graphio.support import errors
 from graphio.support.collecting import without_collector
-from graphio.variables.save_slice_info import SaveSliceInfo, read_part
 from graphio.variables.variables import Variable
 
 __all__ = ["Imported", "Importer", "import_model"]
@@ -155,7 +155,7 @@ class Importer:
             name = attribute.value.s.decode()
             if attribute.key == "function" and ("function", name) not in self.renamed:
                 self.renamed["function", name] = self.graph.add_host_function(
-                    name, self.functions.get(name) or summary_function(name)
+                    name, self.functions.get(name) or registered.summary_function(name)
                 )
 
     # ---- nodes ----
@@ -394,14 +394,12 @@ class Importer:
 
     def saver(self, content: bytes) -> Any:
         """The Saver that an item describes; None if its variables are not in the graph."""
-        from graphio.train.checkpoints.meta_graphs import saver_of
-
         message = model_pb2.Saver()
         try:
             message.ParseFromString(content)
         except DecodeError:
             return None
-        return saver_of(message, self.found.variables)
+        return registered.saver_of(message, self.found.variables)
 
     def item(self, item: model_pb2.Collection.Item) -> Any:
         kind = item.WhichOneof("value")
@@ -429,17 +427,3 @@ def _refines(shape: TensorShape, other: TensorShape) -> bool:
         return False
     pairs = zip(shape.as_list(), other.as_list(), strict=True)
     return all(known is None or known == size for size, known in pairs)
-
-
-def static_type(proto: model_pb2.Type) -> tuple[dtypes.DType, TensorShape]:
-    """dtype and static shape of a type; of what holds tensors, the shape is that of each."""
-    kind = proto.WhichOneof("kind")
-    if kind in ("sequence", "optional"):
-        inside, shape = static_type(proto.sequence if kind == "sequence" else proto.optional)
-        return dtypes.holder(kind, inside), shape
-    tensor = proto.tensor
-    dtype = dtypes.of_number(tensor.dtype) if tensor.dtype else dtypes.float32
-    if not tensor.HasField("shape"):
-        return dtype, TensorShape(None)
-    sizes = [d.size if d.WhichOneof("value") == "size" else None for d in tensor.shape.dim]
-    return dtype, TensorShape(sizes, [d.symbol for d in tensor.shape.dim])

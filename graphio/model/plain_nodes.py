@@ -7,21 +7,26 @@ only TensorFlow's type and attributes. Those listed here are built as tf.* funct
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from graphio.framework import dtypes
 from graphio.framework.constants import constant, placeholder
 from graphio.framework.graph import Operation, Tensor
+from graphio.framework.tensor_shape import TensorShape
+from graphio.model.static_types import static_type
 from graphio.ops.array import surface as array
 from graphio.ops.control_flow import branches
 from graphio.ops.linalg import matmul
 from graphio.ops.math import comparison, elementwise
 from graphio.ops.nn import core as nn
-from graphio.protos.node_def import AttrMap, NodeDef, make_ndarray
-from graphio.schema import model_pb2
+from graphio.schema import model_pb2, tensors
 
 __all__ = ["build", "is_plain", "known"]
+
+Attributes = Mapping[str, model_pb2.AttributeValue]
 
 #: functions of as many tensors as the node has inputs
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -63,27 +68,32 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _given(attr: AttrMap, key: str) -> Any:
+def _given(attr: Attributes, key: str) -> model_pb2.AttributeValue:
     if key not in attr:
         raise ValueError(f"it has no attr '{key}'")
     return attr[key]
 
 
-def _dtype(attr: AttrMap, key: str) -> dtypes.DType:
-    return dtypes.as_dtype(_given(attr, key).type)
+def _dtype(attr: Attributes, key: str) -> dtypes.DType:
+    number = _given(attr, key).i
+    return dtypes.of_number(number) if number else dtypes.as_dtype(0)
 
 
-def _placeholder(attr: AttrMap, name: str) -> Tensor:
-    shape = attr["shape"].shape.shape() if "shape" in attr else None
+def _shape(value: model_pb2.AttributeValue) -> TensorShape:
+    return static_type(value.type)[1] if value.HasField("type") else TensorShape([])
+
+
+def _placeholder(attr: Attributes, name: str) -> Tensor:
+    shape = _shape(attr["shape"]) if "shape" in attr else None
     return placeholder(_dtype(attr, "dtype"), shape, name)
 
 
-def _constant(attr: AttrMap, name: str) -> Tensor:
-    return constant(make_ndarray(_given(attr, "value").tensor), name=name)
+def _constant(attr: Attributes, name: str) -> Tensor:
+    return constant(np.array(tensors.to_array(_given(attr, "value").t)), name=name)
 
 
-def _flag(attr: AttrMap, key: str) -> bool:
-    return key in attr and bool(attr[key].b)
+def _flag(attr: Attributes, key: str) -> bool:
+    return key in attr and bool(attr[key].i)
 
 
 #: functions of the attributes and the inputs
@@ -116,7 +126,7 @@ def build(node: model_pb2.Node, inputs: Sequence[Tensor | None]) -> Operation:
     """
     is_function = node.op in _FUNCTIONS
     build_it = _FUNCTIONS[node.op] if is_function else _WITH_ATTRIBUTES[node.op]
-    first = () if is_function else (NodeDef.of(node).attr,)
+    first = () if is_function else ({a.key: a.value for a in node.attr},)
     title = f"{node.op} '{node.name}' of the graph_def"
     try:
         inspect.signature(build_it).bind(*first, *inputs, name=node.name)

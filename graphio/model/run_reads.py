@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from graphio.framework.graph import Graph, Operation, Tensor, free_name
+from graphio.framework.variable_reads import SNAPSHOT, is_plain
 from graphio.model.node_writer import Liveness
-from graphio.variables.variable_reads import SNAPSHOT, is_plain
 from graphio.variables.variables import Variable, variables_of
 
 __all__ = ["Reads", "Roots", "fed_reads"]

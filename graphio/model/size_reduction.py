@@ -13,7 +13,6 @@ from graphio.model.export import SignatureSpec, build_model
 from graphio.model.importing import Imported, import_model
 from graphio.model.node_order import variable_of
 from graphio.model.rewrite import rewrite, weights_in_panels
-from graphio.protos.graph_util import list_captures
 from graphio.schema import container, dtypes, functions, tensors, verify
 from graphio.schema.model_pb2 import Model, Node, Variable
 from graphio.support import errors
@@ -94,7 +93,7 @@ def _spec(found: Imported, name: str, method: str) -> SignatureSpec:
 
 
 def _state(source: bytes) -> Any:
-    from graphio import runtime
+    from graphio import runtime  # loads all kernels
 
     return runtime.load(source, trusted=True).state
 
@@ -112,7 +111,7 @@ def _freeze(model: Model) -> None:
         name = variable_of(node)
         if name in held:
             _be_constant(node, held[name])
-    list_captures(model.graph)
+    functions.list_captures(model.graph)
     kept = [v for v in model.variable if v.name not in held]
     del model.variable[:]
     model.variable.extend(kept)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.execution.session import Session
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.source import Source
 from graphio.support import api_guard, errors
@@ -150,8 +151,6 @@ def data_of(
 
 def check_engine(session: Any, what: str) -> None:
     """Refuses what is no session, and one whose engine does not show its operations one by one."""
-    from graphio.execution.session import Session
-
     if not isinstance(session, Session):
         raise TypeError(f"{what}: got {type(session).__name__}, expected a tf.Session")
     if not session._engine.has("separate"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphio.framework import registered
 from graphio.model.describing import describe
 from graphio.model.export import build_model
 from graphio.observe.drawing import draw, is_written_in
@@ -16,6 +17,7 @@ _MOST_BOXES = 60  # of a picture
 _LEFT_OUT = ("NoOp", "Assign")  # ends that nobody asks for
 
 
+@registered.graph_html.register
 def graph_html(graph: Any) -> str:
     """A table of a graph's operators, and its picture."""
     model, _ = build_model(graph, [], prune=False, bodies=False)

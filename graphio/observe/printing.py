@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from graphio.framework import registered
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.framework.tensor_shape import text as shape_text
+from graphio.framework.variable import variables_of
 
 _ELEMENTS = 6  # longer arrays are shown by their type
 
@@ -29,6 +31,7 @@ def graph_text(graph: Graph, last: int | None = None) -> str:
     return "\n".join(lines)
 
 
+@registered.operation_text.register
 def operation_text(operation: Operation) -> str:
     """What print(operation) shows: a field a line, as TensorFlow's node_def has them."""
     lines = [f'name: "{operation.name}"', f'op: "{operation.type}"']
@@ -42,8 +45,6 @@ def operation_text(operation: Operation) -> str:
 
 
 def _summary(graph: Graph) -> list[str]:
-    from graphio.variables.variables import variables_of
-
     fed = [op for op in graph.operations if op.op.startswith("Placeholder")]
     variables = list(variables_of(graph).values())
     trainable = [v for v in variables if v.trainable]
@@ -125,3 +126,6 @@ def _attribute(value: Any) -> str:
     if isinstance(value, Graph):
         return f"a graph of {_count(value)} operations"
     return repr(value)
+
+
+registered.graph_text.register(graph_text)

@@ -11,6 +11,7 @@ from graphio.engine.interface import NodeTime
 from graphio.execution.config import RunOptions
 from graphio.execution.run_metadata import divided, fill_times
 from graphio.observe.chrome_trace import chrome_trace
+from graphio.observe.xplane import write_profile
 from graphio.schema import fused
 from graphio.schema.model_pb2 import Model
 from graphio.schema.run_metadata_pb2 import RunMetadata, StepStats
@@ -86,8 +87,6 @@ class Profile:
         Returns:
             The path of the file, which the program `xprof` shows, too.
         """
-        from graphio.observe.xplane import write_profile
-
         return write_profile(self.runs, os.fspath(logdir), name)
 
     def _repr_html_(self) -> str:

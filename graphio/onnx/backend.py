@@ -14,8 +14,8 @@ import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
-from graphio import errors
 from graphio.onnx.conversion import SIGNATURE, load
+from graphio.support import errors
 
 __all__ = ["CBackend", "Prepared", "PythonBackend", "plain"]
 

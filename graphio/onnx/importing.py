@@ -10,6 +10,7 @@ import onnx
 
 from graphio.engine import custom
 from graphio.framework import gradient_registry, scopes
+from graphio.framework.constants import placeholder
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.operation_names import title, valid_name
 from graphio.framework.tensor_shape import TensorShape
@@ -186,8 +187,6 @@ class Importer:
 
     def input(self, value: onnx.ValueInfoProto) -> Tensor | None:
         """A placeholder for an input of the main graph."""
-        from graphio.framework.constants import placeholder
-
         try:
             found = static_type(value.type)
         except errors.UnimplementedError as error:

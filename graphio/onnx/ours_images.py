@@ -55,6 +55,7 @@ def _product(emit: Emitter, node: Node, x: str, axis: int, matrix: Array, rank: 
 def _matrices(emit: Emitter, node: Node) -> list[tuple[int, Array]] | None:
     """For each axis that changes the weights (size of dy, size of x) of the Resize; None where
     they depend on the data."""
+    # The Python engine is loaded for models with resized images only.
     from graphio.runtime.kernels.image import Resizing
     from graphio.runtime.registry import Call
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from graphio.autodiff.gradients import gradients
 from graphio.framework import dtypes
 from graphio.framework.constants import constant
 from graphio.framework.dtypes import DType
@@ -164,8 +165,6 @@ def gradient(
 
     Where these are other values than those of the names, the nodes between are made again.
     """
-    from graphio.autodiff.gradients import gradients
-
     attrs = {a.name: from_proto(a) for a in node.attribute}
     xs, zs = _names(attrs.get("xs")), _names(attrs.get("zs"))
     y = attrs.get("y")

@@ -11,6 +11,9 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from graphio.framework import registered
+from graphio.model.export import build_model, graph_message, node_message
+from graphio.protos import tensorflow_messages
 from graphio.protos.node_def import NodeDef, View, message_of
 from graphio.schema import model_pb2, tensorflow_pb2
 
@@ -242,11 +245,11 @@ class GraphDef(ModelView):
 
     def tensorflow_message(self) -> tensorflow_pb2.GraphDef:
         """TensorFlow's message of the nodes; import_graph_def takes this GraphDef, not that."""
-        from graphio.protos.tensorflow_messages import graph_message
-
         if self._foreign is not None:
             return self._foreign
-        return graph_message(self.node, PRODUCER if self._message.producer else 0)
+        return tensorflow_messages.graph_message(
+            self.node, PRODUCER if self._message.producer else 0
+        )
 
     @property
     def node(self) -> Any:
@@ -298,8 +301,6 @@ def graph_def_of(value: Any) -> model_pb2.Model:
 
 def export_graph_def(graph: Any, add_shapes: bool = False) -> GraphDef:
     """A graph's GraphDef; constants are inline whatever their size."""
-    from graphio.model.export import build_model, graph_message
-
     if graph.outer is None:
         model, _ = build_model(graph, [], prune=False, bodies=False, inline=True)
         del model.collection[:]
@@ -308,3 +309,12 @@ def export_graph_def(graph: Any, add_shapes: bool = False) -> GraphDef:
     if add_shapes:
         model.metadata.add(key=_ADD_SHAPES, value="1")
     return GraphDef.of(model, dict(graph.root.host_functions))
+
+
+registered.graph_def.register(export_graph_def)
+registered.graph_def_versions.register(VersionDef)
+
+
+@registered.node_def.register
+def _node_def(operation: Any) -> NodeDef:
+    return NodeDef.of(node_message(operation))

@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError, Message
 from graphio.framework import scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Operation, Tensor
+from graphio.model import registered
 from graphio.model.importing import Imported, Importer
 from graphio.protos.graph_def import GraphDef, foreign_of, functions_of, graph_def_of
 from graphio.schema import tensorflow_pb2
@@ -96,12 +97,10 @@ def _import_foreign(
     name: str | None,
 ) -> list[Tensor | Operation] | None:
     """import_graph_def of TensorFlow's own message."""
-    from graphio.tensorflow_files.models import import_nodes
-
     graph = scopes.get_default_graph()
     with graph.unchanged_on_error(), scopes.name_scope("import" if name is None else name):
         replaced = _replacements(input_map, name)
-        found = import_nodes(graph_def, replaced, return_elements or ())
+        found = registered.import_tensorflow_nodes(graph_def, replaced, return_elements or ())
         elements = [
             _foreign_element(element, found.values, found.operations)
             for element in return_elements or ()

@@ -16,7 +16,7 @@ from graphio.protos.graph_import import import_graph_def
 from graphio.protos.meta_graph import drop_dangling
 from graphio.protos.node_def import NodeDef
 from graphio.schema import model_pb2, tensors
-from graphio.schema.functions import all_graphs, subgraphs
+from graphio.schema.functions import all_graphs, list_captures, subgraphs
 from graphio.support import api_guard, errors
 
 __all__ = [
@@ -161,18 +161,6 @@ def _become(
     del node.input[:]
     if value is not None:
         node.attr.add(key="value").value.t.CopyFrom(tensors.from_array(value))
-
-
-def list_captures(graph: model_pb2.Graph) -> None:
-    """Writes anew what the bodies in a graph read from outside."""
-    for node in graph.node:
-        for body in subgraphs(node):
-            list_captures(body)
-            inside = {n.name for n in body.node} | {a.name for a in body.input}
-            used = {value for inner in body.node for value in inner.input if value}
-            used |= {c for inner in body.node for b in subgraphs(inner) for c in b.capture}
-            used |= set(body.output)
-            body.capture[:] = sorted(v for v in used if v.partition(":")[0] not in inside)
 
 
 @api_guard.guarded

@@ -21,6 +21,7 @@ from graphio.model.model_strings import metadata, set_metadata
 from graphio.model.node_order import reads, variable_of
 from graphio.protos.collection_def import Collections
 from graphio.protos.graph_def import GraphDef, ModelView, graph_def_of
+from graphio.protos.graph_import import element_of
 from graphio.protos.node_def import View, message_of
 from graphio.protos.signature_def import KeyedMap, SignatureDef
 from graphio.schema import checkpoint_files, container, model_pb2, tensors
@@ -472,8 +473,6 @@ def import_message(
 
     Names get import_scope before them, which is in the current name scope, or the latter alone.
     """
-    from graphio.protos.graph_import import element_of
-
     replaced = {key.removesuffix(":0"): value for key, value in (input_map or {}).items()}
     around = scopes.get_default_graph().get_name_scope()
     found = import_model(

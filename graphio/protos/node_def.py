@@ -12,8 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from graphio.framework import dtypes
+from graphio.framework import dtypes, registered
+from graphio.framework.constants import constant
+from graphio.framework.graph import Graph
+from graphio.framework.operation import TENSORFLOW_ATTRIBUTES
 from graphio.framework.tensor_shape import TensorShape
+from graphio.model.node_writer import set_type
+from graphio.model.static_types import static_type
+from graphio.protos.tensorflow_messages import node_message
 from graphio.schema import model_pb2, tensors
 from graphio.support import api_guard
 
@@ -21,8 +27,6 @@ __all__ = ["AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"]
 
 Array = np.ndarray[Any, Any]
 
-#: the table of a graph with attributes that TensorFlow's operation has where ours are several nodes
-TENSORFLOW_ATTRIBUTES = "tensorflow_attributes"
 #: attributes that hold an element type; we store ONNX's number of it
 DTYPE_KEYS = frozenset({"dtype", "to", "T", "SrcT", "DstT", "Tidx", "out_type", "output_type"})
 #: TensorFlow's types whose attribute T is the element type of the first output
@@ -206,9 +210,6 @@ def make_tensor_proto(
     Raises:
         TypeError, ValueError: as tf.constant.
     """
-    from graphio.framework.constants import constant
-    from graphio.framework.graph import Graph
-
     with Graph().as_default():
         made = constant(values, dtype, shape, verify_shape=verify_shape)
     return TensorProto(tensors.from_array(made.op.attrs["value"]))
@@ -268,8 +269,6 @@ class AttrValue(View):
         elif name == "tensor":
             self._message.t.CopyFrom(message_of(value))
         elif name == "shape":
-            from graphio.model.node_writer import set_type
-
             set_type(self._message.type, dtypes.float32, value.shape())
         else:
             raise AttributeError(f"AttrValue has no field {name!r}")
@@ -310,8 +309,6 @@ class AttrValue(View):
     @property
     def shape(self) -> TensorShapeProto:
         """The attribute as a shape."""
-        from graphio.model.importing import static_type
-
         if self._message.WhichOneof("value") != "type":
             return TensorShapeProto()
         return TensorShapeProto.of(static_type(self._message.type)[1])
@@ -357,8 +354,6 @@ class AttrMap(MutableMapping[str, Any]):
         self._node, self._add_shapes = node, add_shapes
 
     def _derived(self) -> dict[str, Any]:
-        from graphio.model.importing import static_type
-
         node, found = self._node, {}
         types = [static_type(t) for t in node.output_type]
         kind = node.tf_type or node.op
@@ -410,6 +405,7 @@ class AttrMap(MutableMapping[str, Any]):
         return len(list(iter(self)))
 
 
+@registered.attribute_of.register
 def attribute_of(operation: Any, name: str) -> Any:
     """An operation's attribute in TensorFlow's form; see Operation.get_attr."""
     node = operation.node_def
@@ -548,8 +544,6 @@ class NodeDef(View):
 
     def __str__(self) -> str:
         """Text of TensorFlow's message; google.protobuf.text_format gives that of ours."""
-        from graphio.protos.tensorflow_messages import node_message
-
         return str(node_message(self))
 
     __repr__ = __str__
@@ -572,3 +566,6 @@ class NodeDef(View):
 
 #: views that are in use, by the id of the message that each holds
 _views: weakref.WeakValueDictionary[int, NodeDef] = weakref.WeakValueDictionary()
+
+
+registered.shape_proto.register(TensorShapeProto.of)

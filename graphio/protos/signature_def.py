@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from graphio.framework import dtypes
 from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor
-from graphio.model.importing import static_type
 from graphio.model.node_writer import set_shape, set_type, value_name
+from graphio.model.static_types import static_type
 from graphio.protos.node_def import TensorShapeProto, View, message_of
 from graphio.schema import model_pb2
 

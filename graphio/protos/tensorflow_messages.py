@@ -7,12 +7,11 @@ variables of a graph are nodes without values.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphio.framework import dtypes
-from graphio.protos.node_def import NodeDef, TensorShapeProto
 from graphio.schema import model_pb2, tensors
 from graphio.schema.tensorflow_pb2 import AttrValue as AttrMessage
 from graphio.schema.tensorflow_pb2 import FunctionDefLibrary
@@ -20,6 +19,9 @@ from graphio.schema.tensorflow_pb2 import GraphDef as GraphMessage
 from graphio.schema.tensorflow_pb2 import NodeDef as NodeMessage
 from graphio.schema.tensorflow_pb2 import TensorProto as TensorMessage
 from graphio.schema.tensorflow_pb2 import TensorShapeProto as ShapeMessage
+
+if TYPE_CHECKING:
+    from graphio.protos.node_def import NodeDef, TensorShapeProto
 
 __all__ = ["graph_message", "node_message"]
 
@@ -74,11 +76,13 @@ def node_message(node: NodeDef, library: FunctionDefLibrary | None = None) -> No
             function = f"{node.name}/{attribute.key}"
             made.attr[attribute.key].func.name = function
             if library is not None:
-                _add_function(library, function, attribute.value.g)
+                _add_function(library, function, attribute.value.g, type(node))
     return made
 
 
-def _add_function(library: FunctionDefLibrary, name: str, body: model_pb2.Graph) -> None:
+def _add_function(
+    library: FunctionDefLibrary, name: str, body: model_pb2.Graph, view: type[NodeDef]
+) -> None:
     made = library.function.add()
     made.signature.name = name
     for formal in body.input:
@@ -86,7 +90,7 @@ def _add_function(library: FunctionDefLibrary, name: str, body: model_pb2.Graph)
     for value in body.output:
         made.signature.output_arg.add(name=value)
         made.ret[value] = value
-    made.node_def.extend(node_message(NodeDef.of(node), library) for node in body.node)
+    made.node_def.extend(node_message(view.of(node), library) for node in body.node)
 
 
 def _fill(made: AttrMessage, value: Any) -> None:

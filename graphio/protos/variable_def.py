@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio.framework import scopes
+from graphio.framework import registered, scopes
+from graphio.framework.save_slice_info import read_part, write_part
 from graphio.model.node_writer import set_shape, value_name
 from graphio.protos.node_def import View, message_of
 from graphio.schema import model_pb2
-from graphio.variables.save_slice_info import read_part, write_part
 
 __all__ = ["VariableDef", "describe", "parts"]
 
@@ -49,6 +49,7 @@ class VariableDef(View):
         return f"{value}:0" if value and ":" not in value else value
 
 
+@registered.variable_def.register
 def describe(variable: Any, export_scope: str | None) -> VariableDef | None:
     """The description of a variable; names lose export_scope, outside it there is none."""
     prefix = f"{export_scope}/" if export_scope else ""
@@ -73,6 +74,7 @@ def describe(variable: Any, export_scope: str | None) -> VariableDef | None:
     return made
 
 
+@registered.variable_parts.register
 def parts(variable_def: Any, import_scope: str | None) -> dict[str, Any]:
     """The arguments of Variable.of_nodes for nodes of the default graph.
 

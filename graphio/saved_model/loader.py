@@ -62,6 +62,7 @@ def load(
     """
     folder = stores.plain(export_dir)
     if is_saved_model(folder):
+        # which loads the builders of all of TensorFlow's operators
         from graphio.saved_model.tensorflow_loading import load_into
 
         return load_into(sess, tags, folder, import_scope)

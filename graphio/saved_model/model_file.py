@@ -95,7 +95,7 @@ def load(
     engine = engines.choose(target)
     is_folder = stores.is_folder(path)
     if is_folder and is_saved_model(path):
-        from graphio import tensorflow_files
+        from graphio import tensorflow_files  # for folders of TensorFlow's only
 
         return tensorflow_files.load(path, target, state=state)
     where = stores.join(path, constants.MODEL_FILENAME) if is_folder else path

@@ -37,13 +37,13 @@ HELD = 16
 class Checkpoint:
     """A checkpoint that was opened; its files stay open until it is forgotten.
 
-    Of more than HELD data files the others are opened when something in them is asked for.
+    Of more than HELD data files the others are opened when something in them is needed.
 
     Attributes:
         prefix: of its files' names.
         index: the verified index.
         variables: name to read-only array; before `read` each is a view of the mapped data file,
-            checked when it is first asked for.
+            checked when it is first used.
     """
 
     def __init__(self, store: stores.Store, base: str, index: CheckpointIndex) -> None:
@@ -60,16 +60,16 @@ class Checkpoint:
         Args:
             into: arrays by name to read values into, contiguous, of the variable's dtype and as
                 many elements; what they hold when this raises is undefined. The other variables
-                are checked only. None: all are held in memory, in arrays of their own.
+                are checked only. None: all are held in memory, in new arrays.
 
         Raises:
             DataLossError: bytes are damaged.
         """
         total = sum(row.nbytes for row in self.index.variable)
-        with progress.task(f"read {self._base}", total, "B") as told:
+        with progress.task(f"read {self._base}", total, "B") as report:
             for number, rows in enumerate(self._files.rows):
                 with self._files.file(number) as file:
-                    for name, array in shard_reader.read_shard(file, rows, into, told):
+                    for name, array in shard_reader.read_shard(file, rows, into, report):
                         if into is None:
                             self._variables.arrays[name] = array
 
@@ -126,12 +126,12 @@ class Checkpoint:
         return data
 
     def verify(self) -> None:
-        """Checks every byte now; a graph file that is gone is no error. Raises DataLossError."""
+        """Checks every byte now; a missing graph file is not an error. Raises DataLossError."""
         self.read({})
         self.check_meta()
 
     def stored(self, name: str, *, checked: bool = True, fetched: bool = True) -> tensors.Stored:
-        """A variable that is checked when its array is asked for. Raises NotFoundError.
+        """A variable that is checked when its array is used. Raises NotFoundError.
 
         Args:
             checked: False does not look at its checksum.
@@ -147,7 +147,7 @@ class Checkpoint:
             return True
 
     def check_meta(self) -> None:
-        """Checks the graph file; that it is gone is no error. Raises DataLossError."""
+        """Checks the graph file; it may be missing. Raises DataLossError."""
         if self.index.meta_file:
             try:
                 self.meta()
@@ -191,12 +191,12 @@ class _Files:
             file.read_into(row.offset, data)
             return data.toreadonly()
 
-    def place(self, row: CheckpointVariable, checkpoint: str) -> tensors.Place | None:
+    def location(self, row: CheckpointVariable, checkpoint: str) -> tensors.Location | None:
         """Where a variable lies; None: not on this machine."""
         if not isinstance(self._store, stores.LocalStore):
             return None
         path = self._store.path(self._names[row.shard])
-        return tensors.Place(path, row.offset, checkpoint)
+        return tensors.Location(path, row.offset, checkpoint)
 
     def _open(self, number: int) -> stores.StoredFile:
         """A data file whose length and header are right; DataLossError if it is not there."""
@@ -214,7 +214,7 @@ class _Files:
 
 
 class _Variables(Mapping[str, Array]):
-    """Arrays by name, checked and decoded when first asked for."""
+    """Arrays by name, checked and decoded when first used."""
 
     def __init__(self, rows: Mapping[str, CheckpointVariable], files: _Files, prefix: str) -> None:
         self._rows, self._files, self._prefix = rows, files, prefix
@@ -233,8 +233,8 @@ class _Variables(Mapping[str, Array]):
         part = functools.partial(self._files.part, row)
         what = f"variable '{name}' in checkpoint {self._prefix!r}"
         crc = row.crc32c if checked else None
-        place = self._files.place(row, self._prefix)
-        return tensors.Stored(row.dtype, row.dims, part() if fetched else part, crc, what, place)
+        location = self._files.location(row, self._prefix)
+        return tensors.Stored(row.dtype, row.dims, part() if fetched else part, crc, what, location)
 
     def __contains__(self, name: object) -> bool:
         return name in self._rows
@@ -251,7 +251,7 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
 
     Args:
         prefix: of its files' names.
-        lazy: True maps the data files and checks a variable when it is first asked for, the graph
+        lazy: True maps the data files and checks a variable when it is first used, the graph
             file never; index and headers of data files are always checked. False reads all of
             them into memory now.
 
@@ -278,7 +278,7 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
 
 
 class _Streamed(Mapping[str, Array]):
-    """The values of a checkpoint, each read and checked when it is asked for, and not held."""
+    """The values of a checkpoint, each read and checked when it is used, and not held."""
 
     def __init__(self, source: Checkpoint) -> None:
         self._source = source
@@ -296,7 +296,7 @@ class _Streamed(Mapping[str, Array]):
         return len(self._source.variables)
 
     def items(self) -> ItemsView[str, Array]:
-        """Arrays of the same dtypes and shapes, which hold nothing but for texts."""
+        """Arrays of the same dtypes and shapes, uninitialised but for strings."""
         rows = self._source.index.variable
         return {
             row.name: self[row.name] if row.dtype == STRING else _hollow(row) for row in rows
@@ -319,7 +319,7 @@ def copy(
     one variable at a time is in memory.
 
     Args:
-        source, target: prefixes; the copy has a save id of its own.
+        source, target: prefixes; the copy has a new save id.
         shard_bytes: how large a data file may become; None: there is one.
         as_files: True parts the variables into data files as the source does.
 

@@ -34,7 +34,7 @@ _INDEX, _GRAPH = ".index", ".meta"
 
 @dataclass
 class _Save:
-    """The files of one save that lie in a folder.
+    """The files of one save in a folder.
 
     Attributes:
         prefix, token: of the save.
@@ -52,7 +52,7 @@ class _Save:
 
 
 class _Folder:
-    """What lies in a folder, by saves.
+    """The content of a folder, by saves.
 
     Attributes:
         saves: by prefix and token.
@@ -79,7 +79,7 @@ class _Folder:
         return self.per_prefix[save.prefix] == 1 and save.prefix + _INDEX in self.listed
 
     def under_way(self, save: _Save) -> bool:
-        """Whether a save may commit yet; asked anew, since a listing is not of one moment."""
+        """Whether a save may commit yet; checked again, since a listing is not of one moment."""
         return save.record in self.listed or self.store.exists(save.record)
 
     def youngest(self, save: _Save) -> float:
@@ -148,7 +148,7 @@ def _is_over(
 
 
 def run_of(base: str) -> str:
-    """What the checkpoints of one run share: the name without the step."""
+    """The part of a name that the checkpoints of one run share: the name without the step."""
     return re.sub(r"-\d+$", "", base, flags=re.ASCII)
 
 
@@ -174,8 +174,8 @@ def _remove(folder: _Folder, saves: Sequence[Sequence[str]]) -> None:
 def name_graph(store: Store, base: str, graph: str) -> None:
     """Gives the graph file of a committed save its plain name.
 
-    Whoever commits later removes the graph file of that checkpoint before it names its own, so that
-    this fails then: what the present index names always lies under one of its two names.
+    A save that commits later removes the graph file of that checkpoint before it names its own, so
+    that this fails then: files that the present index names always have one of their two names.
     """
     folder, plain = _Folder(store), base + _GRAPH
     if not checkpoint_files.is_graph_of(graph, base) or graph not in folder.listed:
@@ -186,7 +186,7 @@ def name_graph(store: Store, base: str, graph: str) -> None:
         if any(checkpoint_files.is_graph_of(name, base) for name in save.files):
             return  # it is needed, or could not be removed, and might be named at any moment
     if any(files.final_name(name) == base + _DELETED for name in folder.temporaries):
-        return  # whoever deletes the checkpoint is about to remove that name
+        return  # the process that deletes the checkpoint is about to remove that name
     if plain in folder.listed:
         others = [name for name in folder.names if name != base + _INDEX]
         if checkpoint_files.needed(store, [plain], others):

@@ -1,6 +1,6 @@
 """Which files of a folder belong to which save, and which of them an index needs.
 
-A checkpoint may have been copied by its file names, `best.index` beside `best.data-...`: its index
+A checkpoint may have been copied by its file names, `best.index` with `best.data-...`: its index
 names the files of the original. What it names counts; where that is missing, the file of the same
 ending under the copy's own name.
 """
@@ -22,12 +22,12 @@ from graphio.support import errors
 
 __all__ = [
     "SaveFile",
+    "candidates",
     "graph_name",
     "lacking",
     "missing",
     "needed",
     "opened",
-    "places",
     "prefixes_needing",
     "save_file",
 ]
@@ -40,7 +40,7 @@ _PLAIN_GRAPH = ".meta"
 
 
 class SaveFile(NamedTuple):
-    """What the name of a data or graph file says.
+    """The parts of the name of a data or graph file.
 
     Attributes:
         prefix: the base name that it was saved or copied under.
@@ -59,7 +59,7 @@ class SaveFile(NamedTuple):
 
 
 def save_file(name: str) -> SaveFile | None:
-    """What the name of a data or graph file with a save id says; None: it is no such name."""
+    """The parts of the name of a data or graph file with a save id; None: it is not such a name."""
     found = _SAVE_FILE.fullmatch(name)
     return SaveFile(found[1], found[3] or found[4], found[2]) if found else None
 
@@ -70,7 +70,7 @@ def is_graph_of(name: str, base: str) -> bool:
     return parts is not None and parts.prefix == base and parts.is_graph
 
 
-def places(base: str, name: str) -> list[str]:
+def candidates(base: str, name: str) -> list[str]:
     """The names under which a file may lie that the index of `base` names; the first one counts.
 
     A graph file gets its plain name after the commit.
@@ -128,12 +128,12 @@ def of_its_save(index: CheckpointIndex) -> list[str]:
 def needed_by(store: Store, base: str, index: CheckpointIndex) -> Iterator[str]:
     """The names that must stay for the index of `base`.
 
-    A copy that has a whole file of its own does not need the original's.
+    A copy that has all of a file's bytes does not need the original's.
     """
     for name, nbytes in references(index):
-        where = places(base, name)
-        own = [place for place in where if _prefix(place) == base]
-        has_own = own != where and any(store.size(place) == nbytes for place in own)
+        where = candidates(base, name)
+        own = [candidate for candidate in where if _prefix(candidate) == base]
+        has_own = own != where and any(store.size(candidate) == nbytes for candidate in own)
         yield from own if has_own else where
 
 
@@ -152,12 +152,12 @@ def needed(store: Store, names: Collection[str], listing: Iterable[str] | None =
     Returns:
         All of the names if an index cannot be read now, or needs a newer reader.
     """
-    wanted = set(names)
+    listed = set(names)
     found: set[str] = set()
-    for base, index in _naming(store, wanted, listing):
+    for base, index in _naming(store, listed, listing):
         if index is None:
-            return wanted
-        found.update(wanted.intersection(needed_by(store, base, index)))
+            return listed
+        found.update(listed.intersection(needed_by(store, base, index)))
     return found
 
 
@@ -192,7 +192,7 @@ def _naming(
 
 
 def _key(name: str) -> bytes:
-    """What stands in each index that refers to a file."""
+    """Each index that refers to a file."""
     parts = save_file(name)
     return (parts.token if parts else name).encode()
 
@@ -203,9 +203,9 @@ def opened(store: Store, base: str, name: str) -> tuple[str, stores.StoredFile]:
     Raises:
         DataLossError: it is not there.
     """
-    for place in places(base, name):
+    for candidate in candidates(base, name):
         try:
-            return place, store.open(place)
+            return candidate, store.open(candidate)
         except errors.NotFoundError:
             continue
     raise errors.DataLossError(message=_absent(store, base, [name]))
@@ -217,15 +217,15 @@ def read_graph(store: Store, base: str, index: CheckpointIndex) -> tuple[bytes, 
     None: there is none. Where other saves use the same name, that of this save is looked for.
     """
     found: bytes | None = None
-    for place in places(base, index.meta_file):
+    for candidate in candidates(base, index.meta_file):
         try:
-            data = store.read(place)
+            data = store.read(candidate)
         except errors.NotFoundError:
             continue
         if (len(data), crc32c(data)) == (index.meta_nbytes, index.meta_crc32c):
             return data, True
         found = data if found is None else found
-        if save_file(place) is not None:
+        if save_file(candidate) is not None:
             break  # that name is of this save alone: the file is damaged
     return None if found is None else (found, False)
 
@@ -242,11 +242,11 @@ def graph_name(store: Store, plain: str) -> str:
 
 
 def missing(store: Store, base: str, index: CheckpointIndex) -> str:
-    """What is to be said of data files that an index names and that are gone; "": none is."""
+    """The sentence about data files that an index names and that are gone; "": none is."""
     gone = [
         shard.file
         for shard in index.shard
-        if all(store.size(place) is None for place in places(base, shard.file))
+        if all(store.size(candidate) is None for candidate in candidates(base, shard.file))
     ]
     return _absent(store, base, gone) if gone else ""
 

@@ -21,7 +21,7 @@ MAGIC = b"\x89GIX\r\n\x1a\n"
 MAJOR, MINOR = 1, 1
 HEADER = 32
 _FIELDS = struct.Struct("<8sHHIQI")  # bytes 0 to 27; their CRC follows
-_READ = f"{MAJOR}.{MINOR} without flags"  # what this reader knows
+_READ = f"{MAJOR}.{MINOR} without flags"  # the version that this reader reads
 
 _UNSAFE = re.compile(r'^\.|[\x00-\x1f\x7f/\\"]' + ("|[<>:|?*]" if os.name == "nt" else ""))
 
@@ -125,7 +125,7 @@ def check(index: CheckpointIndex) -> None:
         raise damaged("its list of shards is inconsistent")
     _ascending("variables", [v.name for v in index.variable])
     _ascending("resources", [r.name for r in index.resource])
-    _check_texts(index)
+    _check_strings(index)
     _check_sizes(index.variable)
     _check_tiling(index)
     for resource in index.resource:
@@ -152,8 +152,8 @@ def by_shard(index: CheckpointIndex) -> list[list[CheckpointVariable]]:
     return inside
 
 
-def _check_texts(index: CheckpointIndex) -> None:
-    """A C program gets them as texts, which end at a zero byte."""
+def _check_strings(index: CheckpointIndex) -> None:
+    """A C program gets them as C strings, which end at a zero byte."""
     for variable in index.variable:
         for text in (variable.name, variable.slot_of, variable.slot):
             if "\0" in text:
@@ -164,7 +164,7 @@ def _check_texts(index: CheckpointIndex) -> None:
 
 
 def _check_sizes(variables: Iterable[CheckpointVariable]) -> None:
-    """Each has the bytes of its dtype and shape; texts at least their lengths."""
+    """Each has the bytes of its dtype and shape; strings at least their lengths."""
     known: dict[tuple[int, ...], int] = {}  # there are more variables than shapes
     for variable in variables:
         key = (variable.dtype, *variable.dims[:])
@@ -188,13 +188,13 @@ def _bytes_of(dtype: int, *dims: int) -> int:
 
 def _check_tiling(index: CheckpointIndex) -> None:
     """Every byte of a shard belongs to its header or to one variable."""
-    places = sorted(map(operator.attrgetter("shard", "offset", "nbytes"), index.variable))
-    if places and places[-1][0] >= len(index.shard):
-        raise damaged(f"a variable lies in shard {places[-1][0]} of {len(index.shard)}")
+    ranges = sorted(map(operator.attrgetter("shard", "offset", "nbytes"), index.variable))
+    if ranges and ranges[-1][0] >= len(index.shard):
+        raise damaged(f"a variable lies in shard {ranges[-1][0]} of {len(index.shard)}")
     ends = [shard.nbytes for shard in index.shard]
-    for shard, offset, _ in reversed(places):
+    for shard, offset, _ in reversed(ranges):
         ends[shard] = offset  # of the header
-    for shard, offset, nbytes in places:
+    for shard, offset, nbytes in ranges:
         if offset != ends[shard]:
             raise damaged(f"its variables overlap or leave a gap in {index.shard[shard].file}")
         ends[shard] = offset + nbytes

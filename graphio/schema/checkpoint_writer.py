@@ -41,7 +41,7 @@ from graphio.support import errors, progress
 __all__ = ["Resource", "delete", "write_checkpoint"]
 
 Array = np.ndarray[Any, Any]
-#: a generator's key and counter, an iterator's place, or bytes of the user's
+#: a generator's key and counter, an iterator's position, or bytes of the user's
 Resource = tuple[int, int] | IteratorState | bytes
 
 PRODUCER = "graphio 0.1.0"
@@ -67,25 +67,25 @@ def write_checkpoint(
     A crash at any moment, or an error, leaves an earlier checkpoint of the same prefix as it was.
     What earlier crashes have left of this prefix, or under temporary names, is removed. Other
     threads, processes and machines may save to the same prefix meanwhile: what is there in the end
-    is one of the checkpoints that were saved, whole, and none older than one that was acknowledged.
+    is one of the saved checkpoints, complete, and none older than one that was acknowledged.
 
     Args:
         prefix: of its files' names, a path or a URL ("s3://bucket/run/model"); a folder of this
             machine must exist.
         variables: name to value.
-        resources: name to state; these lie in the index itself.
+        resources: name to state; these are in the index itself.
         step: the global step.
         meta: the bytes of the graph file `prefix`.meta; None: none.
         slots: name of an optimizer slot to the name of its variable and of the slot.
         shard_bytes: how large a data file may become; None: there is one.
-        parts: name to a text; variables of different texts lie in different data files.
+        parts: name to a string; variables of different strings are in different data files.
         metrics: name to a number of the program's, such as a loss.
         save_id, time: chosen by the system when None; given, the same state gives the same bytes.
         layer: the operating system.
 
     Raises:
         InvalidArgumentError: a name that cannot be stored.
-        DiskFullError, UnavailableError: what the operating system or the store said; both are
+        DiskFullError, UnavailableError: the error of the operating system or the store; both are
             OSError.
         AlreadyExistsError: another writer made this checkpoint in the meantime.
     """
@@ -155,7 +155,7 @@ class _Writer:
             self.replaced = self._present()
 
     def _present(self) -> list[str]:
-        """The files of the index that there is, if it is whole."""
+        """The files of the present index, if it is complete."""
         try:
             index = read_index_of(self.store, self.base)
         except (errors.NotFoundError, errors.DataLossError, errors.UnimplementedError):
@@ -182,10 +182,10 @@ class _Writer:
         groups = shards.split(entries, shard_bytes, parts)
         rows: list[CheckpointVariable] = []
         total = sum(entry.nbytes for entry in entries)
-        with progress.task(f"write {self.base}", total, "B") as told:
+        with progress.task(f"write {self.base}", total, "B") as report:
             for number, group in enumerate(groups):
                 name = f"{self.base}.data-{self.token}-{number:05}-of-{len(groups):05}.safetensors"
-                rows += self.write_shard(name, shards.in_order(group), variables, told)
+                rows += self.write_shard(name, shards.in_order(group), variables, report)
         for row in rows:
             row.slot_of, row.slot = slots.get(row.name, ("", ""))
         self.index.variable.extend(sorted(rows, key=lambda row: row.name.encode()))
@@ -195,7 +195,7 @@ class _Writer:
         name: str,
         entries: Sequence[shards.Entry],
         variables: Mapping[str, Array],
-        told: Callable[[int], Any],
+        report: Callable[[int], Any],
     ) -> list[CheckpointVariable]:
         """Writes one data file; checksums are computed on the way, while the bytes are in cache."""
         head = shards.header(entries, self.index.save_id)
@@ -211,7 +211,7 @@ class _Writer:
                     piece = data[at : at + PIECE]
                     crc = crc32c(piece, crc)
                     yield piece
-                    told(len(piece))
+                    report(len(piece))
                 rows.append(
                     CheckpointVariable(
                         name=entry.name,
@@ -282,7 +282,7 @@ class _Writer:
             try:
                 committed = self._is_present()
             except errors.OpError:
-                return False  # what may be referred to stays
+                return False  # files that an index may refer to stay
         if ended and not committed:
             for name in self.written:
                 try:
@@ -299,7 +299,7 @@ class _Writer:
             return False
 
     def confirm(self) -> None:
-        """What was committed is durable and whole, or another save has replaced it."""
+        """The committed files are durable and complete, or another save has replaced them."""
         self.store.barrier()
         if self.store.shared:
             return

@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio.engine import calls
 from graphio.schema import dtypes, foreign, tensors, versions
 from graphio.schema.crc32c import crc32c
 from graphio.schema.filling import filling
 from graphio.schema.model_pb2 import Model, Tensor
-from graphio.schema.packed_weights import LARGEST, PANEL_WIDTH, Panels, order
+from graphio.schema.packed_weights import LARGEST, TILE_WIDTH, Packing, order
 from graphio.storage import files, stores
 from graphio.support import errors
 
@@ -27,7 +26,7 @@ MAGIC = b"\x89GIO\r\n\x1a\n"
 MAJOR, MINOR = 1, 0
 HEADER = 64
 ALIGN = 64
-IN_PANELS = 1  # flag: a tensor lies in panels
+PACKED = 1  # flag: a tensor is packed
 _FIELDS = struct.Struct("<8sHHIQQQI16s")  # bytes 0 to 59; their CRC follows
 #: what people take for a model file, by how it begins: ONNX with the version of its format
 _OTHERS = (
@@ -53,7 +52,7 @@ Array = np.ndarray[Any, Any]
 def pack(
     model: Model,
     arrays: Sequence[Array],
-    panels: Mapping[int, int] | None = None,
+    packed: Mapping[int, int] | None = None,
     *,
     filled: bool = True,
 ) -> bytes:
@@ -62,7 +61,7 @@ def pack(
     Args:
         model: everything but Model.tensor, which is filled in from arrays.
         arrays: what attributes and variables refer to by index.
-        panels: which of the arrays lie in panels, by index, and along which axis: 0 or the last.
+        packed: the arrays that are packed, by index, and along which axis: 0 or the last.
             Readers give them back row-major, whatever the file had.
         filled: True makes it long enough for the default limit of memory of an open (see filling
             of graphio.schema.filling).
@@ -70,25 +69,25 @@ def pack(
     Raises:
         ValueError: there is no such array, or it is not float32 of rank 2 or more, or another axis.
     """
-    return b"".join(_parts(model, arrays, panels or {}, filled))
+    return b"".join(_parts(model, arrays, packed or {}, filled))
 
 
 def write(
     path: str | os.PathLike[str],
     model: Model,
     arrays: Sequence[Array],
-    panels: Mapping[int, int] | None = None,
+    packed: Mapping[int, int] | None = None,
 ) -> None:
-    """Writes a model file: afterwards it is whole and on the disk, or as it was before.
+    """Writes a model file: afterwards it is complete and on the disk, or as it was.
 
     Args:
         path: of the file, or a URL of an object store.
-        model, arrays, panels: as pack.
+        model, arrays, packed: as pack.
 
     Raises:
         As pack.
     """
-    parts = files.in_blocks(_parts(model, arrays, panels or {}, filled=True))
+    parts = files.in_blocks(_parts(model, arrays, packed or {}, filled=True))
     if stores.is_remote(path):
         stores.write(path, parts)
     else:
@@ -96,9 +95,9 @@ def write(
 
 
 def _parts(
-    model: Model, arrays: Sequence[Array], panels: Mapping[int, int], filled: bool
+    model: Model, arrays: Sequence[Array], packed: Mapping[int, int], filled: bool
 ) -> Iterator[bytes | memoryview]:
-    encoded = _encoded(arrays, panels)
+    encoded = _encoded(arrays, packed)
     whole = Model()
     whole.CopyFrom(model)
     del whole.tensor[:]
@@ -113,8 +112,8 @@ def _parts(
             crc32c=crc32c(data),
             stored=True,
         )
-        if i in panels:
-            tensor.panel_width, tensor.panel_axis = PANEL_WIDTH, panels[i] % array.ndim
+        if i in packed:
+            tensor.panel_width, tensor.panel_axis = TILE_WIDTH, packed[i] % array.ndim
         end = _round_up(end) + len(data)
     graph = whole.SerializeToString(deterministic=True)
     more = filling(whole, len(graph), HEADER + len(graph) + end) if filled else 0
@@ -122,7 +121,7 @@ def _parts(
         whole.filling = bytes(more)
         graph = whole.SerializeToString(deterministic=True)
     start = _round_up(HEADER + len(graph))
-    flags = IN_PANELS if panels else 0
+    flags = PACKED if packed else 0
     fields = _FIELDS.pack(
         MAGIC, MAJOR, MINOR, flags, len(graph), start, end, crc32c(graph), bytes(16)
     )
@@ -135,14 +134,14 @@ def _parts(
         position = _round_up(position) + len(data)
 
 
-def _encoded(arrays: Sequence[Array], panels: Mapping[int, int]) -> list[bytes | memoryview]:
-    for i in panels:
+def _encoded(arrays: Sequence[Array], packed: Mapping[int, int]) -> list[bytes | memoryview]:
+    for i in packed:
         if not 0 <= i < len(arrays):
-            raise ValueError(f"panels names array {i} of {len(arrays)}")
+            raise ValueError(f"packed names array {i} of {len(arrays)}")
         if dtypes.of_numpy(arrays[i].dtype).number != _FLOAT:
             raise ValueError(f"array {i} is {arrays[i].dtype}, expected float32 to lie in panels")
     return [
-        tensors.encode(order(array, PANEL_WIDTH, panels[i]) if i in panels else array)
+        tensors.encode(order(array, TILE_WIDTH, packed[i]) if i in packed else array)
         for i, array in enumerate(arrays)
     ]
 
@@ -157,11 +156,11 @@ def read(path: str | os.PathLike[str], lazy: bool = False) -> tuple[Model, Seque
     Args:
         path: of the file, which must not be truncated while the arrays are in use; or a URL of an
             object store, "s3://bucket/model.gio", from which it is fetched.
-        lazy: True checks each array when it is first asked for, not now.
+        lazy: True checks each array when it is first used, not now.
 
     Raises:
         NotFoundError: there is no such file.
-        InvalidArgumentError: what lies there is no regular file.
+        InvalidArgumentError: the path is not a regular file.
         DataLossError: it is another kind of file, or a byte is damaged, missing or too many.
         UnimplementedError: the file needs a newer reader.
     """
@@ -178,10 +177,10 @@ def _mapped(path: str) -> memoryview:
     try:
         return files.map_file(path)
     except errors.InvalidArgumentError as error:
-        raise told_of_folder(error, path) from None
+        raise named_as_folder(error, path) from None
 
 
-def told_of_folder(error: errors.OpError, path: str) -> errors.OpError:
+def named_as_folder(error: errors.OpError, path: str) -> errors.OpError:
     """The error of an open, which says what to do with a folder."""
     if not os.path.isdir(path):
         return error
@@ -191,7 +190,7 @@ def told_of_folder(error: errors.OpError, path: str) -> errors.OpError:
 
 def unpack(data: Any, lazy: bool = False) -> tuple[Model, Sequence[Array]]:
     """As read, from a bytes-like object, which the arrays keep alive."""
-    calls.check_source(data)
+    foreign.check_source(data)
     view = memoryview(data)
     check_beginning(view)
     header = _header(view)
@@ -243,7 +242,7 @@ def check_beginning(data: Any, path: str | None = None) -> None:
 
 
 class _Header(NamedTuple):
-    """What the fields of the header say: the minor version, the flags, the length of the graph
+    """The fields of the header: the minor version, the flags, the length of the graph
     section, where the data section starts and how long it is, the checksum of the graph section."""
 
     minor: int
@@ -262,7 +261,7 @@ def _header(view: memoryview) -> _Header:
     (header_crc,) = struct.unpack("<I", view[_FIELDS.size : HEADER])
     if crc32c(fields) != header_crc:
         raise _damaged("the header's checksum does not match")
-    if major != MAJOR or flags & ~IN_PANELS:
+    if major != MAJOR or flags & ~PACKED:
         raise _too_new(f"{major}.{minor} with flags {flags:#x}")
     if any(reserved):
         raise _damaged("reserved bytes of the header are not zero")
@@ -286,18 +285,18 @@ def _stored(model: Model, view: memoryview, header: _Header) -> list[tensors.Sto
         what = f"tensor {i} of the model file"
         items.append(
             tensors.Stored(
-                tensor.dtype, tensor.dims, data, tensor.crc32c, what, panels=_panels(i, tensor)
+                tensor.dtype, tensor.dims, data, tensor.crc32c, what, packing=_packing(i, tensor)
             )
         )
     if end != size:
         raise _damaged(f"the data section has {size} bytes, its tensors end at {end}")
-    if any(item.panels for item in items) != bool(header.flags & IN_PANELS):
+    if any(item.packing for item in items) != bool(header.flags & PACKED):
         raise _damaged("its flags must say whether a tensor lies in panels, and do not")
     return items
 
 
-def _panels(i: int, tensor: Tensor) -> Panels | None:
-    """In which panels an entry of Model.tensor lies, None if it is row-major."""
+def _packing(i: int, tensor: Tensor) -> Packing | None:
+    """The packing of an entry of Model.tensor, None if it is row-major."""
     width, axis, rank = tensor.panel_width, tensor.panel_axis, len(tensor.dims)
     if not width and not axis:
         return None
@@ -306,7 +305,7 @@ def _panels(i: int, tensor: Tensor) -> Panels | None:
             f"tensor {i} of rank {rank} lies in panels of {width} along axis {axis}; expected a "
             f"float32 one of rank 2 or more, 1 to {LARGEST}, along the first axis or the last"
         )
-    return Panels(tuple(tensor.dims), width, axis)
+    return Packing(tuple(tensor.dims), width, axis)
 
 
 def _expect_zero(view: memoryview, begin: int, end: int) -> None:
@@ -316,7 +315,7 @@ def _expect_zero(view: memoryview, begin: int, end: int) -> None:
 
 def _too_new(version: str) -> errors.UnimplementedError:
     return versions.too_new(
-        "the model file", version, f"{MAJOR}.{MINOR} with no flag but {IN_PANELS:#x}"
+        "the model file", version, f"{MAJOR}.{MINOR} with no flag but {PACKED:#x}"
     )
 
 

@@ -13,7 +13,7 @@ ELLIPSIS = "..."
 
 @dataclass(frozen=True)
 class Equation:
-    """What an equation says for operands of known ranks.
+    """The labels of an equation for operands of known ranks.
 
     Attributes:
         terms: for each operand one label an axis: a letter, or "1", "2", ... for the axes of the
@@ -33,7 +33,7 @@ def parse(text: str, ranks: Sequence[int]) -> Equation:
         ranks: of the operands.
 
     Raises:
-        ValueError: the text is no equation, or does not fit the ranks.
+        ValueError: the string is not an equation, or does not fit the ranks.
     """
     left, arrow, right = text.replace(" ", "").partition("->")
     terms = [_term(t) for t in left.split(",")]

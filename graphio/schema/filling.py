@@ -2,7 +2,7 @@
 
 An open may take four bytes of memory for each of the file's, of which a copy of the file is one,
 and some for any file (docs/security.md, S2). Nodes of few bytes and lists of small numbers take
-more: their files are filled up with bytes that nobody reads. What is counted here is at least what
+more: their files are filled up with bytes without a reader. The count here is at least what
 the structures of cinfer/src/model/model.h take where addresses have 64 bits.
 """
 
@@ -26,8 +26,8 @@ from graphio.support import errors
 
 __all__ = ["filling"]
 
-TIMES = 3  # bytes of memory for each byte of a file beside its copy
-ROOM = 40_000  # for any file: the rest of 64 KB is for what there is one of
+TIMES = 3  # bytes of memory for each byte of a file, in addition to its copy
+FIXED = 40_000  # for any file: the rest of 64 KB is for what there is one of
 MOST = 40  # bytes of memory for a byte of a graph section without functions
 DEEPEST = 16  # functions in each other
 LARGEST = 1 << 30  # bytes of filling
@@ -58,7 +58,7 @@ def filling(model: Model, graph: int, size: int) -> int:
     Raises:
         ResourceExhaustedError: it is more than 1 GiB, because functions call functions many times.
     """
-    given = TIMES * size + ROOM
+    given = TIMES * size + FIXED
     stored = sum(map(_elements, model.tensor))
     if not model.function and MOST * graph + stored <= given:
         return 0
@@ -137,7 +137,7 @@ class _Count:
         return total
 
     def _call(self, key: _Key, depth: int) -> float:
-        """What stands in the place of a call; in the main graph, with the copies of its lists."""
+        """The nodes that replace a call; in the main graph, with the copies of its lists."""
         body = self._functions.get(key)
         if body is None or depth > DEEPEST:
             return 0
@@ -176,7 +176,7 @@ def _value(value: AttributeValue, waiting: list[Graph]) -> float:
 
 
 def _elements(tensor: Tensor) -> float:
-    """Dimensions, and elements that lie in memory in another form than in the file."""
+    """Dimensions, and elements that have another form in memory than in the file."""
     row = dtypes.BY_NUMBER.get(tensor.dtype)
     if tensor.dtype == dtypes.STRING:
         size = STRING

@@ -1,4 +1,4 @@
-"""What a file is that graphio does not open in this place, told by its bytes, and what to do."""
+"""Files that graphio does not open at this point: their kind, by their bytes, and what to do."""
 
 from __future__ import annotations
 
@@ -6,14 +6,27 @@ import os
 import re
 from typing import Any, NamedTuple
 
-__all__ = ["kind_of", "kind_of_name"]
+__all__ = ["check_source", "kind_of", "kind_of_name"]
 
 _SAVED_MODEL = "writes a SavedModel folder, which tf.saved_model.load and `graphio convert` take"
 _WEIGHTS = "tf.train.Saver.restore and `graphio convert` read them"
 
 
+def check_source(source: Any) -> None:
+    """Raises TypeError: it is neither a path nor bytes."""
+    if isinstance(source, (str, os.PathLike)):
+        return
+    try:
+        memoryview(source)
+    except TypeError:
+        found = "None" if source is None else f"of type {type(source).__name__}"
+        raise TypeError(
+            f"source is {found}, expected a path or the bytes of a model file"
+        ) from None
+
+
 class _Form(NamedTuple):
-    """How files of a kind begin, from an offset on, and what is said of them."""
+    """How files of a kind begin, from an offset on, and the words about them in messages."""
 
     begins: bytes
     text: str
@@ -82,12 +95,12 @@ _TAIL = 1 << 16  # where a zip archive lists its files
 
 
 def kind_of_name(path: str) -> str | None:
-    """What the ending of a path alone says that a file is; None: nothing."""
+    """The kind of file that the ending of a path alone suggests; None: none."""
     return _ENDINGS.get(os.path.splitext(path)[1].lower())
 
 
 def kind_of(data: Any) -> str | None:
-    """What a file is and what to do with it: "a TensorFlow Lite model (.tflite): convert ...".
+    """The kind of a file and what to do with it: "a TensorFlow Lite model (.tflite): convert ...".
 
     Args:
         data: its bytes, mapped or read; little of them is looked at.

@@ -43,6 +43,18 @@ def all_graphs(graph: Graph) -> Iterator[Graph]:
             waiting.extend(subgraphs(node))
 
 
+def list_captures(graph: Graph) -> None:
+    """Writes anew what the bodies in a graph read from outside."""
+    for node in graph.node:
+        for body in subgraphs(node):
+            list_captures(body)
+            inside = {n.name for n in body.node} | {a.name for a in body.input}
+            used = {value for inner in body.node for value in inner.input if value}
+            used |= {c for inner in body.node for b in subgraphs(inner) for c in b.capture}
+            used |= set(body.output)
+            body.capture[:] = sorted(v for v in used if v.partition(":")[0] not in inside)
+
+
 def all_nodes(graph: Graph) -> Iterator[Node]:
     """The nodes of a graph and of everything inside it, which must stay as they are meanwhile."""
     waiting = [graph]
@@ -55,7 +67,7 @@ def all_nodes(graph: Graph) -> Iterator[Node]:
 
 
 def all_known(model: Model, known: Known) -> bool:
-    """Whether every node, in subgraphs too, has a kernel: then there is nothing to put in place."""
+    """Whether every node, in subgraphs too, has a kernel: then no call is replaced."""
     return not _unusual(model, known)
 
 
@@ -87,7 +99,7 @@ def inline(model: Model, known: Known) -> Model:
     names, but for the second one and further, which everything that reads them is changed to.
 
     Args:
-        model: left as it is; returned itself when there is nothing to do. Its own functions go
+        model: left as it is; returned itself when there is no call to replace. Its own functions go
             before the bodies of the operator table.
         known: (domain, op, version) to whether there is a kernel.
 
@@ -120,7 +132,7 @@ class _Size:
     Attributes:
         nodes: of the body, those in its graphs too.
         direct: nodes of the body that are in no graph; these wait for what the call waits for.
-        names: texts in the body that get the call's name in front.
+        names: strings in the body that get the call's name in front.
         bytes: of the body's message; 0 for a body of the operator table, which no file makes long.
         references: how often its nodes refer to each attribute of the call.
     """
@@ -190,7 +202,7 @@ class _Bodies:
             )
 
     def _count_attributes(self, call: Node, size: _Size) -> None:
-        """What nodes of the body refer to."""
+        """The names to which nodes of the body refer."""
         for attribute in call.attr if size.references else ():
             times = size.references[attribute.key]
             if not times:

@@ -1,6 +1,7 @@
 """Programs of fused operators: what their attributes say, and the nodes that they stand for.
 
-FusedElementwise is a program alone; FusedMatMul and the like have a product in front of it.
+FusedElementwise is a program alone. FusedMatMul, FusedGemm and the others of LINEAR compute a
+linear operator first, then the program on its result.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from graphio.support import errors
 __all__ = [
     "ATTRIBUTES",
     "BY_NODE",
+    "LINEAR",
     "MOST_INPUTS",
     "MOST_RESULTS",
     "MOST_STEPS",
     "OPS",
-    "PRODUCTS",
     "Op",
     "Program",
     "Step",
@@ -33,8 +34,8 @@ MOST_STEPS, MOST_INPUTS, MOST_RESULTS = 32, 8, 8
 ATTRIBUTES = ("literals", "nodes", "numbers", "operands", "ops")
 FLOAT = 1  # the element type's number
 
-#: a fused product's operator to (domain, operator) of the product, and where its extra inputs begin
-PRODUCTS: Mapping[str, tuple[str, str, int]] = {
+#: a fused operator to (domain, operator) of its linear operator, and where its extra inputs begin
+LINEAR: Mapping[str, tuple[str, str, int]] = {
     "FusedMatMul": ("", "MatMul", 2),
     "FusedGemm": ("", "Gemm", 3),
     "FusedConv": ("", "Conv", 3),
@@ -109,30 +110,30 @@ class Program:
     """The steps of a fused node and the numbers among their operands.
 
     Attributes:
-        product: the node whose result is input 0, "" if there is none or its name is not known.
+        linear: the node whose result is input 0, "" if there is none or its name is not known.
     """
 
     steps: tuple[Step, ...]
     literals: tuple[float, ...] = ()
-    product: str = ""
+    linear: str = ""
 
     @classmethod
-    def read(cls, attrs: Mapping[str, Any], inputs: int, product: bool = False) -> Program:
+    def read(cls, attrs: Mapping[str, Any], inputs: int, linear: bool = False) -> Program:
         """The program in a node's attributes.
 
         Args:
             attrs: attributes as Python values.
             inputs: how many inputs the program has.
-            product: whether it stands behind a product, whose name `nodes` then has first.
+            linear: whether it follows a linear operator, whose name `nodes` then has first.
 
         Raises:
             InvalidArgumentError: the attributes do not fit together.
-            UnimplementedError: a step is no operator that a program may have.
+            UnimplementedError: a step is not an operator that a program may have.
         """
         ops = [_text(op) for op in attrs.get("ops", ())]
         operands, literals = list(attrs.get("operands", ())), tuple(attrs.get("literals") or ())
         numbers = list(attrs.get("numbers") or [0.0] * 2 * len(ops))
-        most = len(ops) + product
+        most = len(ops) + linear
         nodes = [_text(name) for name in attrs.get("nodes") or [""] * most]
         if not 1 <= len(ops) <= MOST_STEPS:
             raise _wrong(f"ops has {len(ops)} names, expected 1 to {MOST_STEPS}")
@@ -141,12 +142,12 @@ class Program:
                 f"numbers has {len(numbers)} numbers, expected two for each of the {len(ops)} steps"
             )
         if len(nodes) != most:
-            of_product = " and one for the product" if product else ""
+            of_linear = " and one for the product" if linear else ""
             raise _wrong(
                 f"nodes has {len(nodes)} names, expected one for each of the {len(ops)} steps"
-                f"{of_product}"
+                f"{of_linear}"
             )
-        name = nodes.pop(0) if product else ""
+        name = nodes.pop(0) if linear else ""
         steps: list[Step] = []
         for s, op in enumerate(ops):
             if op not in OPS:
@@ -166,7 +167,7 @@ class Program:
             steps.append(Step(op, tuple(taken), pair, nodes[s]))
         if operands:
             raise _wrong(f"operands has {len(operands)} numbers more than the steps need")
-        _check_all_read(steps, inputs, int(product))
+        _check_all_read(steps, inputs, int(linear))
         return cls(tuple(steps), literals, name)
 
     def write(self, node: Node) -> None:
@@ -175,7 +176,7 @@ class Program:
         operands = node.attr.add(key="operands").value.ints
         operands.i.extend(o for s in self.steps for o in s.operands)
         names = node.attr.add(key="nodes").value.strings
-        first = [self.product] if node.op in PRODUCTS else []
+        first = [self.linear] if node.op in LINEAR else []
         names.s.extend(name.encode() for name in (*first, *(s.node for s in self.steps)))
         if any(number for s in self.steps for number in s.numbers):
             numbers = node.attr.add(key="numbers").value.floats
@@ -268,12 +269,12 @@ def _constant(name: str, number: float) -> Node:
 
 def parts(model: Model) -> dict[str, list[str]]:
     """The nodes of the user's that fused ones of the root graph are, by the fused one's name; where
-    the first of them is a product, the list starts with ""."""
+    the first of them is a linear operator, the list starts with ""."""
     found: dict[str, list[str]] = {}
     for node in filter(_is_fused, model.graph.node):
         names = next((list(a.value.strings.s) for a in node.attr if a.key == "nodes"), [])
         if names:
-            first = [""] if node.op in PRODUCTS else []
+            first = [""] if node.op in LINEAR else []
             found[node.name] = [*first, *map(_text, names)]
     return found
 
@@ -305,35 +306,35 @@ def _types(model: Model) -> dict[str, Type]:
 
 
 def _is_fused(node: Node) -> bool:
-    return node.domain == "graphio" and (node.op == "FusedElementwise" or node.op in PRODUCTS)
+    return node.domain == "graphio" and (node.op == "FusedElementwise" or node.op in LINEAR)
 
 
 def _expanded(node: Node, types: dict[str, Type]) -> Iterator[Node]:
-    """A node, or those that it stands for; the outer ones keep its device and place."""
+    """A node, or those that it stands for; the outer ones keep its device and source."""
     if not _is_fused(node):
         yield node
         return
     inputs = list(node.input)
     made: list[Node] = []
     values = {a.key: _value(a.value) for a in node.attr if a.key in ATTRIBUTES}
-    extras = PRODUCTS[node.op][2] - 1 if node.op in PRODUCTS else 0
-    program = Program.read(values, max(1, len(inputs) - extras), node.op in PRODUCTS)
-    if node.op in PRODUCTS:
-        domain, op, first = PRODUCTS[node.op]
-        base = program.product or f"{node.name}/product"
-        product = Node(name=base, op=op, domain=domain, input=inputs[:first])
-        while product.input and not product.input[-1]:
-            product.input.pop()
-        product.attr.extend(a for a in node.attr if a.key not in ATTRIBUTES)
-        product.version = operators.version_for(
-            op, domain, [FLOAT], attributes=[a.key for a in product.attr], inputs=len(product.input)
+    extras = LINEAR[node.op][2] - 1 if node.op in LINEAR else 0
+    program = Program.read(values, max(1, len(inputs) - extras), node.op in LINEAR)
+    if node.op in LINEAR:
+        domain, op, first = LINEAR[node.op]
+        base = program.linear or f"{node.name}/product"
+        linear = Node(name=base, op=op, domain=domain, input=inputs[:first])
+        while linear.input and not linear.input[-1]:
+            linear.input.pop()
+        linear.attr.extend(a for a in node.attr if a.key not in ATTRIBUTES)
+        linear.version = operators.version_for(
+            op, domain, [FLOAT], attributes=[a.key for a in linear.attr], inputs=len(linear.input)
         )
-        product.output_type.extend(node.output_type)
-        made.append(product)
+        linear.output_type.extend(node.output_type)
+        made.append(linear)
         inputs = [base, *inputs[first:]]
     made.extend(program.nodes(inputs, node.name))
     for inner in made:
-        if inner.op not in ("Constant", product_of(node)):
+        if inner.op not in ("Constant", linear_of(node)):
             _set_shape(inner, types)
         types[inner.name] = inner.output_type[0]
         inner.device = node.device
@@ -346,9 +347,9 @@ def _expanded(node: Node, types: dict[str, Type]) -> Iterator[Node]:
     yield from made
 
 
-def product_of(node: Node) -> str:
-    """The operator of a fused product, "" of another node."""
-    return PRODUCTS[node.op][1] if node.op in PRODUCTS else ""
+def linear_of(node: Node) -> str:
+    """The linear operator of a fused node, "" of another node."""
+    return LINEAR[node.op][1] if node.op in LINEAR else ""
 
 
 def _set_shape(node: Node, types: Mapping[str, Type]) -> None:

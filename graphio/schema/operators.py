@@ -19,7 +19,7 @@ from graphio.support import errors
 UNLIMITED = 2**31 - 1
 _LISTED = 4  # inputs: of more, each type is looked up once
 _KEPT = 4096  # answers of version_for and of find
-#: draws that ONNX's operators make from a generator of their own: two of them are not one
+#: draws that ONNX's operators make from a separate generator each: two of them are not one
 _RANDOM = frozenset(
     ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
     + ("Multinomial", "Bernoulli")
@@ -33,7 +33,7 @@ class Parameter:
     """A formal input or output.
 
     Attributes:
-        type: a letter of Operator.types, an element type, or "seq(...)" and the like.
+        type: a letter of Operator.types, an element type, or a nested one such as "seq(...)".
         optional: whether it may be absent.
         least: how many values at least; 1 unless optional or variadic.
         variadic: whether it stands for any number of values.
@@ -104,7 +104,7 @@ class Operator:
 
 
 def _least(parameters: Sequence[Parameter], domain: str) -> int:
-    # The standard counts all that stands before any number of values: a Loop's M and cond.
+    # The standard counts all inputs before any number of values: a Loop's M and cond.
     counted = [p.least or (p.variadic and not domain) for p in parameters]
     needed = [i + p.least for i, p in enumerate(parameters) if counted[i]]
     return max(needed, default=0)
@@ -127,8 +127,8 @@ class Table:
         for row in data["operators"]:
             self._rows.setdefault((row.get("domain", ""), row["op"]), []).append(row)
         self._made: dict[tuple[str, str, int], Operator] = {}
-        self._versions: dict[object, int] = {}  # what version_for has found
-        self._found: dict[tuple[str, str, int], Operator] = {}  # what find has
+        self._versions: dict[object, int] = {}  # results of version_for
+        self._found: dict[tuple[str, str, int], Operator] = {}  # results of find
 
     def add(self, data: Mapping[str, Any]) -> Operator:
         """Adds a row, in the place of one of the same domain, name and version."""
@@ -150,8 +150,8 @@ class Table:
 
     def find(self, domain: str, op: str, version: int) -> Operator | None:
         """The row that holds for a version of an operator, or None."""
-        wanted = (domain, op, version)
-        found = self._found.get(wanted)
+        requested = (domain, op, version)
+        found = self._found.get(requested)
         if found is not None:
             return found
         row = self._row(domain, op, version)
@@ -163,7 +163,7 @@ class Table:
             found = self._made[key] = _operator(row)
         if len(kept) >= _KEPT:
             kept.clear()
-        kept[wanted] = found
+        kept[requested] = found
         return found
 
     def _row(self, domain: str, op: str, version: int) -> Mapping[str, Any] | None:
@@ -180,15 +180,15 @@ class Table:
         inputs: int | None = None,
     ) -> int:
         """See the module's function of the same name."""
-        numbers, wanted = tuple(dtypes), tuple(attributes)
+        numbers, requested = tuple(dtypes), tuple(attributes)
         if len(numbers) > _LISTED:
             numbers = tuple(sorted(set(numbers)))
-        key = op, domain, numbers, wanted, inputs
+        key = op, domain, numbers, requested, inputs
         found = self._versions.get(key)
         if found is None:
             if len(self._versions) >= _KEPT:
                 self._versions.clear()
-            sets = frozenset(numbers), frozenset(wanted)
+            sets = frozenset(numbers), frozenset(requested)
             found = self._versions[key] = self._version(op, domain, *sets, inputs)
         return found
 
@@ -197,7 +197,7 @@ class Table:
         op: str,
         domain: str,
         numbers: frozenset[int],
-        wanted: frozenset[str],
+        requested: frozenset[str],
         inputs: int | None,
     ) -> int:
         versions = self.versions(domain, op)
@@ -209,7 +209,7 @@ class Table:
         shaped = [
             r
             for r in rows
-            if wanted <= set(r.attributes)
+            if requested <= set(r.attributes)
             and (inputs is None or r.min_inputs <= inputs <= r.max_inputs)
         ]
         typed = [
@@ -355,7 +355,7 @@ def defaults(domain: str, op: str, version: int) -> dict[str, Any]:
 
 
 def body(domain: str, op: str, version: int) -> Function | None:
-    """What an operator means in terms of others; None if it has no body of its own.
+    """The body of an operator in terms of others; None if it has none.
 
     Inside, an attribute with a `reference` stands for the node's attribute of that name and is
     absent where that is. The types of outputs are left open: they follow from the inputs.

@@ -7,7 +7,7 @@ from graphio.support import errors
 __all__ = ["FREE", "TIMES", "check"]
 
 FREE = 256 << 20  # bytes that the packed parts of any file may become together
-TIMES = 32  # of a large file: how many bytes they may become for each of its own
+TIMES = 32  # of a large file: the largest expansion
 
 
 def check(what: str, size: int, unpacked: int, most: int | None, advice: str) -> None:

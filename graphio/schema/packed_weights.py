@@ -1,4 +1,4 @@
-"""Weights in the order in which kernels read them: panels, as schema/README.md lays them out."""
+"""Weights in the order in which kernels read them: packed tiles, as in schema/README.md."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["LARGEST", "PANEL_WIDTH", "Panels", "order", "restore"]
+__all__ = ["LARGEST", "TILE_WIDTH", "Packing", "order", "restore"]
 
-PANEL_WIDTH = 32  # of what is written: two vectors of the widest instruction set
+TILE_WIDTH = 32  # of tiles that are written: two vectors of the widest instruction set
 LARGEST = 4096  # width that a file may have
 
 Array = np.ndarray[Any, Any]
 
 
-class Panels(NamedTuple):
-    """How a tensor lies in its file.
+class Packing(NamedTuple):
+    """The packed tiles of a tensor in its file.
 
     Attributes:
         dims: its shape there.
-        width: of a panel: so many indices of the axis side by side.
+        width: of a tile: so many indices of the axis side by side.
         axis: 0 or the last.
     """
 
@@ -31,12 +31,12 @@ class Panels(NamedTuple):
 
 
 def order(array: Array, width: int, axis: int) -> Array:
-    """The elements of an array in panels.
+    """The elements of an array in packed tiles.
 
     Args:
         array: of rank 2 or more.
-        width: of a panel.
-        axis: that is cut into panels, 0 or the last; negative ones count from the end.
+        width: of a tile.
+        axis: that is cut into tiles, 0 or the last; negative ones count from the end.
 
     Returns:
         (n,), contiguous: the n elements of the array, each once.
@@ -75,22 +75,22 @@ def _matrix(array: Array, dims: Sequence[int], width: int, axis: int) -> Array:
     rank = len(dims)
     if rank < 2 or axis not in (0, rank - 1, -1, -rank) or width < 1:
         raise ValueError(
-            f"panels of {width} along axis {axis} of {list(dims)}, expected 1 or more, along the "
+            f"tiles of {width} along axis {axis} of {list(dims)}, expected 1 or more, along the "
             "first or the last axis of two or more"
         )
     if axis in (0, -rank):
         return array.reshape(dims[0], math.prod(dims[1:]))
-    turned: Array = array.reshape(math.prod(dims[:-1]), dims[-1]).T
-    return turned
+    transposed: Array = array.reshape(math.prod(dims[:-1]), dims[-1]).T
+    return transposed
 
 
 def _pairs(matrix: Array, elements: Array, width: int) -> Iterator[tuple[Array, Array]]:
-    """Views of the matrix and of its elements in panels, which have the same shape: of all whole
-    panels (panel, column, row), of the last one (column, row)."""
+    """Views of the matrix and of its elements in tiles, which have the same shape: of all complete
+    tiles (tile, column, row), of the last one (column, row)."""
     rows, columns = matrix.shape
     if not matrix.size:
         return  # numpy refuses shapes of nothing whose other sizes multiply to too much
-    panels, full = rows // width, rows // width * width
-    whole = matrix[:full].reshape(panels, width, columns)
-    yield whole.transpose(0, 2, 1), elements[: full * columns].reshape(panels, columns, width)
+    tiles, full = rows // width, rows // width * width
+    whole = matrix[:full].reshape(tiles, width, columns)
+    yield whole.transpose(0, 2, 1), elements[: full * columns].reshape(tiles, columns, width)
     yield matrix[full:].T, elements[full * columns :].reshape(columns, rows - full)

@@ -15,7 +15,7 @@ from graphio.support import errors
 
 Shape = Sequence[int | None] | None
 #: name to dtype's number and shape (None: any; None as a dimension: any)
-Wanted = Mapping[str, tuple[int, Shape]]
+Required = Mapping[str, tuple[int, Shape]]
 #: name to dtype's number and shape
 Rows = Mapping[str, tuple[int, Sequence[int]]]
 
@@ -31,7 +31,7 @@ _MISMATCH = (
     "graph and the graph from the checkpoint. Please ensure that you have not altered the graph "
     "expected based on the checkpoint. Original error:\n\n"
 )
-_ASKED = "Restoring from checkpoint failed: nothing was restored.\n\n"
+_REQUEST = "Restoring from checkpoint failed: nothing was restored.\n\n"
 
 
 def rows_of(index: CheckpointIndex) -> Rows:
@@ -41,14 +41,14 @@ def rows_of(index: CheckpointIndex) -> Rows:
 
 @dataclass
 class Problems:
-    """What keeps values from being restored.
+    """The differences that keep values from being restored.
 
     Attributes:
         missing: variables for which there is no value.
         other_dtype, other_shape: variables whose value is of another dtype or shape, each with
             the sentence that says so.
         lost_objects: objects of the program whose state is missing.
-        wrong: other sentences, of how it was asked for.
+        wrong: other sentences, about the arguments of the restore.
     """
 
     missing: list[str] = field(default_factory=list)
@@ -75,29 +75,29 @@ class Problems:
         text = "\n".join([*lines, *self.wrong, *more])
         if self.missing or self.lost_objects:
             return errors.NotFoundError(message=_MISSING + text)
-        start = _MISMATCH if self.other_dtype or self.other_shape else _ASKED
+        start = _MISMATCH if self.other_dtype or self.other_shape else _REQUEST
         return errors.InvalidArgumentError(message=start + text)
 
 
 def find_problems(
     rows: Rows,
-    wanted: Wanted,
+    required: Required,
     *,
     names: Mapping[str, str] | None = None,
     reshape: bool = False,
     castable: Callable[[int, int], bool] | None = None,
 ) -> Problems:
-    """What of the wanted is missing in the stored values, or is different there.
+    """The required values that are missing in the stored values, or are different there.
 
     Args:
         rows: the stored values.
-        wanted: what is to be restored; other stored values do not matter.
+        required: the values to be restored; other stored values do not matter.
         names: variable to the name of its value; None: they are called the same.
         reshape: True accepts another shape of as many elements.
-        castable: whether a stored dtype may become a wanted one; None: only the same.
+        castable: whether a stored dtype may become a required one; None: only the same.
     """
     found = Problems()
-    for name, (dtype, shape) in wanted.items():
+    for name, (dtype, shape) in required.items():
         stored = name if names is None else names.get(name, "")
         if stored not in rows:
             found.missing.append(name)
@@ -151,8 +151,8 @@ def _text(shape: Iterable[int | None]) -> str:
     return f"[{','.join('?' if d is None else str(d) for d in shape)}]"
 
 
-def read_fitting(prefix: str | os.PathLike[str], wanted: Wanted) -> Checkpoint:
-    """A checkpoint of which every byte is checked and that has all that is wanted.
+def read_fitting(prefix: str | os.PathLike[str], required: Required) -> Checkpoint:
+    """A checkpoint of which every byte is checked and that has all required values.
 
     Raises:
         NotFoundError: there is none, or variables are missing; all are named.
@@ -161,7 +161,7 @@ def read_fitting(prefix: str | os.PathLike[str], wanted: Wanted) -> Checkpoint:
     """
     found = read_checkpoint(prefix)
     rows = rows_of(found.index)
-    problems = find_problems(rows, wanted)
+    problems = find_problems(rows, required)
     if problems:
         raise problems.error(rows)
     return found

@@ -22,7 +22,7 @@ def read_shard(
     file: StoredFile,
     rows: Sequence[CheckpointVariable],
     into: Mapping[str, Array] | None,
-    told: Callable[[int], Any] = progress.untold,
+    report: Callable[[int], Any] = progress.untold,
 ) -> Iterator[tuple[str, Array]]:
     """The variables of a data file with their values; all of them are checked.
 
@@ -30,8 +30,8 @@ def read_shard(
         file: whose header was checked.
         rows: its variables in the order of their bytes, which follow each other without a gap.
         into: arrays by name that values are read into, contiguous, of the stored dtype and as
-            many elements; the other variables are checked only. None: all get arrays of their own.
-        told: is called with each number of bytes that were read.
+            many elements; the other variables are checked only. None: all get new arrays.
+        report: is called with each number of bytes that were read.
 
     Raises:
         DataLossError: a checksum does not match, or bytes do not fit dtype and shape.
@@ -42,22 +42,22 @@ def read_shard(
         large = row.nbytes >= file.piece // _SMALL
         if small and (large or size + row.nbytes > file.piece):
             yield from _read_together(file, small, size, into)
-            told(size)
+            report(size)
             small, size = [], 0
         if not large:
             small.append(row)
             size += row.nbytes
         elif into is None or row.name in into:
-            yield row.name, _read_alone(file, row, None if into is None else into[row.name], told)
+            yield row.name, _read_alone(file, row, None if into is None else into[row.name], report)
         else:
-            _check_alone(file, row, told)
+            _check_alone(file, row, report)
     if small:
         yield from _read_together(file, small, size, into)
-        told(size)
+        report(size)
 
 
 def _read_alone(
-    file: StoredFile, row: CheckpointVariable, target: Array | None, told: Callable[[int], Any]
+    file: StoredFile, row: CheckpointVariable, target: Array | None, report: Callable[[int], Any]
 ) -> Array:
     kind = dtypes.of_number(row.dtype)
     plain = tensors.is_plain(kind)
@@ -68,29 +68,29 @@ def _read_alone(
     else:
         array = target
     data = tensors.memory(array)
-    _fill(file, row, data, told)
+    _fill(file, row, data, report)
     return array if plain else _put(tensors.decode(row.dtype, row.dims, data), target)
 
 
-def _check_alone(file: StoredFile, row: CheckpointVariable, told: Callable[[int], Any]) -> None:
+def _check_alone(file: StoredFile, row: CheckpointVariable, report: Callable[[int], Any]) -> None:
     if tensors.is_plain(dtypes.of_number(row.dtype)):
-        _fill(file, row, memoryview(bytearray(file.piece)), told)
+        _fill(file, row, memoryview(bytearray(file.piece)), report)
     else:
-        _read_alone(file, row, None, told)
+        _read_alone(file, row, None, report)
 
 
 def _fill(
-    file: StoredFile, row: CheckpointVariable, data: memoryview, told: Callable[[int], Any]
+    file: StoredFile, row: CheckpointVariable, data: memoryview, report: Callable[[int], Any]
 ) -> None:
-    """Reads and checks a variable; data has room for all of it, or for a piece at a time."""
+    """Reads and checks a variable; data has space for all of it, or for a piece at a time."""
     kind, crc, valid = dtypes.of_number(row.dtype), 0, True
     for at in range(0, row.nbytes, file.piece):
-        place = at % len(data)
-        piece = data[place : place + min(file.piece, row.nbytes - at)]
+        start = at % len(data)
+        piece = data[start : start + min(file.piece, row.nbytes - at)]
         file.read_into(row.offset + at, piece)
         crc = crc32c(piece, crc)
         valid = valid and tensors.are_values(kind, piece)
-        told(len(piece))
+        report(len(piece))
     _check(row, crc)
     if not valid:
         raise tensors.no_values(kind)
@@ -121,7 +121,7 @@ def _check(row: CheckpointVariable, crc: int) -> None:
 
 
 def _put(array: Array, target: Array | None) -> Array:
-    """A decoded value in the array that it is meant for, or in one of its own."""
+    """A decoded value in the array that it is meant for, or in a new one."""
     if target is None:
         return np.array(array)
     target.reshape(-1)[:] = array.reshape(-1)

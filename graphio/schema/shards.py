@@ -49,7 +49,7 @@ def item_size(dtype: int) -> int:
 
 
 def in_order(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries as they lie in a file, without gaps.
+    """The entries in the order of the file, without gaps.
 
     Those of a multiple of 64 bytes come first, so that they stay aligned to 64; the others then
     from the largest element down, so that they are aligned to their elements.
@@ -60,7 +60,7 @@ def in_order(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def header(entries: Sequence[Entry], save_id: int) -> bytes:
-    """What stands before the first tensor: length, JSON, spaces up to a multiple of 64.
+    """The bytes before the first tensor: length, JSON, spaces up to a multiple of 64.
 
     Args:
         entries: in their order in the file.
@@ -99,7 +99,7 @@ def split(
     """The entries of each file: in order of name, a new file before shard_bytes is passed.
 
     Args:
-        parts: name to a text: entries of different texts are in different files, in their order.
+        parts: name to a string: entries of different strings are in different files, in order.
     """
     part_of = parts or {}
     groups: list[list[Entry]] = [[]]

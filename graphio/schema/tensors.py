@@ -11,7 +11,7 @@ import numpy as np
 
 from graphio.schema import dtypes, small_types
 from graphio.schema.crc32c import crc32c
-from graphio.schema.packed_weights import Panels, restore
+from graphio.schema.packed_weights import Packing, restore
 from graphio.support import errors
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def stored_size(array: Array) -> int:
 
 
 def is_plain(row: dtypes.ElementType) -> bool:
-    """Whether elements lie in this machine's memory as they do in files."""
+    """Whether elements have the same bytes in this machine's memory as in files."""
     return _LITTLE and row.bits >= 8 and row.number != dtypes.STRING
 
 
@@ -59,8 +59,8 @@ def memory(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def texts(array: Array) -> Array:
-    """An array of texts with each of them as bytes.
+def strings(array: Array) -> Array:
+    """An array of strings with each of them as bytes.
 
     Raises:
         InvalidArgumentError: an element is neither bytes nor str.
@@ -169,7 +169,7 @@ def to_array(tensor: Tensor) -> Array:
     """The array of an inline tensor.
 
     Raises:
-        DataLossError: the bytes do not fit dtype and shape, or claim to lie in panels.
+        DataLossError: the bytes do not fit dtype and shape, or claim to be packed.
     """
     dims = tuple(tensor.dims)
     check_dims(dims)
@@ -181,7 +181,7 @@ def to_array(tensor: Tensor) -> Array:
     return decode(tensor.dtype, dims, tensor.data)
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where a tensor's bytes lie.
 
     Attributes:
@@ -196,7 +196,7 @@ class Place(NamedTuple):
 
 
 class Stored:
-    """A tensor's bytes in a file: checked and decoded when first asked for.
+    """A tensor's bytes in a file: checked and decoded when first used.
 
     Args:
         number: of the element type.
@@ -204,8 +204,8 @@ class Stored:
         data: the bytes, or what fetches them.
         crc: their checksum; None: it is not looked at.
         what: how messages call it, "tensor 3".
-        place: where they lie; None: in no file of this machine.
-        panels: in which they lie; None: they are row-major.
+        location: file and offset of the bytes; None: in no file of this machine.
+        packing: their packed tiles; None: they are row-major.
     """
 
     def __init__(
@@ -215,11 +215,11 @@ class Stored:
         data: memoryview | Callable[[], memoryview],
         crc: int | None,
         what: str,
-        place: Place | None = None,
-        panels: Panels | None = None,
+        location: Location | None = None,
+        packing: Packing | None = None,
     ) -> None:
         self.number, self.shape, self.crc, self.what = number, tuple(dims), crc, what
-        self.place, self.panels = place, panels
+        self.location, self.packing = location, packing
         self._data = data
         self._array: Array | None = None
 
@@ -230,7 +230,9 @@ class Stored:
 
     def reshape(self, dims: Sequence[int]) -> Stored:
         """The same bytes with another shape of as many elements."""
-        return Stored(self.number, dims, self._data, self.crc, self.what, self.place, self.panels)
+        return Stored(
+            self.number, dims, self._data, self.crc, self.what, self.location, self.packing
+        )
 
     def array(self) -> Array:
         """The read-only array.
@@ -250,16 +252,16 @@ class Stored:
         return self._array
 
     def _decoded(self, data: memoryview) -> Array:
-        if self.panels is None:
+        if self.packing is None:
             return decode(self.number, self.shape, data)
         elements = decode(self.number, (math.prod(self.shape),), data)
-        array = restore(elements, *self.panels).reshape(self.shape)
+        array = restore(elements, *self.packing).reshape(self.shape)
         array.flags.writeable = False
         return array
 
 
 class StoredList(Sequence[Array]):
-    """Arrays of a file, each checked and decoded when first asked for."""
+    """Arrays of a file, each checked and decoded when first used."""
 
     def __init__(self, items: Sequence[Stored]) -> None:
         self._items = items

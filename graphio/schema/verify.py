@@ -44,17 +44,17 @@ def verify(model: Model) -> None:
 
 
 def text_problems(model: Model) -> list[str]:
-    """What C programs are given, where a text ends at a zero byte, has none inside."""
-    texts = [("variable", v.name) for v in model.variable if "\0" in v.name]
-    texts += [("slot_of", v.slot_of) for v in model.variable if "\0" in v.slot_of]
-    texts += [("slot", v.slot) for v in model.variable if "\0" in v.slot]
-    texts += [("resource", r.name) for r in model.resource]
-    texts += [("metadata", text) for row in model.metadata for text in (row.key, row.value)]
+    """Names that C programs get, where a string ends at a zero byte, have none inside."""
+    strings = [("variable", v.name) for v in model.variable if "\0" in v.name]
+    strings += [("slot_of", v.slot_of) for v in model.variable if "\0" in v.slot_of]
+    strings += [("slot", v.slot) for v in model.variable if "\0" in v.slot]
+    strings += [("resource", r.name) for r in model.resource]
+    strings += [("metadata", text) for row in model.metadata for text in (row.key, row.value)]
     for signature in model.signature:
-        texts.append(("signature", signature.name))
+        strings.append(("signature", signature.name))
         for binding in (*signature.input, *signature.output):
-            texts.append((f"value of signature '{shown(signature.name)}'", binding.key))
-    return [f"{what} {text!r} has a zero byte" for what, text in texts if "\0" in text]
+            strings.append((f"value of signature '{shown(signature.name)}'", binding.key))
+    return [f"{what} {text!r} has a zero byte" for what, text in strings if "\0" in text]
 
 
 class _Checker:
@@ -95,7 +95,7 @@ class _Checker:
             self.graphs.ascending(keys, what)
 
     def function(self, function: Function) -> None:
-        """A body, with names of its own."""
+        """A body, whose names are local."""
         where = f"function {shown(function.domain)}.{shown(function.name)}"
         checker = GraphChecker(
             self.found.append, len(self.model.tensor), frozenset(function.attribute)

@@ -34,7 +34,7 @@ FIELDS = {
 
 @dataclass
 class Scope:
-    """The values that a place in the file may read: how many outputs each producer has.
+    """The values that a node at this point may read: how many outputs each producer has.
 
     Attributes:
         outer: of the graph around this one, up to the node that holds this one.
@@ -78,12 +78,12 @@ def split(value: str) -> tuple[str, int]:
 
 
 def shown(name: str) -> str:
-    """A name as messages have it: one that is long is cut, as it stands in many of them."""
+    """A name as messages have it: a long one is cut, as many of them have it."""
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
 
 
 def node_title(node: Node) -> str:
-    """What messages call a node: "Conv2D 'conv1' (train.py:88 in build)"."""
+    """A node's name in messages: "Conv2D 'conv1' (train.py:88 in build)"."""
     title = f"{shown(node.op)} '{shown(node.name)}'"
     if node.source.file:
         inside = f" in {shown(node.source.function)}" if node.source.function else ""
@@ -158,8 +158,8 @@ class GraphChecker:
         return scope
 
     def plain(self, node: Node, scope: Scope) -> bool:
-        """Whether a node is right at first sight: another one was of its form and found right.
-        Nearly all nodes are, and this takes a fraction of the time of the whole check."""
+        """Whether a node is right without a check: another one was of its form and found right.
+        Nearly all nodes are, and this takes a fraction of the time of the full check."""
         name = node.name
         form = self.form(node)
         if form is None or form not in self.right or name in self.names:
@@ -170,7 +170,7 @@ class GraphChecker:
         return True
 
     def form(self, node: Node) -> object:
-        """What a node has in common with others that are checked alike; None: nothing. Notes what
+        """The facts that a node shares with others that are checked alike; None: none. Notes what
         state it names."""
         domain, types = node.domain, node.output_type
         form = [node.op, domain, node.version, len(node.input), len(types)]
@@ -191,7 +191,7 @@ class GraphChecker:
         return tuple(form)
 
     def node(self, node: Node, scope: Scope, depth: int) -> None:
-        """Checks a node against what stands before it."""
+        """Checks a node against the nodes before it."""
         title = node_title(node)
         self.name(node.name, title)
         for value in node.input:
@@ -268,9 +268,9 @@ class GraphChecker:
     def arity(self, found: int, least: int, most: int, what: str, title: str) -> None:
         """Reports a number of inputs or outputs that the operator does not have."""
         if not least <= found <= most:
-            wanted = f"{least}" if least == most else f"{least} to {most}"
-            wanted = f"at least {least}" if most == operators.UNLIMITED else wanted
-            self.report(f"{title} has {found} {what}, expected {wanted}")
+            expected = f"{least}" if least == most else f"{least} to {most}"
+            expected = f"at least {least}" if most == operators.UNLIMITED else expected
+            self.report(f"{title} has {found} {what}, expected {expected}")
 
     def type(self, found: Type, where: str) -> None:
         """Checks element type and shape; a type may be left open inside functions."""
@@ -288,7 +288,7 @@ class GraphChecker:
             self.report(f"{where} has a symbol with a zero byte")
 
     def name(self, name: str, who: str) -> None:
-        """Notes the name of a node or formal input: unique in the whole model."""
+        """Notes the name of a node or formal input: unique in the model."""
         if not name or ":" in name:
             self.report(f"{who} has the impossible name '{name}'")
         elif name in self.names:
@@ -306,7 +306,7 @@ class GraphChecker:
 
 
 def control_flow_problems(node: Node) -> Iterator[str]:
-    """What is wrong between an If, Loop or Scan and its bodies."""
+    """The differences between an If, Loop or Scan and its bodies."""
     if node.domain:
         return
     graphs = {a.key: a.value.g for a in node.attr if a.value.WhichOneof("value") == "g"}
@@ -346,5 +346,5 @@ def _scan_problems(node: Node, body: Graph) -> Iterator[str]:
 
 
 def sorted_by(items: Sequence[object], key: str) -> list[str]:
-    """The texts of a field, for GraphChecker.ascending."""
+    """The strings of a field, for GraphChecker.ascending."""
     return [str(getattr(item, key)) for item in items]

@@ -1,4 +1,4 @@
-"""Files of later versions: what is said of them, so that nobody takes them for damaged."""
+"""Files of later versions: the sentence about them, so that no reader takes them for damaged."""
 
 from __future__ import annotations
 

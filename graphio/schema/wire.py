@@ -17,12 +17,12 @@ _AT_ONCE = 4096  # pieces that are put together before they are parsed
 
 
 def tag(message: Any, name: str) -> bytes:
-    """What stands before a text, bytes or message in a field of a message type."""
+    """The bytes before a string, bytes or a message in a field of a message type."""
     return varint(message.DESCRIPTOR.fields_by_name[name].number << 3 | 2)
 
 
 def number_tag(message: Any, name: str) -> bytes:
-    """What stands before an integer in a field of a message type."""
+    """The bytes before an integer in a field of a message type."""
     return varint(message.DESCRIPTOR.fields_by_name[name].number << 3)
 
 

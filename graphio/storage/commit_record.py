@@ -1,7 +1,7 @@
 """The file with which a save commits: `tmp-<save id>-P.index`, which becomes `P.index`.
 
 It is made before all other files of the save and is there until the save has committed or failed.
-So whoever wants to remove the files of a save that has ended removes its record first: from then on
+A process that removes the files of an ended save removes its record first: from then on
 that save cannot commit any more, should it be alive after all. That a live save is spared is the
 business of a lock that the kernel lets go when a process ends, and of age where there are no locks;
 that nothing is lost rests on neither.

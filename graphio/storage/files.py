@@ -1,7 +1,7 @@
 """Writing files so that a crash leaves the old one or the new one, never less.
 
 Every operation goes through a FileLayer, so that tests can record, stop or fail it. Failures are
-errors that name the file, and OSError: UnavailableError, DiskFullError when there is no room,
+errors that name the file, and OSError: UnavailableError, DiskFullError when the disk is full,
 NoFolderError and OtherKindError when what should be there is not.
 """
 
@@ -33,11 +33,11 @@ _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
 
 class DiskFullError(errors.ResourceExhaustedError, OSError):
-    """There is no room on the disk, or the quota is used up."""
+    """The disk is full, or the quota is used up."""
 
 
 class NoFolderError(errors.NotFoundError, errors.UnavailableError):
-    """The folder that a file is to lie in is not there."""
+    """The folder for a new file does not exist."""
 
 
 class OtherKindError(errors.InvalidArgumentError, errors.UnavailableError):
@@ -247,13 +247,13 @@ def create(layer: FileLayer, path: str, temporary: str) -> int:
         )
         made.errno = error.errno
     except NotADirectoryError as error:
-        made = OtherKindError(message=f"cannot write {path!r}: {folder_of(path)!r} is no folder")
+        made = OtherKindError(message=f"cannot write {path!r}: {folder_of(path)!r} is not a folder")
         made.errno = error.errno
     raise made
 
 
 def _write_parts(layer: FileLayer, handle: int, parts: Iterable[Any]) -> None:
-    """Writes parts; the system brings whole pages to the disk while the next are made."""
+    """Writes parts; the system brings complete pages to the disk while the next are made."""
     written = started = 0
     for part in parts:
         write_all(layer, handle, part)
@@ -309,7 +309,7 @@ def temporary_name(path: str, token: str) -> str:
 
 
 def replace(path: str, parts: Iterable[Any], layer: FileLayer = SYSTEM) -> None:
-    """Writes a file in one step: afterwards it is whole and on the disk.
+    """Writes a file in one step: afterwards it is complete and on the disk.
 
     Raises:
         OtherKindError: a folder, a pipe or a device is there, which a file must not take the place
@@ -339,11 +339,11 @@ def remove(layer: FileLayer, path: str) -> bool:
 
 
 class OpenFile:
-    """A regular file, opened to be read at any place until it is closed or forgotten.
+    """A regular file, opened to be read at any offset until it is closed or forgotten.
 
     Args:
         path: of the file.
-        follow: False refuses a symbolic link in the last place of the path.
+        follow: False refuses a path whose last part is a symbolic link.
 
     Attributes:
         path, size: of the file, when it was opened.
@@ -352,7 +352,7 @@ class OpenFile:
 
     Raises:
         NotFoundError: it is not there.
-        OtherKindError: it is no regular file.
+        OtherKindError: it is not a regular file.
         UnavailableError: it cannot be read.
     """
 
@@ -375,7 +375,7 @@ class OpenFile:
             raise
         if not stat.S_ISREG(status.st_mode):
             self.close()
-            raise OtherKindError(message=f"{path!r} is no regular file")
+            raise OtherKindError(message=f"{path!r} is not a regular file")
         self.handle, self.size = handle, status.st_size
 
     def __enter__(self) -> OpenFile:
@@ -393,7 +393,7 @@ class OpenFile:
 
         Raises:
             DataLossError: the file ends before.
-            UnavailableError: what the operating system said.
+            UnavailableError: the error that the operating system reported.
         """
         with naming("read", self.path):
             while len(target):
@@ -410,7 +410,7 @@ class OpenFile:
         return self._map[offset : offset + nbytes]
 
     def view(self) -> memoryview:
-        """The bytes, mapped. Whoever truncates the file while it is mapped stops the process
+        """The bytes, mapped. A program that truncates the file while it is mapped stops the process
         (SIGBUS)."""
         import mmap
 
@@ -420,12 +420,12 @@ class OpenFile:
             mapped = mmap.mmap(self.handle, self.size, access=mmap.ACCESS_READ)
         if self.size >= BLOCK and hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a system that has none
-                mapped.madvise(mmap.MADV_HUGEPAGE)  # what comes from the disk comes in large pages
+                mapped.madvise(mmap.MADV_HUGEPAGE)  # bytes from the disk come in large pages
         return memoryview(mapped)
 
 
 def _read_at(handle: int, offset: int, target: memoryview) -> int:
-    """Reads some bytes of a place; returns how many, 0 at the file's end."""
+    """Reads some bytes at an offset; returns how many, 0 at the file's end."""
     if hasattr(os, "preadv"):
         return os.preadv(handle, [target], offset)
     os.lseek(handle, offset, os.SEEK_SET)
@@ -453,7 +453,7 @@ def part(path: str, begin: int, count: int) -> bytes:
 
 
 def exists(path: str, *, follow: bool = True) -> bool:
-    """Whether there is a regular file; follow=False: or a link in its place.
+    """Whether there is a regular file; follow=False: or a link of that name.
 
     Raises:
         UnavailableError: that cannot be known.
@@ -468,7 +468,7 @@ def is_folder(path: str) -> bool:
 
 
 def size(path: str) -> int | None:
-    """The length of a regular file that is no link; None: there is none.
+    """The length of a regular file that is not a link; None: there is none.
 
     Raises:
         UnavailableError: that cannot be known.
@@ -478,7 +478,7 @@ def size(path: str) -> int | None:
 
 
 def _mode(path: str, follow: bool) -> int:
-    """Kind and permissions, 0 if there is nothing."""
+    """Kind and permissions, 0 if the path does not exist."""
     found = _status(path, follow)
     return 0 if found is None else found.st_mode
 

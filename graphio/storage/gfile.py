@@ -59,7 +59,7 @@ def failing_as_tensorflow(path: str) -> Iterator[None]:
 class GFile:
     """A file, opened when it is used first.
 
-    With + it is read and written by two places of their own: reading begins at the start of the
+    With + it is read and written at two positions: reading begins at the start of the
     file, and the first write empties it (r+, w+) or appends (a+).
 
     Args:
@@ -155,12 +155,12 @@ class GFile:
         self._writing().write(file_content)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Goes to a place to read from: whence 0 counts from the start, 1 from here, 2 from the
+        """Moves the position to read from: whence 0 counts from the start, 1 from here, 2 from the
         end.
 
         Raises:
             TypeError: neither offset nor position, its old name, is given, or both are.
-            InvalidArgumentError: the place is before the start, or whence is another number.
+            InvalidArgumentError: the position is before the start, or whence is another number.
         """
         if (offset is None) == (position is None):
             raise TypeError("seek(): offset argument required; give it, or position, its old name")
@@ -169,15 +169,15 @@ class GFile:
                 message=f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
             )
         file = self._reading()
-        place = offset if offset is not None else position or 0
+        target = offset if offset is not None else position or 0
         if whence:
-            place += file.tell() if whence == 1 else self.size()
-        if place < 0:
-            raise errors.InvalidArgumentError(message=f"seek: {place} is before the file's start")
-        file.seek(place)
+            target += file.tell() if whence == 1 else self.size()
+        if target < 0:
+            raise errors.InvalidArgumentError(message=f"seek: {target} is before the file's start")
+        file.seek(target)
 
     def tell(self) -> int:
-        """The place that is read from next; of a file that is written alone, its end."""
+        """The position that is read from next; of a file that is written alone, its end."""
         written_alone = self._mode[0] != "r" and "+" not in self._mode
         return (self._writing() if written_alone else self._reading()).tell()
 
@@ -211,67 +211,67 @@ FileStatistics = Found
 
 def exists(path: Any) -> bool:
     """Whether there is a file or folder."""
-    place = local(path)
-    store = remote(place)
-    return os.path.exists(place) if store is None else store.exists(place)
+    where = local(path)
+    store = remote(where)
+    return os.path.exists(where) if store is None else store.exists(where)
 
 
 def isdir(path: Any) -> bool:
     """Whether there is a folder."""
-    place = local(path)
-    store = remote(place)
-    return os.path.isdir(place) if store is None else store.isdir(place)
+    where = local(path)
+    store = remote(where)
+    return os.path.isdir(where) if store is None else store.isdir(where)
 
 
 def stat(path: Any) -> FileStatistics:
-    """What is known of a file. Raises NotFoundError."""
-    place = local(path)
-    store = remote(place)
-    with failing_as_tensorflow(place):
+    """The length and the time of change of a file. Raises NotFoundError."""
+    where = local(path)
+    store = remote(where)
+    with failing_as_tensorflow(where):
         if store is not None:
-            return store.stat(place)
-        found = os.stat(place)
-    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(place))
+            return store.stat(where)
+        found = os.stat(where)
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(where))
 
 
 def mkdir(path: Any) -> None:
     """Makes a folder; an object store needs none. Raises AlreadyExistsError, or NotFoundError if
     its parent is not there."""
-    place = local(path)
-    if remote(place) is None:
-        with failing_as_tensorflow(place):
-            os.mkdir(place)
+    where = local(path)
+    if remote(where) is None:
+        with failing_as_tensorflow(where):
+            os.mkdir(where)
 
 
 def makedirs(path: Any) -> None:
     """Makes a folder with its parents, if it is not there; an object store needs none."""
-    place = local(path)
-    if remote(place) is None:
-        with failing_as_tensorflow(place):
-            os.makedirs(place, exist_ok=True)
+    where = local(path)
+    if remote(where) is None:
+        with failing_as_tensorflow(where):
+            os.makedirs(where, exist_ok=True)
 
 
 def remove(path: Any) -> None:
     """Removes a file. Raises NotFoundError, or FailedPreconditionError for a folder."""
-    place = local(path)
-    store = remote(place)
-    with failing_as_tensorflow(place):
-        if isdir(place):
+    where = local(path)
+    store = remote(where)
+    with failing_as_tensorflow(where):
+        if isdir(where):
             raise IsADirectoryError(21, "Is a directory")
-        (os.remove if store is None else store.remove)(place)
+        (os.remove if store is None else store.remove)(where)
 
 
 def rmtree(path: Any) -> None:
     """Removes a folder and all in it. Raises NotFoundError."""
-    place = local(path)
-    store = remote(place)
-    with failing_as_tensorflow(place):
+    where = local(path)
+    store = remote(where)
+    with failing_as_tensorflow(where):
         if store is not None:
-            store.rmtree(place)
-        elif os.path.isdir(place):
-            shutil.rmtree(place)
+            store.rmtree(where)
+        elif os.path.isdir(where):
+            shutil.rmtree(where)
         else:
-            os.remove(place)
+            os.remove(where)
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
@@ -296,10 +296,10 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Moves a file or folder. Raises NotFoundError, or AlreadyExistsError unless overwrite;
     UnimplementedError in object stores, where nothing can be moved in one step."""
     source, target = local(src), local(dst)
-    for place in (source, target):
-        if remote(place) is not None:
+    for where in (source, target):
+        if remote(where) is not None:
             raise errors.UnimplementedError(
-                message=f"{place}: an object store renames nothing in one step; copy and remove"
+                message=f"{where}: an object store renames nothing in one step; copy and remove"
             )
     _may_replace(target, overwrite)
     with failing_as_tensorflow(source):
@@ -315,12 +315,12 @@ def _may_replace(target: str, overwrite: bool) -> None:
 
 def listdir(path: Any) -> list[str]:
     """The names in a folder, sorted. Raises NotFoundError."""
-    place = local(path)
-    store = remote(place)
-    if not isdir(place):
-        raise errors.NotFoundError(message=f"Could not find directory {place}")
-    with failing_as_tensorflow(place):
-        return sorted(os.listdir(place)) if store is None else store.listdir(place)
+    where = local(path)
+    store = remote(where)
+    if not isdir(where):
+        raise errors.NotFoundError(message=f"Could not find directory {where}")
+    with failing_as_tensorflow(where):
+        return sorted(os.listdir(where)) if store is None else store.listdir(where)
 
 
 def glob(pattern: Any) -> list[str]:
@@ -338,11 +338,11 @@ def walk(
     top: Any, topdown: bool = True, onerror: Any = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """For a folder and each below it: (its path, the names of folders, those of files), sorted."""
-    place = local(top)
-    store = remote(place)
+    where = local(top)
+    store = remote(where)
     if store is not None:
-        yield from store.walk(place, topdown)
+        yield from store.walk(where, topdown)
         return
-    for folder, folders, files in os.walk(place, topdown, onerror):
+    for folder, folders, files in os.walk(where, topdown, onerror):
         folders.sort()
         yield folder, folders, sorted(files)

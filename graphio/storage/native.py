@@ -1,4 +1,4 @@
-"""What the C library does for files, where it was built: checksums, and a hint to the system.
+"""Functions of the C library for files, where it was built: checksums, and a hint to the system.
 
 The format imports no engine. The root of the package says where these functions come from; they are
 loaded when a file needs them first, and without them there is Python.

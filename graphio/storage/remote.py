@@ -55,7 +55,7 @@ class FsspecStore:
 
     Args:
         folder: its URL, "s3://bucket/run". How to reach the store (keys, endpoint) is fsspec's
-            configuration: ~/.config/fsspec or FSSPEC_S3_ENDPOINT_URL and the like.
+            configuration: ~/.config/fsspec, FSSPEC_S3_ENDPOINT_URL and similar variables.
 
     Raises:
         InvalidArgumentError: no such kind of store is known.
@@ -260,7 +260,7 @@ class _Record:
 
     def put(self, data: bytes) -> None:
         """As Record.put."""
-        self._tried = True  # what fails may arrive yet
+        self._tried = True  # a call that fails may take effect later
         try:
             self._store.commit(self._name, data, new=self._new)
         except errors.AlreadyExistsError:
@@ -285,7 +285,7 @@ class _Naming:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        # Each package has classes of its own.
+        # Each package has its error classes.
         if isinstance(error, errors.OpError) or not isinstance(error, Exception):
             return
         if isinstance(error, FileNotFoundError) and self._what != "write":
@@ -294,7 +294,7 @@ class _Naming:
 
 
 class _RemoteFile:
-    """A StoredFile: a small one is fetched at once, of a big one what is asked for."""
+    """A StoredFile: a small one is fetched at once, of a big one the parts that are requested."""
 
     piece = BLOCK * REQUESTS
 

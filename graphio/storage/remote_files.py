@@ -1,4 +1,4 @@
-"""What tf.io.gfile does in object stores, through fsspec: the paths are URLs, "s3://bucket/file".
+"""tf.io.gfile in object stores, through fsspec: the paths are URLs, "s3://bucket/file".
 
 There are no folders to be made: one is there as long as a file is in it.
 """
@@ -58,7 +58,7 @@ class RemoteFiles:
         if mode.replace("b", "") not in ("r", "w"):
             raise errors.UnimplementedError(
                 message=f"'{url}' cannot be opened with mode '{mode}': an object store changes no "
-                "part of a file; read it and write it anew"
+                "part of a file; read it and write it again"
             )
         options = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
         with _asking(url):
@@ -76,7 +76,7 @@ class RemoteFiles:
             return bool(self._fs.isdir(url))
 
     def stat(self, url: str) -> Found:
-        """What is known of a file or folder. Raises FileNotFoundError."""
+        """The length and kind of a file or folder. Raises FileNotFoundError."""
         with _asking(url):
             found = self._fs.info(url)
             if found["type"] == "directory":
@@ -124,7 +124,7 @@ def _asking(url: str) -> Iterator[None]:
         yield
     except OSError:
         raise
-    except Exception as error:  # each package has classes of its own
+    except Exception as error:  # each package has its error classes
         made = errors.UnavailableError(message=f"{url}: {type(error).__name__}: {error}")
         made.errno = getattr(error, "errno", None) or errno.EIO
         raise made from error

@@ -65,7 +65,7 @@ def split(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def join(folder: str | os.PathLike[str], name: str) -> str:
-    """The path of a name in a folder, unless the name is a whole path itself."""
+    """The path of a name in a folder, unless the name is an absolute path or a URL."""
     where, name = plain(folder), plain(name)
     if is_remote(name):
         return name

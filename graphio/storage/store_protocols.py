@@ -1,4 +1,4 @@
-"""What a store of files must have, and what it gives."""
+"""The interface of a store of files, and of the files that it gives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Store(Protocol):
     shared: bool
 
     def path(self, name: str) -> str:
-        """A file's whole path, for messages and for prefixes that are returned."""
+        """A file's complete path, for messages and for prefixes that are returned."""
         ...
 
     def make(self) -> None:
@@ -29,7 +29,7 @@ class Store(Protocol):
         ...
 
     def put(self, name: str, parts: Iterable[Buffer], token: str | None = None) -> None:
-        """Writes a file: whole or not at all; when this returns its bytes are durable.
+        """Writes a complete file or none; when this returns its bytes are durable.
 
         Args:
             token: the id of the save that it belongs to, 16 hexadecimal digits.
@@ -49,19 +49,19 @@ class Store(Protocol):
         ...
 
     def barrier(self) -> None:
-        """What was put or removed before is durable before anything after."""
+        """Makes all earlier writes and removals durable before any later one."""
         ...
 
     def read(self, name: str, *, follow: bool = False) -> bytes:
         """A file's bytes.
 
         Args:
-            follow: True follows a symbolic link in the file's place.
+            follow: True follows a symbolic link of that name.
         """
         ...
 
     def open(self, name: str) -> StoredFile:
-        """A file that is read at many places. Links are not followed."""
+        """A file that is read at many offsets. Links are not followed."""
         ...
 
     def remove(self, name: str) -> bool:
@@ -104,7 +104,7 @@ class Store(Protocol):
 
 
 class Record(Protocol):
-    """What a save will commit with.
+    """The record that a save commits with.
 
     Attributes:
         locks: whether a lock tells other processes that the save is under way.
@@ -117,7 +117,7 @@ class Record(Protocol):
 
         Raises:
             AlreadyExistsError: another writer has made this checkpoint in the meantime.
-            UnavailableError: what the system or the store said; it may have committed yet.
+            UnavailableError: the error of the system or the store; it may have committed yet.
         """
         ...
 

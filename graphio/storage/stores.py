@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _STARTED = time.time()
-#: seconds before this process began after which nobody writes a temporary file any more
+#: seconds before this process began after which no process writes a temporary file any more
 OTHERS_AGE = 3600.0
 _TRIES = 4
 
@@ -159,7 +159,7 @@ def of_folder(folder: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> Stor
 
 
 def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, str]:
-    """The store that a path or prefix lies in, and its name there; errors as of_folder.
+    """The store of a path or prefix, and its name there; errors as of_folder.
 
     "s3://bucket/run/model-5" gives the store "s3://bucket/run" and "model-5".
     """
@@ -199,7 +199,7 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def loadable(source: Any) -> Any:
-    """What an engine opens a model from: a path of this machine, or bytes, which are fetched where
+    """The argument of an engine's load: a path of this machine, or bytes, which are fetched where
     the path is a URL; anything else is itself.
 
     Raises:
@@ -218,7 +218,7 @@ def loadable(source: Any) -> Any:
 
 
 def write(path: str | os.PathLike[str], parts: Iterable[Buffer], layer: FileLayer = SYSTEM) -> None:
-    """Writes a file in one step: afterwards it is whole and durable, or as it was before."""
+    """Writes a file in one step: afterwards it is complete and durable, or unchanged."""
     store, name = of(path, layer)
     new = not store.shared and store.size(name) is None
     store.put(name, parts)

@@ -1,4 +1,11 @@
-"""tf.summary: numbers, histograms, images, sounds and texts for TensorBoard."""
+"""tf.summary: numbers, histograms, images, sounds and strings for TensorBoard.
+
+May import data and below.
+
+    ops              summary operations, which are HostCalls; encoding: the functions they call
+    binding          these functions for models that were read from files
+    writer           event files; graph_def: a graph as TensorBoard reads it
+"""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ def histogram_of(numbers: Array) -> HistogramProto:
         num=numbers.size, sum=float(numbers.sum()), sum_squares=float(np.square(numbers).sum()),
         min=float(numbers.min(initial=_LIMITS[-1])), max=float(numbers.max(initial=_LIMITS[0])),
     )  # fmt: skip
-    places = np.searchsorted(_LIMITS, numbers, side="right").clip(0, len(_LIMITS) - 1)
-    counts = np.bincount(places, minlength=len(_LIMITS))
+    buckets = np.searchsorted(_LIMITS, numbers, side="right").clip(0, len(_LIMITS) - 1)
+    counts = np.bincount(buckets, minlength=len(_LIMITS))
     last_of_run = np.append((counts[:-1] > 0) | (counts[1:] > 0), True)
     made.bucket_limit.extend(_LIMITS[last_of_run].tolist())
     made.bucket.extend(counts[last_of_run].tolist())
@@ -166,8 +166,8 @@ def tensor_of(values: Array) -> TensorProto:
     for size in array.shape:
         made.tensor_shape.dim.add(size=size)
     if strings:
-        texts = array.reshape(-1).tolist()
-        made.string_val.extend(t.encode() if isinstance(t, str) else t for t in texts)
+        elements = array.reshape(-1).tolist()
+        made.string_val.extend(t.encode() if isinstance(t, str) else t for t in elements)
     else:
         made.tensor_content = np.ascontiguousarray(array).tobytes()
     return made
@@ -198,7 +198,7 @@ def _serialized(function: Callable[..., Summary]) -> Callable[[Sequence[Array]],
     return call
 
 
-#: what a HostCall of each of TensorFlow's types calls
+#: the function that a HostCall of each of TensorFlow's types calls
 _KINDS: dict[str, Callable[..., Summary]] = {
     "ScalarSummary": _scalar,
     "HistogramSummary": _histogram,

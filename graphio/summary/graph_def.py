@@ -13,7 +13,7 @@ __all__ = ["graph_def_of"]
 
 
 def graph_def_of(graph: Graph) -> tensorflow_pb2.GraphDef:
-    """The graph as TensorFlow's message; what bodies hold stands beside the rest, and a node that
+    """The graph as TensorFlow's message; nodes of bodies are next to the others, and a node that
     has bodies reads what they capture and give back."""
     made = export_graph_def(graph.root, add_shapes=True).tensorflow_message()
     made.ClearField("library")

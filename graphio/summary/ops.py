@@ -42,7 +42,7 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
 
     Raises:
         TypeError: the tensor is not of real numbers.
-        InvalidArgumentError: in a run, it is no scalar.
+        InvalidArgumentError: in a run, it is not a scalar.
     """
     with _tagged(name, family) as (tag, at):
         value = _real(tensor, "scalar")
@@ -117,7 +117,7 @@ def audio(
         max_outputs: the most sounds to keep.
 
     Raises:
-        InvalidArgumentError: in a run, sample_rate is no scalar above 0, or no WAV file holds a
+        InvalidArgumentError: in a run, sample_rate is not a scalar above 0, or no WAV file holds a
             sound: it has no frame, no channel, too many of them, or too many bytes a second.
     """
     with _tagged(name, family) as (tag, at):
@@ -129,14 +129,14 @@ def audio(
 
 @api_guard.guarded
 def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
-    """A summary of texts, which TensorBoard shows as Markdown; a matrix of them as a table.
+    """A summary of strings, which TensorBoard shows as Markdown; a matrix of them as a table.
 
     Args:
         name, collections: as scalar's.
         tensor: string tensor of at most two axes.
 
     Raises:
-        ValueError: it is no string tensor.
+        ValueError: it is not a string tensor.
     """
     given = convert_to_tensor(tensor)
     if given.dtype != dtypes.string:
@@ -157,12 +157,12 @@ def tensor_summary(
     family: str | None = None,
     display_name: str | None = None,
 ) -> Tensor:
-    """A summary of a whole tensor.
+    """A summary of an entire tensor.
 
     Args:
         name, collections, family: as scalar's.
         tensor: of any dtype and shape.
-        summary_description: a text for TensorBoard.
+        summary_description: a description for TensorBoard.
         summary_metadata: a SummaryMetadata message: which plugin shows it.
         display_name: the name for TensorBoard; None: the tag.
     """
@@ -190,7 +190,7 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
 
     Raises:
         ValueError: inputs is empty.
-        TypeError: they are no string tensors.
+        TypeError: they are not string tensors.
         InvalidArgumentError: in a run, two of the values have one tag.
     """
     unchanged = scopes.get_default_graph().unchanged_on_error()
@@ -262,8 +262,8 @@ def _real(value: Any, what: str) -> Tensor:
 
 def _summary(kind: str, inputs: Sequence[Tensor], at: str, collections: Any) -> Tensor:
     made = _called(kind, inputs, at)
-    wanted = [GraphKeys.SUMMARIES] if collections is None else collections
-    scopes.get_default_graph().add_to_collections(wanted, made)
+    keys = [GraphKeys.SUMMARIES] if collections is None else collections
+    scopes.get_default_graph().add_to_collections(keys, made)
     return made
 
 

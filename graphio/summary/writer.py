@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from graphio.framework import dtypes
 from graphio.framework.graph import Graph
 from graphio.protos.graph_def import GraphDef
+from graphio.protos.graph_import import import_graph_def
 from graphio.schema.run_metadata_pb2 import RunMetadata
 from graphio.storage import stores
 from graphio.summary.graph_def import graph_def_of
@@ -23,7 +24,7 @@ __all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]
 
 
 class FileWriter:
-    """Writes summaries and graphs to an event file in a folder, by a thread of its own.
+    """Writes summaries and graphs to an event file in a folder, in a separate thread.
 
     Args:
         logdir: the folder, which is made if it is not there; a relative one is that of now, also
@@ -34,11 +35,11 @@ class FileWriter:
         graph_def: or its GraphDef.
         filename_suffix: of the file's name.
         session: writers of one session and folder write to one file, in the order of their calls;
-            its name and its queue are the first one's. None: the writer has a file of its own.
+            its name and its queue are the first one's. None: the writer has a separate file.
 
     Raises:
         ImportError: the package tensorboard is not installed.
-        TypeError: graph or graph_def is none, or session is no session.
+        TypeError: graph or graph_def is none, or session is not a session.
         ValueError: graph and graph_def are both given.
     """
 
@@ -61,7 +62,7 @@ class FileWriter:
         self._closed = False
         self._tags: set[str] = set()
         self._described: set[str] = set()  # tags of summaries whose metadata the file has
-        self._shown: weakref.WeakSet[Graph] = weakref.WeakSet()  # what add_graph has added
+        self._shown: weakref.WeakSet[Graph] = weakref.WeakSet()  # graphs that add_graph has added
         self._open()
         if graph is not None or graph_def is not None:
             self.add_graph(graph, graph_def=graph_def)
@@ -224,8 +225,6 @@ class _SharedFile:
 
 
 def _graph_of(graph_def: GraphDef) -> Graph:
-    from graphio.protos.graph_import import import_graph_def
-
     with Graph().as_default() as graph:
         import_graph_def(graph_def, name="")
     return graph
@@ -283,7 +282,7 @@ class FileWriterCache:
 def summary_iterator(path: str) -> Iterator[Any]:
     """The events of an event file, in order.
 
-    After the end it goes on with what has been written since, if it is asked again.
+    After the end it goes on with what has been written since, if it is called again.
 
     Raises:
         ImportError: the package tensorboard is not installed.
@@ -294,10 +293,10 @@ def summary_iterator(path: str) -> Iterator[Any]:
 
 
 class _Events:
-    """What summary_iterator gives."""
+    """The iterator of summary_iterator."""
 
     def __init__(self, path: str) -> None:
-        from graphio.data.writing import tf_record_iterator
+        from graphio.data.writing import tf_record_iterator  # loads tf.data
 
         self._path, self._message = path, _tensorboard()[1].Event
         self._records = tf_record_iterator(path)
@@ -311,7 +310,7 @@ class _Events:
             return self._message.FromString(record)
         except DecodeError:
             raise errors.DataLossError(
-                message=f"{self._path} holds a record that is no event"
+                message=f"{self._path} holds a record that is not an event"
             ) from None
 
 

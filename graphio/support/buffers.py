@@ -1,4 +1,4 @@
-"""Room for arrays that are written whole right after: restored values, copies for a snapshot."""
+"""Memory for arrays that are overwritten at once: restored values, copies for a snapshot."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def uncleared(dims: Sequence[int], dtype: np.dtype[Any]) -> Array:
     nbytes = math.prod(dims) * dtype.itemsize
     if nbytes < LARGE or dtype.hasobject or not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.empty(dims, dtype)
-    try:  # what lies before and behind the array is never touched
+    try:  # the bytes outside of the array are never touched
         block = mmap.mmap(-1, nbytes + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError:
         return np.empty(dims, dtype)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from graphio.support import public_path
+
 OK = 0
 CANCELLED = 1
 UNKNOWN = 2
@@ -28,7 +30,7 @@ DATA_LOSS = 15
 UNAUTHENTICATED = 16
 
 
-#: what could act on a terminal or turn a line around: control characters, marks of direction
+#: characters that could act on a terminal or reverse a line: control characters, marks of direction
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"
     r"\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -50,7 +52,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text that stands in a list of lines."""
+    """A string as an item of a list of lines."""
     return text.replace("\n", "\\n") if "\n" in text else text
 
 
@@ -64,7 +66,7 @@ class OpError(Exception):
     Args:
         node_def: the node that failed, or None.
         op: the builder's operation that failed, or None.
-        message: the whole sentence; what cannot be printed in it is escaped. None: there is none.
+        message: the full sentence; what cannot be printed in it is escaped. None: there is none.
         error_code: one of the numbers above.
     """
 
@@ -92,7 +94,7 @@ class OpError(Exception):
 
     @property
     def message(self) -> str:
-        """The whole sentence."""
+        """The full sentence."""
         return self._message
 
     @property
@@ -121,7 +123,7 @@ class CancelledError(OpError):
 
 
 class UnknownError(OpError):
-    """An error without a class of its own."""
+    """An error without a specific class."""
 
     code = UNKNOWN
 
@@ -248,3 +250,8 @@ def from_code(code: int, message: str, node_name: str = "") -> OpError:
     error = BY_CODE.get(code, UnknownError)(None, None, message, code)
     error.node_name = node_name
     return error
+
+
+_classes: list[type[OpError]] = [OpError, *BY_CODE.values()]
+for _error in _classes:
+    public_path.name_class(_error, "graphio.errors", _error.__name__)

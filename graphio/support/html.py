@@ -10,7 +10,7 @@ __all__ = ["MOST_ROWS", "signature_rows", "state_table", "table"]
 
 MOST_ROWS = 50
 _CELL = "text-align:%s;padding:2px 10px;white-space:nowrap"
-_BESIDE = "display:flex;flex-wrap:wrap;gap:24px;align-items:flex-start"
+_SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:24px;align-items:flex-start"
 
 
 def table(
@@ -20,13 +20,13 @@ def table(
     more: str = "",
     right: Sequence[int] = (),
 ) -> str:
-    """An HTML table; texts are escaped, rows beyond MOST_ROWS are counted.
+    """An HTML table; strings are escaped, rows beyond MOST_ROWS are counted.
 
     Args:
         title: shown above.
         head: titles of the columns.
-        rows: a text, a number or None a cell.
-        more: HTML shown beside it, or below where it is too wide, such as a picture.
+        rows: a string, a number or None for each column.
+        more: HTML shown next to it, or below where it is too wide, such as a picture.
         right: numbers of the columns that are aligned to the right.
     """
     listed = list(rows)
@@ -34,7 +34,7 @@ def table(
     left = len(listed) - MOST_ROWS
     rest = f"<div>and {left} more</div>" if left > 0 else ""
     body = f"<div><table>{''.join(lines)}</table>{rest}</div>" if listed else ""
-    return f'<div><b>{escape(title)}</b><div style="{_BESIDE}">{body}{more}</div></div>'
+    return f'<div><b>{escape(title)}</b><div style="{_SIDE_BY_SIDE}">{body}{more}</div></div>'
 
 
 def _row(tag: str, cells: Iterable[Any], right: Sequence[int]) -> str:
@@ -71,5 +71,5 @@ def state_table(title: str, state: Any) -> str:
             rows.append((name, f"{value.dtype}{sizes(value.shape)}", f"{value.nbytes:,} bytes"))
         else:
             rows.append((name, "", "no value"))
-    rows += [(name, "generator", f"at {place[1]}") for name, place in state.generators().items()]
+    rows += [(name, "generator", f"at {at[1]}") for name, at in state.generators().items()]
     return table(title, ("name", "type", "holds"), rows, right=(2,))

@@ -91,7 +91,7 @@ def _source() -> tuple[str, bool]:
 
 
 def _record() -> dict[str, Any]:
-    """What pip notes of where a distribution came from (PEP 610); nothing where it was an index."""
+    """Pip's record of where a distribution came from (PEP 610); empty where it was an index."""
     import importlib.metadata
     import json
 

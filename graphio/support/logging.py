@@ -19,7 +19,7 @@ DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
 
 
 class _Handler(_python.StreamHandler):  # type: ignore[type-arg]
-    """Writes "LEVEL:graphio:message" to stderr, unless the program has handlers of its own."""
+    """Writes "LEVEL:graphio:message" to stderr, unless the program has added handlers."""
 
     def emit(self, record: _python.LogRecord) -> None:
         if not _python.getLogger().handlers:
@@ -74,16 +74,16 @@ TaskLevelStatusMessage = error
 
 
 def vlog(level: int, msg: Any, *args: Any, **options: Any) -> None:
-    """Logs msg % args at a number of the program's own."""
+    """Logs msg % args at a level that is a number."""
     _logger.log(level, msg, *args, stacklevel=2, **options)
 
 
 def _seen() -> int:
     """How often the program's line that logs now has done so before."""
     frame = _sys._getframe(2)
-    place = (frame.f_code.co_filename, frame.f_lineno)
-    _counts[place] += 1
-    return _counts[place] - 1
+    caller = (frame.f_code.co_filename, frame.f_lineno)
+    _counts[caller] += 1
+    return _counts[caller] - 1
 
 
 def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:

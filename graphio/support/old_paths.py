@@ -52,7 +52,7 @@ MOVED = {
     "graphio.graph_def": "graphio.protos.graph_def",
     "graphio.graph_import": "graphio.protos.graph_import",
     "graphio.graph_io": "graphio.protos.graph_io",
-    "graphio.handle_reads": "graphio.variables.handle_reads",
+    "graphio.handle_reads": "graphio.framework.handle_reads",
     "graphio.importing": "graphio.model.importing",
     "graphio.indexed_slices": "graphio.framework.indexed_slices",
     "graphio.io.remote_files": "graphio.storage.remote_files",
@@ -226,7 +226,7 @@ MOVED = {
     "graphio.rnn_cell": "graphio.layers.rnn_cell",
     "graphio.run_metadata": "graphio.execution.run_metadata",
     "graphio.run_reads": "graphio.model.run_reads",
-    "graphio.save_slice_info": "graphio.variables.save_slice_info",
+    "graphio.save_slice_info": "graphio.framework.save_slice_info",
     "graphio.schema.array_likes": "graphio.engine.array_likes",
     "graphio.schema.calls": "graphio.engine.calls",
     "graphio.schema.collecting": "graphio.support.collecting",
@@ -319,7 +319,7 @@ MOVED = {
     "graphio.train.warm_starting": "graphio.train.checkpoints.warm_starting",
     "graphio.undo": "graphio.framework.undo",
     "graphio.variable_def": "graphio.protos.variable_def",
-    "graphio.variable_reads": "graphio.variables.variable_reads",
+    "graphio.variable_reads": "graphio.framework.variable_reads",
     "graphio.variable_scope": "graphio.variables.variable_scope",
     "graphio.watches": "graphio.observe.watchpoints",
     "graphio.xplane": "graphio.observe.xplane",
@@ -370,14 +370,15 @@ def install() -> None:
         sys.meta_path.insert(0, _OldPaths())
 
 
-def names_of(old: str, new: str) -> Callable[[str], Any]:
-    """The __getattr__ of a package whose path was a module's: it finds that module's names."""
+def names_of(old: str, *new: str) -> Callable[[str], Any]:
+    """The __getattr__ of a package whose path was a module's: it finds that module's names in the
+    new modules."""
 
     def find(name: str) -> Any:
-        if not name.startswith("__"):
-            module = importlib.import_module(new)
+        for path in () if name.startswith("__") else new:
+            module = importlib.import_module(path)
             if hasattr(module, name):
-                _warn(f"{old} (with {name})", new)
+                _warn(f"{old} (with {name})", path)
                 return getattr(module, name)
         raise AttributeError(
             f"module {old!r} has no attribute {name!r}", name=name, obj=sys.modules[old]

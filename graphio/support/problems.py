@@ -1,4 +1,4 @@
-"""What cannot be taken from a model, gathered so that all of it is told at once."""
+"""Parts of a model that cannot be imported, gathered so that one error reports all of them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Problems:
 
     Attributes:
         source: what the model is called in the message.
-        deed: what cannot be done with it.
+        action: what cannot be done with it.
         unknown: whether something asks for what graphio lacks, rather than being wrong.
         noted: how often something was noted, repetitions included.
     """
 
     source: str
-    deed: str = "imported"
+    action: str = "imported"
     found: dict[str, None] = field(default_factory=dict)  # in order, each once
     unknown: bool = False
     noted: int = 0
@@ -36,7 +36,7 @@ class Problems:
         self.unknown = self.unknown or unknown
 
     def mark(self) -> tuple[int, bool, int]:
-        """What was noted so far, for back_to."""
+        """The notes so far, for back_to."""
         return len(self.found), self.unknown, self.noted
 
     def back_to(self, mark: tuple[int, bool, int]) -> None:
@@ -54,4 +54,4 @@ class Problems:
         rest = f"\n  ... and {count - _SHOWN} more" if count > _SHOWN else ""
         number = "1 problem" if count == 1 else f"{count} problems"
         kind = errors.UnimplementedError if self.unknown else errors.InvalidArgumentError
-        raise kind(message=f"{self.source} cannot be {self.deed}, {number}:\n{shown}{rest}")
+        raise kind(message=f"{self.source} cannot be {self.action}, {number}:\n{shown}{rest}")

@@ -1,4 +1,4 @@
-"""How far long work is, told to whoever wants to show it. By default nobody does."""
+"""Progress of long work, reported to the caller that asks for it. By default it is not shown."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import contextvars
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-__all__ = ["Bar", "shown_by", "task", "untold"]
+__all__ = ["ProgressBar", "shown_by", "task", "untold"]
 
 
-class Bar(Protocol):
-    """What shows one piece of work."""
+class ProgressBar(Protocol):
+    """Shows one piece of work."""
 
     def update(self, amount: int) -> Any:
         """So much more is done."""
@@ -20,8 +20,8 @@ class Bar(Protocol):
         """It is over, perhaps before its end."""
 
 
-#: makes a bar: of what, how much there is, its unit
-Factory = Callable[[str, int, str], Bar]
+#: makes a progress bar: of what, how much there is, its unit
+Factory = Callable[[str, int, str], ProgressBar]
 _factory: contextvars.ContextVar[Factory | None] = contextvars.ContextVar("bars", default=None)
 
 
@@ -37,7 +37,7 @@ def shown_by(factory: Factory | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def task(what: str, total: int, unit: str) -> Iterator[Callable[[int], Any]]:
-    """A piece of long work; what is done inside of it is a part of it and has no bar of its own.
+    """A piece of long work; work inside of it is a part of it and has no progress bar.
 
     Args:
         what: is done, for people.
@@ -45,19 +45,19 @@ def task(what: str, total: int, unit: str) -> Iterator[Callable[[int], Any]]:
         unit: of the amounts; "B": bytes.
 
     Yields:
-        A function to be told of each amount that is done.
+        A function to be called with each amount that is done.
     """
     factory = _factory.get()
     if factory is None:
         yield untold
         return
-    bar = factory(what, total, unit)
+    shown = factory(what, total, unit)
     try:
         with shown_by(None):
-            yield bar.update
+            yield shown.update
     finally:
-        bar.close()
+        shown.close()
 
 
 def untold(amount: int) -> None:
-    """Nobody asks."""
+    """Ignores the amounts."""

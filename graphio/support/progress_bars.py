@@ -1,4 +1,4 @@
-"""Bars of tqdm for long saves, restores and conversions."""
+"""Progress bars of tqdm for long saves, restores and conversions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from graphio.support import api_guard, installation, progress
 
-__all__ = ["bar", "progress_bars"]
+__all__ = ["progress_bar", "progress_bars"]
 
 _DELAY = 1.0  # seconds: what takes less shows nothing
 
 
-def bar(what: str, total: int, unit: str) -> Any:
-    """A bar on the standard error, if that is a terminal and the work takes more than a second."""
+def progress_bar(what: str, total: int, unit: str) -> Any:
+    """A progress bar on stderr, if it is a terminal and the work takes more than a second."""
     try:
         from tqdm.auto import tqdm
     except ImportError:
@@ -35,16 +35,16 @@ def bar(what: str, total: int, unit: str) -> Any:
 @api_guard.guarded
 @contextlib.contextmanager
 def progress_bars() -> Iterator[None]:
-    """A context in which long saves, restores, imports and exports of this thread show a bar.
+    """A context in which long saves, restores, imports, exports of this thread show progress bars.
 
         with tf.train.progress_bars():
             saver.restore(session, "run/model-1000")
 
-    Bars come on the standard error, if that is a terminal, after a second. A save in the background
+    Progress bars come on stderr, if that is a terminal, after a second. A save in the background
     (an asynchronous Saver's) has none.
 
     Raises:
         ImportError: tqdm is not installed, when there is something to show.
     """
-    with progress.shown_by(bar):
+    with progress.shown_by(progress_bar):
         yield

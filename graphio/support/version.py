@@ -1,10 +1,10 @@
-"""The package's version in one place, and the version of TensorFlow that programs are told."""
+"""The package's version, and the version of TensorFlow that programs see."""
 
 import sys
 
 graphio_version = "0.1.0"
 
-#: The TensorFlow whose interface this is: programs compare these two with "1.0" and the like.
+#: The TensorFlow whose interface this is: programs compare these two with versions such as "1.0".
 __version__ = VERSION = "1.15.5"
 __git_version__ = GIT_VERSION = f"v{VERSION}"
 __compiler_version__ = COMPILER_VERSION = sys.version.partition("[")[2].rstrip("]")

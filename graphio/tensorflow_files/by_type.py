@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphio.engine import custom
+from graphio.framework import registered
 from graphio.framework.dtypes import as_dtype
 from graphio.framework.operation import Operation
 from graphio.framework.tensor import Tensor
@@ -26,6 +27,7 @@ _NEWEST = (1 << 31) - 1  # version of a registered operator
 _OF_FIRST_INPUT = ("T", "SrcT")
 
 
+@registered.create_by_type.register
 def create(
     graph: Graph,
     op_type: str,
@@ -35,6 +37,7 @@ def create(
     attrs: Mapping[str, Any] | None,
 ) -> Operation:
     """See Graph.create_op."""
+    # The builders of all types are loaded for programs that create operations by type only.
     from graphio.ops.state.custom_operators import CustomOperator
     from graphio.tensorflow_files import control, importing
 

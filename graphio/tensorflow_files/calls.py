@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +11,10 @@ from graphio.framework.dtypes import DType
 from graphio.framework.folding import constant_shape, constant_value
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.control_flow.tensor_array import TensorArray
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.tensorflow_files.bodies import Node
 from graphio.tensorflow_files.values import dtype_of, shape_of
-
-if TYPE_CHECKING:
-    from graphio.ops.control_flow.tensor_array import TensorArray
 
 __all__ = ["Call", "Handle", "Row"]
 
@@ -91,8 +89,6 @@ class Call:
 
     def tensor_list(self, i: int) -> TensorArray:
         """An input that is a list of tensors."""
-        from graphio.ops.control_flow.tensor_array import TensorArray
-
         value = self._value(i)
         if not isinstance(value, TensorArray):
             raise ValueError(f"its input {i} is no list of tensors")

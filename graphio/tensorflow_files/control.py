@@ -9,11 +9,13 @@ import graphio as tf
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.tensorflow_files.bodies import Body, Key, Node, behind
+from graphio.tensorflow_files.calls import Handle
 from graphio.tensorflow_files.names import valid_name
+from graphio.tensorflow_files.regions import Broken, Region
 
 if TYPE_CHECKING:
     from graphio.tensorflow_files.frames import Loop
-    from graphio.tensorflow_files.importing import Importer, Region
+    from graphio.tensorflow_files.importing import Importer
 
 __all__ = ["CALLING", "ROWS"]
 
@@ -21,8 +23,6 @@ Builder = Callable[["Importer", Node, "Region"], Any]
 
 
 def _values(node: Node, region: Region) -> list[Any]:
-    from graphio.tensorflow_files.importing import Broken
-
     found = [region.find(key) for key in node.inputs]
     if any(value is None for value in found):
         raise Broken
@@ -55,8 +55,6 @@ def _truth(value: Any) -> Tensor:
 
 
 def _if(importer: Importer, node: Node, region: Region) -> Any:
-    from graphio.tensorflow_files.calls import Handle
-
     predicate, *values = _values(node, region)
     if isinstance(predicate, Handle):
         predicate = predicate.variable.value()
@@ -179,8 +177,6 @@ def _exit(importer: Importer, node: Node, region: Region) -> Any:
 
 
 def _frame(importer: Importer, loop: Loop, region: Region) -> list[Any]:
-    from graphio.tensorflow_files.importing import Broken, Region
-
     entering = [region.find(key) for key in loop.entering]
     constants = {name: region.find(key) for name, key in loop.constants.items()}
     if any(v is None for v in (*entering, *constants.values())) or loop.test is None:
@@ -212,8 +208,6 @@ def _frame(importer: Importer, loop: Loop, region: Region) -> list[Any]:
 
 def _merge(importer: Importer, node: Node, region: Region) -> Any:
     """The Merge of a branch: a cond of what its two inputs need."""
-    from graphio.tensorflow_files.importing import Broken, Region
-
     predicate, truths = region.frames.decided(node)
     condition = region.find(predicate)
     if condition is None:

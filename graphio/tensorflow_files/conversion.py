@@ -8,6 +8,7 @@ from typing import Any
 
 from graphio.engine import calls
 from graphio.execution import engines
+from graphio.execution.session import Session
 from graphio.framework.graph import Graph
 from graphio.model.export import SignatureSpec, build_model
 from graphio.model.rewrite import rewrite, weights_in_panels
@@ -46,8 +47,6 @@ def convert(
             SignatureSpec(name, list(s.inputs.items()), list(s.outputs.items()), [], s.method)
             for name, s in sorted(found.signatures.items())
         ]
-        from graphio.execution.session import Session
-
         with Session(graph=graph) as session:
             session.run([variable.initializer for variable in found.variables.values()])
             made = build_model(graph, specs, state=session.state)

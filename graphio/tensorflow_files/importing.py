@@ -18,7 +18,6 @@ from graphio.support.problems import Problems
 from graphio.tensorflow_files import control, operators
 from graphio.tensorflow_files.bodies import (
     Body,
-    Key,
     Node,
     function_body,
     functions_called,
@@ -29,8 +28,10 @@ from graphio.tensorflow_files.calls import Call, Handle
 from graphio.tensorflow_files.frames import Frames
 from graphio.tensorflow_files.missing import DEEPEST
 from graphio.tensorflow_files.names import valid_name
+from graphio.tensorflow_files.regions import Broken, Region
+from graphio.tensorflow_files.values import array_of
 
-__all__ = ["Broken", "Importer", "Region"]
+__all__ = ["Importer"]
 
 Array = np.ndarray[Any, Any]
 _SHOWN = 4  # problems of a function in a message
@@ -43,45 +44,6 @@ _EFFECTS = (
 )  # fmt: skip
 VARIABLES = ("VarHandleOp", "Variable", "VariableV2")
 _VIEWS = ("Identity", "IdentityN", "RefIdentity")
-
-
-class Broken(Exception):
-    """What was to be built reads something that could not be, which is noted already."""
-
-
-class Region:
-    """Values by node in one body, one branch or one loop; inner ones see those of the outer.
-
-    Args:
-        body: whose nodes these are.
-        frames: the body's loops and branches.
-        outer: the region around a branch.
-        predicate: that of the branch.
-    """
-
-    def __init__(
-        self, body: Body, frames: Frames, outer: Region | None = None, predicate: Key | None = None
-    ) -> None:
-        self.body, self.frames, self.outer, self.predicate = body, frames, outer, predicate
-        self.values: dict[str, list[Any]] = {}
-        self.effects: dict[str, list[Operation]] = {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.values or (self.outer is not None and name in self.outer)
-
-    def find(self, key: Key) -> Any:
-        """A value; None: it could not be made. Raises ValueError where nothing makes it."""
-        name, output = key
-        if name not in self.values:
-            if self.outer is None:
-                raise ValueError(f"'{name}' is read outside its loop or branch")
-            return self.outer.find(key)
-        found = self.values[name]
-        if output >= len(found) and None in found:
-            return None
-        if output >= len(found):
-            raise ValueError(f"'{name}' makes {len(found)} outputs, number {output} is read")
-        return found[output]
 
 
 class Importer:
@@ -383,7 +345,6 @@ class Importer:
     def _constant(self, node: Node, name: str) -> Tensor:
         """A constant of the main graph, or the variable that it becomes."""
         import graphio as tf
-        from graphio.tensorflow_files.values import array_of
 
         array = array_of(Call(node, [], name).attr("value").tensor)
         kind = self.weight(node.name, array)

@@ -10,6 +10,7 @@ from typing import Any
 
 from graphio.framework import scopes
 from graphio.framework.graph import Operation, Tensor
+from graphio.model import registered
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.storage import stores
 from graphio.support import errors
@@ -17,9 +18,10 @@ from graphio.tensorflow_files.bodies import Body, Key, Node, reached
 from graphio.tensorflow_files.calls import Handle
 from graphio.tensorflow_files.checkpoints import Stored
 from graphio.tensorflow_files.frames import EXIT, Frames
-from graphio.tensorflow_files.importing import Broken, Importer
+from graphio.tensorflow_files.importing import Importer
 from graphio.tensorflow_files.missing import check
 from graphio.tensorflow_files.reading import read_graph, read_saved_model
+from graphio.tensorflow_files.regions import Broken
 from graphio.tensorflow_files.weights import weights
 
 __all__ = ["Imported", "Signature", "import_model", "import_nodes", "meta_graph"]
@@ -269,6 +271,7 @@ def _tensor(importer: Importer, key: Key) -> Tensor:
 # ---- tf.import_graph_def ----
 
 
+@registered.import_tensorflow_nodes.register
 def import_nodes(
     graph: pb.GraphDef, replaced: Mapping[str, Tensor], wanted: Sequence[str]
 ) -> Imported:

@@ -1,4 +1,4 @@
 """tf.test: test cases that run graphs, and numeric checks of gradients.
 
-Imports observe, execution and below.
+May import observe, execution and below.
 """

@@ -64,7 +64,7 @@ class CheckedThread:
 
 
 class CapturedWrites:
-    """What was written to a stream; `contents` gives it."""
+    """The text that was written to a stream; `contents` gives it."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -37,7 +37,7 @@ SEED = 87654321
 
 
 class TestCase(Assertions):
-    """A unittest.TestCase with a graph of its own for each test, and assertions on arrays.
+    """A unittest.TestCase with a new graph for each test, and assertions on arrays.
 
     Each test begins with an empty default graph and fixed seeds.
     """
@@ -196,7 +196,7 @@ class TestCase(Assertions):
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any) -> None:
-        """A message equals another one, or a text in protobuf's text format."""
+        """A message equals another one, or the same in protobuf's text format."""
         expected = expected_message_maybe_ascii
         if isinstance(expected, str):
             from google.protobuf import text_format
@@ -273,7 +273,7 @@ class TestCase(Assertions):
         self.assertEqual(as_dtype(found), as_dtype(expected_dtype))
 
     def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
-        """A text begins with another."""
+        """A string begins with another."""
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} begins otherwise")
 
     @contextlib.contextmanager
@@ -377,23 +377,23 @@ def assert_equal_graph_def(actual: Any, expected: Any, checkpoint_v2: bool = Fal
     """Raises AssertionError unless two messages of graphs have the same nodes, in any order.
 
     Raises:
-        TypeError: one of them is no GraphDef.
+        TypeError: one of them is not a GraphDef.
     """
     for which, given in (("actual", actual), ("expected", expected)):
         if not isinstance(given, GraphDef):
             raise TypeError(f"Expected tf.GraphDef for {which}, got {type(given).__name__}")
     found = {node.name: node for node in actual.node}
-    wanted = {node.name: node for node in expected.node}
+    needed = {node.name: node for node in expected.node}
     problems = [
-        *(f"Found unexpected node '{{{{node {name}}}}}'" for name in found.keys() - wanted.keys()),
+        *(f"Found unexpected node '{{{{node {name}}}}}'" for name in found.keys() - needed.keys()),
         *(
             f"Did not find expected node '{{{{node {name}}}}}'"
-            for name in wanted.keys() - found.keys()
+            for name in needed.keys() - found.keys()
         ),
         *(
-            f"Node named '{name}' differs:\n{found[name]}--\n{wanted[name]}"
-            for name in found.keys() & wanted.keys()
-            if str(found[name]) != str(wanted[name])
+            f"Node named '{name}' differs:\n{found[name]}--\n{needed[name]}"
+            for name in found.keys() & needed.keys()
+            if str(found[name]) != str(needed[name])
         ),
     ]
     if problems:

@@ -1,4 +1,11 @@
-"""Training: optimizers, the Saver with what belongs to checkpoints, sessions with hooks."""
+"""Training: optimizers, checkpoints, loops, values from files of other frameworks.
+
+May import summary and below.
+
+    optimizers/      Adam and others; checkpoints/: Saver; loops/: MonitoredSession, hooks
+    interop/         safetensors, .npz, PyTorch and TensorFlow checkpoints
+    example          tf.train.Example
+"""
 
 from __future__ import annotations
 
@@ -88,9 +95,9 @@ from graphio.train.loops.step_counter import (
     global_step,
 )
 from graphio.train.loops.training_loop import TrainingLoop, train
+from graphio.train.optimizers.adam import AdamOptimizer
 from graphio.train.optimizers.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
-from graphio.train.optimizers.basic import (
-    AdamOptimizer,
+from graphio.train.optimizers.gradient_descent import (
     GradientDescentOptimizer,
     MomentumOptimizer,
 )

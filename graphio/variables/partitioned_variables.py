@@ -13,10 +13,10 @@ from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Tensor
+from graphio.framework.save_slice_info import Partitioned, SaveSliceInfo, parts_of
 from graphio.framework.tensor_shape import TensorShape, as_shape
 from graphio.ops.array import joining, reshaping
 from graphio.ops.base import primitive
-from graphio.variables.save_slice_info import SaveSliceInfo
 from graphio.variables.variables import Variable
 
 __all__ = ["PartitionInfo", "PartitionedVariable", "cut", "parts_of", "slices", "split_value"]
@@ -34,7 +34,7 @@ class PartitionInfo(NamedTuple):
     var_offset: list[int]
 
 
-class PartitionedVariable:
+class PartitionedVariable(Partitioned):
     """A variable that consists of parts, which it can be iterated over for.
 
     Used as a tensor it is the parts joined together.
@@ -216,11 +216,6 @@ def _convert(
 
 
 register_tensor_conversion_function(PartitionedVariable, _convert)
-
-
-def parts_of(params: Any) -> list[Any]:
-    """The parts of what is looked up in: those of a list or a PartitionedVariable, or the one."""
-    return list(params) if isinstance(params, (list, tuple, PartitionedVariable)) else [params]
 
 
 # ---- cutting ----

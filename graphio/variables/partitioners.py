@@ -9,6 +9,7 @@ from typing import Any
 from graphio.framework import dtypes
 from graphio.framework.tensor_shape import TensorShape, as_shape
 from graphio.support import api_guard
+from graphio.variables.variable_scope import partitioned_as_scope, variable_scope
 from graphio.variables.variables import Variable
 
 __all__ = [
@@ -110,8 +111,6 @@ def create_partitioned_variables(
     Raises:
         ValueError: slicing does not fit the shape, or the variables exist and are not reused.
     """
-    from graphio.variables.variable_scope import partitioned_as_scope, variable_scope
-
     sizes = [size or 0 for size in as_shape(shape).as_list()]
     if len(sizes) != len(slicing):
         raise ValueError(

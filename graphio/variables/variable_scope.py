@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio.framework import dtypes, scopes, source
+from graphio.framework import dtypes, registered, scopes, source
 from graphio.framework.collections import GraphKeys
 from graphio.framework.constants import as_array, convert_to_tensor
 from graphio.framework.dtypes import DType
@@ -23,6 +23,7 @@ from graphio.framework.graph import Graph, Tensor
 from graphio.framework.modes import VariableAggregation, VariableSynchronization
 from graphio.framework.tensor_shape import TensorShape, as_shape
 from graphio.framework.undo import Journal, Table
+from graphio.framework.variable_reads import outermost
 from graphio.support import api_guard
 from graphio.variables.initializers import (
     Initializer,
@@ -36,7 +37,6 @@ from graphio.variables.partitioned_variables import (
     slices,
     split_value,
 )
-from graphio.variables.variable_reads import outermost
 from graphio.variables.variables import Variable, is_trainable
 
 __all__ = [
@@ -839,3 +839,9 @@ def _regularize(variable: Variable, regularizer: Any, name: str) -> None:
         loss = regularizer(variable)
     if loss is not None:
         variable.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+
+@registered.scope_uses_resource.register
+def _uses_resource() -> bool | None:
+    given: bool | None = get_variable_scope().use_resource
+    return given

@@ -1,4 +1,9 @@
-"""The kernels, one module a family; importing a module registers its rows."""
+"""The kernels, one module a family; importing a module registers its rows.
+
+May import what graphio.runtime may. A kernel computes in float32 or float64; the engine widens
+float16 and bfloat16 before it and rounds once after it, by the type letters of the row. Results may
+be written into memory that is free again, where a row has `reuse`.
+"""
 
 from __future__ import annotations
 

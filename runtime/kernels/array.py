@@ -18,7 +18,7 @@ def ints(x: Any) -> list[int]:
     x = np.asarray(x)
     if x.ndim > 1:
         raise errors.InvalidArgumentError(
-            message=f"{x.dtype.name}{list(x.shape)} is no list of numbers, expected rank 1"
+            message=f"{x.dtype.name}{list(x.shape)} is not a list of numbers, expected rank 1"
         )
     result: list[int] = x.reshape(-1).tolist()
     return result
@@ -123,9 +123,9 @@ def _unsqueeze(call: Call) -> Function:
     def unsqueeze(x: Any, axes: Any) -> Any:
         chosen = ints(axes)
         rank = x.ndim + len(chosen)
-        places = axes_of(chosen, rank)
+        positions = axes_of(chosen, rank)
         rest = iter(x.shape)
-        return x.reshape([1 if i in places else next(rest) for i in range(rank)])
+        return x.reshape([1 if i in positions else next(rest) for i in range(rank)])
 
     return unsqueeze
 
@@ -135,7 +135,7 @@ def _flatten(call: Call) -> Function:
     axis = call.integer("axis", 1)
 
     def flatten(x: Any) -> Any:
-        scalar = x.ndim == 0 and axis == 1  # what a node says that says nothing
+        scalar = x.ndim == 0 and axis == 1  # the attributes of a node without an effect
         at = x.ndim if scalar or axis == x.ndim else axis_of(axis, x.ndim)
         return x.reshape(int(np.prod(x.shape[:at])), int(np.prod(x.shape[at:])))
 
@@ -239,7 +239,7 @@ def _slices(
     for start, end, axis, step in zip(starts, ends, chosen, strides, strict=True):
         if step == 0:
             raise errors.InvalidArgumentError(message=f"the step of axis {axis} is 0")
-        # An end below -size means "to the very first" going backwards, as it does for Python.
+        # An end below -size means "to the very first" going backwards, as in Python.
         index[axis] = slice(start, end, step)
     return (*index, ...)
 
@@ -247,14 +247,14 @@ def _slices(
 @kernel("Split", since=13, types="AI")
 def _split(call: Call) -> Function:
     axis, count = call.integer("axis", 0), len(call.outputs)
-    wanted = call.integer("num_outputs", count)
+    requested = call.integer("num_outputs", count)
 
     def split(x: Any, sizes: Any = None) -> Any:
         at = axis_of(axis, x.ndim)
         length = x.shape[at]
-        if wanted != count:
+        if requested != count:
             raise errors.InvalidArgumentError(
-                message=f"num_outputs is {wanted}, the node has {count} outputs"
+                message=f"num_outputs is {requested}, the node has {count} outputs"
             )
         parts = _even(length, count) if sizes is None else ints(sizes)
         uneven = sizes is None and length % count != 0
@@ -314,7 +314,7 @@ def _pad(call: Call) -> Function:
 
 
 def _cropped(shape: Sequence[int], widths: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
-    """What negative widths leave of an array."""
+    """The part of an array that negative widths leave."""
     pairs = zip(widths, shape, strict=True)
     return tuple(slice(max(0, -a), max(0, n - max(0, -b))) for (a, b), n in pairs)
 
@@ -405,18 +405,18 @@ def _one_hot(call: Call) -> Function:
             )
         size = int(numbers[0])
         at = axis_of(axis, rank)
-        wanted = np.expand_dims(_places(indices, size), at)
-        places = np.arange(size).reshape([size if i == at else 1 for i in range(rank)])
-        return np.where(wanted == places, *values.reshape(-1)[::-1]).astype(
+        requested = np.expand_dims(_positions(indices, size), at)
+        positions = np.arange(size).reshape([size if i == at else 1 for i in range(rank)])
+        return np.where(requested == positions, *values.reshape(-1)[::-1]).astype(
             values.dtype, copy=False
         )
 
     return one_hot
 
 
-def _places(indices: Any, size: int) -> Array:
+def _positions(indices: Any, size: int) -> Array:
     """Indices as int64, counted from the front; floats lose their fraction. -1: out of range."""
     whole = np.trunc(indices) if indices.dtype.kind == "f" else indices
     inside = (whole < size) & (whole >= (0 if indices.dtype.kind == "u" else -size))
-    places = np.where(inside, whole, 0).astype(np.int64)
-    return np.where(inside, np.where(places < 0, places + size, places), -1)
+    positions = np.where(inside, whole, 0).astype(np.int64)
+    return np.where(inside, np.where(positions < 0, positions + size, positions), -1)

@@ -86,7 +86,7 @@ class _Attention:
         return result
 
     def bias(self, q: Any, k: Any, mask: Any, allowed: Array) -> Any:
-        """What is added to the scores: -inf where a key is not allowed."""
+        """The bias of the scores: -inf where a key is not allowed."""
         zero, never = q.dtype.type(0), q.dtype.type(-np.inf)
         if mask is None:
             return np.where(allowed, zero, never)
@@ -108,7 +108,7 @@ class _Attention:
         return np.where(allowed, np.pad(mask, rest, constant_values=-np.inf), never)
 
     def softmax(self, x: Array) -> Array:
-        """Along the last axis in the precision wanted; rows without a key may be NaN."""
+        """Along the last axis in the given precision; rows without a key may be NaN."""
         wide = x.astype(self.precision or x.dtype, copy=False)
         if not wide.shape[-1]:
             return x
@@ -209,23 +209,25 @@ def _attention(call: Call) -> Function:
     )
 
 
-def _angles(x: Any, cache: Any, places: Any, half: int, name: str) -> Any:
+def _angles(x: Any, cache: Any, positions: Any, half: int, name: str) -> Any:
     """(batch, 1, length, half) of the cosines or sines of x, (batch, heads, length, size)."""
-    wanted = (x.shape[0], x.shape[2], half)
-    if places is None:
-        if cache.shape != wanted:
-            raise _invalid(f"{name} has shape {list(cache.shape)}, expected {list(wanted)}")
+    expected = (x.shape[0], x.shape[2], half)
+    if positions is None:
+        if cache.shape != expected:
+            raise _invalid(f"{name} has shape {list(cache.shape)}, expected {list(expected)}")
         return cache[:, None]
     if cache.ndim != 2 or cache.shape[1] != half:
         raise _invalid(f"{name} has shape {list(cache.shape)}, expected [positions, {half}]")
-    if places.shape != wanted[:2]:
-        raise _invalid(f"position_ids has shape {list(places.shape)}, expected {list(wanted[:2])}")
-    wrong = (places < 0) | (places >= cache.shape[0])
+    if positions.shape != expected[:2]:
+        raise _invalid(
+            f"position_ids has shape {list(positions.shape)}, expected {list(expected[:2])}"
+        )
+    wrong = (positions < 0) | (positions >= cache.shape[0])
     if wrong.any():
         raise _invalid(
-            f"position_ids has {int(places[wrong][0])}, which is outside [0, {cache.shape[0]})"
+            f"position_ids has {int(positions[wrong][0])}, which is outside [0, {cache.shape[0]})"
         )
-    return cache[places][:, None]
+    return cache[positions][:, None]
 
 
 @kernel("RotaryEmbedding", since=23, types="FFFL", fresh=True)
@@ -233,7 +235,7 @@ def _rotary_embedding(call: Call) -> Function:
     interleaved, heads = call.integer("interleaved", 0), call.integer("num_heads", 0)
     rotary = call.integer("rotary_embedding_dim", 0)
 
-    def rotate(x: Any, cos: Any, sin: Any, places: Any = None) -> Any:
+    def rotate(x: Any, cos: Any, sin: Any, positions: Any = None) -> Any:
         if x.ndim not in (3, 4):
             raise _invalid(f"x has shape {list(x.shape)}, expected rank 3 or 4")
         by_head = _heads("x", x, heads) if x.ndim == 3 else x
@@ -249,8 +251,8 @@ def _rotary_embedding(call: Call) -> Function:
                 f"cos_cache has shape {list(cos.shape)} and sin_cache {list(sin.shape)}, they must "
                 "be equal"
             )
-        c = _angles(by_head, cos, places, half, "cos_cache")
-        s = _angles(by_head, sin, places, half, "sin_cache")
+        c = _angles(by_head, cos, positions, half, "cos_cache")
+        s = _angles(by_head, sin, positions, half, "sin_cache")
         first = slice(0, width, 2) if interleaved else slice(0, half)
         second = slice(1, width, 2) if interleaved else slice(half, width)
         y = by_head.copy()

@@ -1,4 +1,4 @@
-"""If, Loop and Scan: bodies are compiled once and run on slots of their own."""
+"""If, Loop and Scan: bodies are compiled once and run on separate slots."""
 
 from __future__ import annotations
 

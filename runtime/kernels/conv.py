@@ -1,6 +1,6 @@
 """ONNX's convolutions, channels first: x (n, c, spatial...), w (m, c / group, kernel...).
 
-A convolution is one product of matrices over (channel, offset of the kernel) for every group; the
+A convolution is one matrix multiplication over (channel, offset of the kernel) for every group; the
 gradients, ConvTranspose and Col2Im add columns back offset by offset, so that each numpy call is a
 large one. Any number of spatial axes.
 """
@@ -31,7 +31,7 @@ def _invalid(message: str) -> errors.OpError:
 
 
 @dataclass(frozen=True)
-class Places:
+class Geometry:
     """Where windows lie along each spatial axis.
 
     Attributes:
@@ -49,7 +49,7 @@ class Places:
 
     @property
     def padded(self) -> Ints:
-        """Sizes that hold every window and the whole image."""
+        """Sizes that hold every window and the complete image."""
         axes = zip(self.size, self.before, self.reach, strict=True)
         return tuple(max(b + s, r) for s, b, r in axes)
 
@@ -124,11 +124,11 @@ class Rule:
         return found[0], found[1], found[2] if self.auto_pad == "NOTSET" else (0,) * (2 * rank)
 
     def split(self, total: int, upper: str) -> int:
-        """How much of a padding lies before."""
+        """The part of a padding that comes first."""
         small = max(total, 0) // 2
         return small if self.auto_pad == upper else max(total, 0) - small
 
-    def places(self, size: Sequence[int], kernel: Sequence[int]) -> Places:
+    def geometry(self, size: Sequence[int], kernel: Sequence[int]) -> Geometry:
         """The windows of an image."""
         kernel = tuple(kernel)
         strides, dilations, pads = self.axes(len(size), kernel)
@@ -139,14 +139,14 @@ class Rule:
                 out.append(-(-n // s))
                 before[i] = self.split((out[i] - 1) * s + r - n, "SAME_UPPER")
                 continue
-            room = n + pads[i] + pads[len(size) + i] - r
-            if room < 0:
+            slack = n + pads[i] + pads[len(size) + i] - r
+            if slack < 0:
                 raise _invalid(
                     f"a window of {r} does not fit into axis {i + 2} of size {n} with pads "
                     f"{pads[i]} and {pads[len(size) + i]}"
                 )
-            out.append(room // s + 1)
-        return Places(tuple(size), kernel, strides, dilations, tuple(before), tuple(out))
+            out.append(slack // s + 1)
+        return Geometry(tuple(size), kernel, strides, dilations, tuple(before), tuple(out))
 
     def check(self, x: Sequence[int], w: Sequence[int]) -> None:
         """Refuses channels that do not match."""
@@ -154,10 +154,10 @@ class Rule:
             raise _invalid(f"x has shape {list(x)} and w {list(w)}, expected one rank, 3 or more")
         check_channels(x[1], w[1], w[0], self.group)
 
-    def windows(self, x: Sequence[int], w: Sequence[int], dy: Array | None = None) -> Places:
+    def windows(self, x: Sequence[int], w: Sequence[int], dy: Array | None = None) -> Geometry:
         """The windows for these shapes; those of dy if that is given, which may be fewer."""
         self.check(x, w)
-        at = self.places(x[2:], w[2:])
+        at = self.geometry(x[2:], w[2:])
         if dy is None:
             return at
         if (
@@ -168,9 +168,9 @@ class Rule:
             raise _invalid(
                 f"dy has shape {list(dy.shape)}, expected {[x[0], w[0], *at.out]} from x and w"
             )
-        return Places(at.size, at.kernel, at.strides, at.dilations, at.before, dy.shape[2:])
+        return Geometry(at.size, at.kernel, at.strides, at.dilations, at.before, dy.shape[2:])
 
-    def transposed(self, x: Sequence[int], w: Sequence[int], extra: Any, wanted: Any) -> Places:
+    def transposed(self, x: Sequence[int], w: Sequence[int], extra: Any, shape: Any) -> Geometry:
         """The windows of ConvTranspose's result, for its x and w (c, m / group, kernel...)."""
         rank, kernel = len(x) - 2, tuple(w[2:])
         strides, dilations, pads = self.axes(rank, kernel)
@@ -182,29 +182,29 @@ class Rule:
                 f"output_padding is {extra}, expected {rank} integers >= 0, less than the stride "
                 "or the dilation"
             )
-        if wanted is not None:
-            wanted = wanted[-rank:] if len(wanted) == rank + 2 else wanted
-            if len(wanted) != rank or min(wanted) < 0:
-                raise _invalid(f"output_shape is {wanted}, expected {rank} integers >= 0")
+        if shape is not None:
+            shape = shape[-rank:] if len(shape) == rank + 2 else shape
+            if len(shape) != rank or min(shape) < 0:
+                raise _invalid(f"output_shape is {shape}, expected {rank} integers >= 0")
         before, size = list(pads[:rank]), []
         for i, (n, k, s, d) in enumerate(zip(x[2:], kernel, strides, dilations, strict=True)):
             full = s * (n - 1) + extra[i] + (k - 1) * d + 1
-            if wanted is None and not self.auto_pad.startswith("SAME"):
+            if shape is None and not self.auto_pad.startswith("SAME"):
                 size.append(full - pads[i] - pads[rank + i])
             else:
-                size.append(n * s if wanted is None else wanted[i])
+                size.append(n * s if shape is None else shape[i])
                 before[i] = self.split(full - size[i], "SAME_UPPER")
             if size[i] < 0 or n < 1:
                 raise _invalid(f"axis {i + 2} of the result has size {size[i]}, expected >= 0")
-        return Places(tuple(size), kernel, strides, dilations, tuple(before), tuple(x[2:]))
+        return Geometry(tuple(size), kernel, strides, dilations, tuple(before), tuple(x[2:]))
 
 
-def _product(columns: Array, w: Array, group: int, out: Ints) -> Any:
+def _matmul(columns: Array, w: Array, group: int, out: Ints) -> Any:
     """(n, m, out...) of columns (n, c, kernel..., out...)."""
     n, m = columns.shape[0], w.shape[0]
     depth, area = math.prod(w.shape[1:]), math.prod(out)
     rows = columns.reshape(n, group, depth, area)
-    # A BLAS rounds equal rows unequally by their place in its tiles; doubles hide that.
+    # A BLAS rounds equal rows unequally by their position in its tiles; doubles hide that.
     wide = np.matmul(w.reshape(group, m // group, depth), rows, dtype=np.float64)
     return wide.astype(w.dtype, copy=False).reshape(n, m, *out)
 
@@ -221,15 +221,15 @@ def _with_bias(y: Array, b: Array | None) -> Any:
 def convolve(rule: Rule, x: Array, w: Array) -> Any:
     """y (n, m, out...)."""
     at = rule.windows(x.shape, w.shape)
-    return _product(at.columns(x), w, rule.group, at.out)
+    return _matmul(at.columns(x), w, rule.group, at.out)
 
 
-def _spread(group: int, at: Places, w: Array, dy: Array) -> Any:
+def _spread(group: int, at: Geometry, w: Array, dy: Array) -> Any:
     """The image that dy (n, m, out...) gives through w (m, c / group, kernel...)."""
     n, m = dy.shape[:2]
     depth, area = math.prod(w.shape[1:]), math.prod(dy.shape[2:])
-    turned = w.reshape(group, m // group, depth).swapaxes(1, 2)
-    columns = np.matmul(turned, dy.reshape(n, group, m // group, area))
+    w_transposed = w.reshape(group, m // group, depth).swapaxes(1, 2)
+    columns = np.matmul(w_transposed, dy.reshape(n, group, m // group, area))
     return at.scatter(columns.reshape(n, group * w.shape[1], *w.shape[2:], *dy.shape[2:]))
 
 
@@ -269,7 +269,7 @@ def _conv_grad_weight(call: Call) -> Function:
 @kernel("ConvTranspose", since=11, types="FFF", fresh=True)
 def _conv_transpose(call: Call) -> Function:
     rule = Rule(call)
-    extra, wanted = call.integers("output_padding"), call.integers("output_shape")
+    extra, shape = call.integers("output_padding"), call.integers("output_shape")
 
     def run(x: Array, w: Array, b: Array | None = None) -> Any:
         if x.ndim < 3 or w.ndim != x.ndim or w.shape[0] != x.shape[1] or w.shape[0] % rule.group:
@@ -277,7 +277,7 @@ def _conv_transpose(call: Call) -> Function:
                 f"x has shape {list(x.shape)} and w {list(w.shape)}, expected (n, c, ...) and "
                 f"(c, m / group, ...) in {rule.group} groups"
             )
-        at = rule.transposed(x.shape, w.shape, extra, wanted)
+        at = rule.transposed(x.shape, w.shape, extra, shape)
         return _with_bias(_spread(rule.group, at, w, x), b)
 
     return run
@@ -313,7 +313,7 @@ def _one_or_rows(v: Array, x: Array, axis: int | None, what: str) -> None:
 
 
 def _sums(rule: Rule, x: Array, w: Array, zero_x: Array | None, zero_w: Array | None) -> Any:
-    """Sums of products of bytes, exact in float64, wrapped to int32."""
+    """Sums of bytes multiplied by bytes, exact in float64, wrapped to int32."""
     y = convolve(rule, _centred(x, zero_x, None, "x"), _centred(w, zero_w, 0, "w"))
     return y.astype(np.int64).astype(np.int32)
 
@@ -361,7 +361,7 @@ def _col2im(call: Call) -> Function:
                 f"the input has shape {list(columns.shape)}, image_shape is {size} and "
                 f"block_shape {kernel_shape}; expected (n, c * blocks, windows) and equal lengths"
             )
-        at = rule.places(size, kernel_shape)
+        at = rule.geometry(size, kernel_shape)
         n, rows, count = columns.shape
         if rows % math.prod(kernel_shape) or count != math.prod(at.out):
             raise _invalid(
@@ -378,7 +378,7 @@ def _col2im(call: Call) -> Function:
 
 
 def _sampled(x: Array, y_at: Array, x_at: Array) -> Any:
-    """Bilinear samples of x (n, g, c, h, w) at places (n, g, 1, ...); 0 outside."""
+    """Bilinear samples of x (n, g, c, h, w) at coordinates (n, g, 1, ...); 0 outside."""
     h, w = x.shape[3:]
     top, left = np.floor(y_at), np.floor(x_at)
     flat = x.reshape(*x.shape[:3], h * w)
@@ -387,10 +387,10 @@ def _sampled(x: Array, y_at: Array, x_at: Array) -> Any:
         row, column = top + i, left + j
         inside = (row >= 0) & (row < h) & (column >= 0) & (column < w)
         share = (1 - np.abs(y_at - row)) * (1 - np.abs(x_at - column))
-        place = np.where(inside, row * w + column, 0).astype(np.int64)
-        index = place.reshape(*place.shape[:2], 1, -1)
+        offset = np.where(inside, row * w + column, 0).astype(np.int64)
+        index = offset.reshape(*offset.shape[:2], 1, -1)
         index = np.broadcast_to(index, (*x.shape[:3], index.shape[3]))
-        values = np.take_along_axis(flat, index, 3).reshape(*x.shape[:3], *place.shape[3:])
+        values = np.take_along_axis(flat, index, 3).reshape(*x.shape[:3], *offset.shape[3:])
         total = total + np.where(inside, share, 0).astype(x.dtype) * values
     return total
 
@@ -425,13 +425,13 @@ def _deform_conv(call: Call) -> Function:
             columns = _sampled(images, y_at, x_at)
             if mask is not None:
                 columns = columns * mask.reshape(n, parts, 1, *at.kernel, *at.out)
-        return _with_bias(_product(columns, w, rule.group, at.out), b)
+        return _with_bias(_matmul(columns, w, rule.group, at.out), b)
 
     return run
 
 
 @functools.lru_cache(maxsize=256)
-def _base(at: Places, axis: int, dtype: np.dtype[Any]) -> Array:
+def _base(at: Geometry, axis: int, dtype: np.dtype[Any]) -> Array:
     """Where the taps lie along an axis without offsets, to broadcast with (kh, kw, oh, ow)."""
     tap = np.arange(at.kernel[axis]) * at.dilations[axis]
     window = np.arange(at.out[axis]) * at.strides[axis] - at.before[axis]

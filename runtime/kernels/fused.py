@@ -10,7 +10,7 @@ import numpy as np
 from graphio.runtime import registry
 from graphio.runtime.registry import Call, Function, kernel
 from graphio.schema import fused, operators
-from graphio.schema.fused import OPS, PRODUCTS, Program, Step
+from graphio.schema.fused import LINEAR, OPS, Program, Step
 from graphio.schema.model_pb2 import Node
 from graphio.support import errors
 
@@ -30,7 +30,7 @@ def _run(program: Program, inputs: int, fresh: bool) -> Callable[..., Any]:
     Args:
         program: the steps.
         inputs: how many inputs there are.
-        fresh: whether nobody reads input 0 afterwards.
+        fresh: whether no later step reads input 0.
     """
     shift = len(program.literals)
     literals = [np.float32(number) for number in reversed(program.literals)]
@@ -43,8 +43,8 @@ def _run(program: Program, inputs: int, fresh: bool) -> Callable[..., Any]:
             and step.operands.count(o) == 1
             and not any(o in later.operands for later in program.steps[s + 1 :])
         ]
-        places = [o + shift for o in step.operands]
-        steps.append((_function(step, dying), places[0], places[1] if places[1:] else -1))
+        slots = [o + shift for o in step.operands]
+        steps.append((_function(step, dying), slots[0], slots[1] if slots[1:] else -1))
 
     if len(steps) == inputs == 1 and steps[0][2] < 0:
         return steps[0][0]
@@ -96,7 +96,7 @@ def _at(name: str, op: fused.Op, error: ValueError, operands: Sequence[Any]) -> 
 
 
 def _function(step: Step, dying: Sequence[int]) -> Function:
-    """What computes a step; it may write into operands that nobody reads afterwards."""
+    """The function of a step; it may write into operands that no later step reads."""
     op = OPS[step.op]
     attrs = fused.attributes_of(step)
     version = operators.version_for(op.op, op.domain, [fused.FLOAT], attributes=attrs)
@@ -110,9 +110,9 @@ def _function(step: Step, dying: Sequence[int]) -> Function:
     return lambda x: made(x, low, high)
 
 
-def _product(op: str) -> Callable[[Call], Function]:
-    """The factory of a product with a program behind it."""
-    domain, base, first = PRODUCTS[op]
+def _with_program(op: str) -> Callable[[Call], Function]:
+    """The factory of a matmul or convolution with a program after it."""
+    domain, base, first = LINEAR[op]
 
     def make(call: Call) -> Function:
         attrs = {k: v for k, v in call.attrs.items() if k not in fused.ATTRIBUTES}
@@ -122,18 +122,18 @@ def _product(op: str) -> Callable[[Call], Function]:
             raise errors.InternalError(message=f"there is no kernel of {base}")
         inputs = max(1, len(call.dtypes) - first + 1)
         program = Program.read(call.attrs, inputs, True)
-        product = row.make(
-            Call(program.product, base, version, attrs, call.dtypes[:first], call.outputs)
+        operator = row.make(
+            Call(program.linear, base, version, attrs, call.dtypes[:first], call.outputs)
         )
         behind = _run(program, inputs, row.fresh)
 
         def run(*given: Any) -> Any:
             try:
-                result = product(*given[:first])
+                result = operator(*given[:first])
             except errors.OpError as error:
-                if program.product and not error.node_name:
-                    node = Node(name=program.product, op=base, domain=domain)
-                    text = f"{base} '{program.product}': {error.message}"
+                if program.linear and not error.node_name:
+                    node = Node(name=program.linear, op=base, domain=domain)
+                    text = f"{base} '{program.linear}': {error.message}"
                     raise type(error)(node, None, text) from None
                 raise
             if len(given) <= first:
@@ -141,7 +141,7 @@ def _product(op: str) -> Callable[[Call], Function]:
             y = behind(result, *given[first:])
             if y.shape != result.shape:
                 raise errors.InvalidArgumentError(
-                    message=f"the program makes {list(y.shape)} of the product "
+                    message=f"the program makes {list(y.shape)} of the operator "
                     f"{list(result.shape)}; it must keep the shape"
                 )
             return y
@@ -151,5 +151,5 @@ def _product(op: str) -> Callable[[Call], Function]:
     return make
 
 
-for _op in PRODUCTS:
-    kernel(_op, domain="graphio", types="V*", fresh=True)(_product(_op))
+for _op in LINEAR:
+    kernel(_op, domain="graphio", types="V*", fresh=True)(_with_program(_op))

@@ -139,15 +139,15 @@ class Resizing:
                 result.append((math.floor(exact), float(np.float32(scale)), exact))
             return result
         assert sizes is not None
-        wanted = [int(v) for v in sizes]
-        ratios = [w / n if n else 1.0 for w, n in zip(wanted, old, strict=True)]
+        requested = [int(v) for v in sizes]
+        ratios = [w / n if n else 1.0 for w, n in zip(requested, old, strict=True)]
         if self.policy == "stretch" or not ratios:
-            return [(w, r, float(w)) for w, r in zip(wanted, ratios, strict=True)]
+            return [(w, r, float(w)) for w, r in zip(requested, ratios, strict=True)]
         scale = min(ratios) if self.policy == "not_larger" else max(ratios)
         return [(math.floor(scale * n + 0.5), scale, scale * n) for n in old]
 
-    def _place(self, found: Array) -> Array:
-        """Of nearest the float32 beside it, as long as those lie close: a float32 scale of 2.2 is a
+    def _coordinate(self, found: Array) -> Array:
+        """With mode nearest the next float32, where they are close: a float32 scale of 2.2 is a
         little more, and 11 / 2.2 a little less than 5."""
         if self.mode != "nearest":
             return found
@@ -160,9 +160,9 @@ class Resizing:
         if out == 0:  # exact may be 0, too
             return i
         if self.coordinates == "align_corners":
-            return i * 0 if exact == 1 else self._place(i * (size - 1) / (exact - 1))
+            return i * 0 if exact == 1 else self._coordinate(i * (size - 1) / (exact - 1))
         if self.coordinates == "asymmetric":
-            return self._place(i / scale)
+            return self._coordinate(i / scale)
         if self.coordinates == "tf_crop_and_resize":
             if exact == 1:
                 return i * 0 + 0.5 * (start + end) * (size - 1)
@@ -172,7 +172,7 @@ class Resizing:
         offset = 0.0
         if self.coordinates == "half_pixel_symmetric":
             offset = size / 2 * (1 - out / exact)
-        return self._place(offset + (i + 0.5) / scale) - 0.5
+        return self._coordinate(offset + (i + 0.5) / scale) - 0.5
 
     def table(
         self, size: int, out: int, scale: float, exact: float, start: float, end: float
@@ -264,11 +264,11 @@ def _resize_grad(call: Call) -> Function:
         if min(shape, default=0) < 0:
             raise _invalid(f"x_shape {list(shape)} has a negative size")
         hows = rule.sizes(shape, scales, sizes, roi)
-        wanted = list(shape)
+        requested = list(shape)
         for axis, out, *_ in hows:
-            wanted[axis] = out
-        if list(dy.shape) != wanted:
-            raise _invalid(f"dy has shape {list(dy.shape)}, expected {wanted}")
+            requested[axis] = out
+        if list(dy.shape) != requested:
+            raise _invalid(f"dy has shape {list(dy.shape)}, expected {requested}")
         g = dy.astype(np.float64)
         tables = [
             (axis, rule.table(shape[axis], out, scale, exact, start, end))
@@ -313,7 +313,7 @@ def _depth_to_space(call: Call) -> Function:
     def run(x: Array) -> Any:
         n, c, h, w = _four(x)
         if c % (b * b):
-            raise _invalid(f"{c} channels are no multiple of the block's {b * b}")
+            raise _invalid(f"{c} channels are not a multiple of the block's {b * b}")
         d = c // (b * b)
         parts = (n, b, b, d, h, w) if mode == "DCR" else (n, d, b, b, h, w)
         order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
@@ -438,7 +438,7 @@ class Sampling:
         if grid.shape[0] != x.shape[0]:
             raise _invalid(f"x has {x.shape[0]} images, the grid {grid.shape[0]}")
 
-    def _place(self, i: Array, n: int) -> Array:
+    def _coordinate(self, i: Array, n: int) -> Array:
         if self.padding == "border":
             return np.clip(i, 0, n - 1) if n else i * 0 - 1
         if self.padding == "zeros" or not n:
@@ -448,16 +448,16 @@ class Sampling:
         return np.where(r < n, r, (period if self.align else period - 1) - r)
 
     def axis(self, g: Array, n: int) -> tuple[list[Array], list[Any], list[Any]]:
-        """Places (-1: nothing there), weights, and slopes by the grid's numbers of each tap."""
+        """Positions (-1: outside), weights, and slopes by the grid's numbers of each tap."""
         g = g.astype(np.float64)
         per = (n - 1) / 2 if self.align else n / 2
         x = (g + 1) / 2 * (n - 1) if self.align else ((g + 1) * n - 1) / 2
         x = np.clip(np.where(np.isnan(x), -1e9, x), -1e9, 1e9)
         base = np.rint(x) if self.taps == 1 else np.floor(x)
         part, first = x - base, -1 if self.taps == 4 else 0
-        places, weights, slopes = [], [], []
+        positions, weights, slopes = [], [], []
         for i in range(first, first + self.taps):
-            places.append(self._place(base.astype(np.int64) + i, n))
+            positions.append(self._coordinate(base.astype(np.int64) + i, n))
             at = part - i
             if self.taps == 4:
                 weights.append(cubic(at, -0.75))
@@ -468,7 +468,7 @@ class Sampling:
             else:
                 weights.append(part * 0 + 1)
                 slopes.append(part * 0)
-        return places, weights, slopes
+        return positions, weights, slopes
 
 
 def _cubic_slope(x: Array, a: float = -0.75) -> Any:
@@ -479,7 +479,7 @@ def _cubic_slope(x: Array, a: float = -0.75) -> Any:
 
 
 def _sampled(x: Array, grid: Array, rule: Sampling) -> Any:
-    """For each combination of taps: elements (n, places), whether they exist, weight, slopes."""
+    """For each combination of taps: elements (n, positions), whether they exist, weight, slopes."""
     axes = x.ndim - 2
     flat = grid.reshape(grid.shape[0], math.prod(grid.shape[1:-1]), axes)
     parts = [rule.axis(flat[..., axes - 1 - i], x.shape[i + 2]) for i in range(axes)]
@@ -489,9 +489,9 @@ def _sampled(x: Array, grid: Array, rule: Sampling) -> Any:
         weight: Any = np.ones(flat.shape[:2])
         slopes: list[Any] = [np.ones(flat.shape[:2])] * axes
         for i, t in enumerate(tap):
-            place, w, s = (p[t] for p in parts[i])
-            ok = ok & (place >= 0)
-            at = at * x.shape[i + 2] + np.maximum(place, 0)
+            position, w, s = (p[t] for p in parts[i])
+            ok = ok & (position >= 0)
+            at = at * x.shape[i + 2] + np.maximum(position, 0)
             weight = weight * w
             slopes = [v * (s if i == j else w) for j, v in enumerate(slopes)]
         yield at[:, None], ok[:, None], weight[:, None], slopes
@@ -524,10 +524,10 @@ def _grid_sample_grad(call: Call) -> Function:
         n, c, axes = x.shape[0], x.shape[1], x.ndim - 2
         if dy.shape != (n, c, *grid.shape[1:-1]):
             raise _invalid(f"dy has shape {list(dy.shape)}, expected the result's")
-        area, places = math.prod(x.shape[2:]), math.prod(grid.shape[1:-1])
+        area, positions = math.prod(x.shape[2:]), math.prod(grid.shape[1:-1])
         flat = x.reshape(n, c, area).astype(np.float64)
-        g = dy.reshape(n, c, places).astype(np.float64)
-        dx, dgrid = np.zeros((n, c, area)), np.zeros((n, places, axes))
+        g = dy.reshape(n, c, positions).astype(np.float64)
+        dx, dgrid = np.zeros((n, c, area)), np.zeros((n, positions, axes))
         rows = np.arange(n)[:, None, None], np.arange(c)[None, :, None]
         for at, ok, weight, slopes in _sampled(x, grid, rule) if area else ():
             at = np.broadcast_to(np.where(ok, at, 0), g.shape)

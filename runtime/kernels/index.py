@@ -25,8 +25,8 @@ def check_range(indices: Any, size: int, low: int | None = None) -> None:
     array = np.asarray(indices)
     wrong = (array < first) | (array >= size)
     if wrong.any():
-        place = np.argwhere(wrong)[0].tolist() if array.ndim else []
-        found = f"indices{place} = {array[tuple(place)]}"
+        at_fault = np.argwhere(wrong)[0].tolist() if array.ndim else []
+        found = f"indices{at_fault} = {array[tuple(at_fault)]}"
         allowed = f"is outside {first} to {size - 1}"
         raise errors.InvalidArgumentError(
             message=f"{found} {allowed if size else 'selects from an axis that is empty'}"
@@ -40,10 +40,10 @@ def _index_range(call: Call) -> Function:
     def check(indices: Any) -> Any:
         wrong = np.asarray(indices < 0 if limit < 0 else (indices < 0) | (indices >= limit))
         if wrong.any():
-            place = np.argwhere(wrong)[0].tolist() if wrong.ndim else []
+            at_fault = np.argwhere(wrong)[0].tolist() if wrong.ndim else []
             allowed = "negative" if limit < 0 else f"not in [0, {limit})"
             raise errors.InvalidArgumentError(
-                message=f"indices{place} = {np.asarray(indices)[tuple(place)]} is {allowed}"
+                message=f"indices{at_fault} = {np.asarray(indices)[tuple(at_fault)]} is {allowed}"
             )
         return indices
 
@@ -86,7 +86,7 @@ def _gather_elements(call: Call) -> Function:
 
 
 def _element_index(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
-    """What x is indexed with where each index replaces its own coordinate along the axis."""
+    """The index of x in which each index replaces its own coordinate along the axis."""
     at = axis_of(axis, x.ndim)
     if indices.ndim != x.ndim:
         raise errors.InvalidArgumentError(
@@ -109,8 +109,8 @@ def _gather_nd(call: Call) -> Function:
     batch = call.integer("batch_dims", 0)
 
     def gather_nd(x: Any, indices: Any) -> Any:
-        source, places = _with_an_axis(x, indices, batch)
-        return source[_nd_index(source, places, batch)]
+        source, positions = _with_an_axis(x, indices, batch)
+        return source[_nd_index(source, positions, batch)]
 
     return gather_nd
 
@@ -186,8 +186,8 @@ def _scatter_nd(call: Call) -> Function:
     combine = _reduction(call)
 
     def scatter_nd(x: Any, indices: Any, updates: Any) -> Array:
-        source, places = _with_an_axis(x, indices)
-        index = _nd_index(source, places)
+        source, positions = _with_an_axis(x, indices)
+        index = _nd_index(source, positions)
         expected = indices.shape[:-1] + x.shape[indices.shape[-1] :]
         if updates.shape != expected:
             raise errors.InvalidArgumentError(
@@ -235,14 +235,14 @@ def _top_k(call: Call) -> Function:
                 f"{x.shape[at]}, the size of axis {at}"
             )
         order = _order(np.moveaxis(x, at, -1), bool(largest))[..., :count]
-        places = np.moveaxis(order, -1, at)
-        return np.take_along_axis(x, places, at), places.astype(np.int64)
+        positions = np.moveaxis(order, -1, at)
+        return np.take_along_axis(x, positions, at), positions.astype(np.int64)
 
     return top_k
 
 
 def _order(x: Any, largest: bool) -> Array:
-    """Places along the last axis from best to worst; of equal ones the first comes first.
+    """Positions along the last axis from best to worst; of equal ones the first comes first.
 
     NaN counts as larger than every number, -0 is equal to +0.
     """

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix multiplication."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def cast(x: Any, dtype: np.dtype[Any], saturate: bool = True, round_mode: str = 
 
     Args:
         x: an array or a scalar.
-        dtype: what is wanted.
+        dtype: the type of the result.
         saturate, round_mode: see small.narrow.
     """
     x = np.asarray(x)
@@ -145,7 +145,7 @@ def _text(x: Array, dtype: np.dtype[Any]) -> Any:
     try:
         return cast(np.array([float(e) for e in x.ravel().tolist()]).reshape(x.shape), dtype)
     except ValueError as error:
-        raise errors.InvalidArgumentError(message=f"a string is no number: {error}") from None
+        raise errors.InvalidArgumentError(message=f"a string is not a number: {error}") from None
 
 
 #: (operator, since, function, types as in registry.Row)

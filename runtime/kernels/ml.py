@@ -24,7 +24,7 @@ class _Sorted:
         self._last: tuple[Array, Array, Array] | None = None  # one: threads share it
 
     def of(self, keys: Array) -> tuple[Array, Array]:
-        """Keys sorted, equal ones in their order, and their places."""
+        """Keys sorted, equal ones in their order, and their positions."""
         if self._last is not None and self._last[0] is keys:
             return self._last[1:]
         order = np.argsort(keys, kind="stable")
@@ -76,7 +76,7 @@ def _quadratic(r: Array, classes: int) -> Array:
     return q
 
 
-def _products(q: Array, p: Array) -> tuple[Array, Array]:
+def _multiplied(q: Array, p: Array) -> tuple[Array, Array]:
     """Q p and p Q p, each sum a chain in the order of the classes."""
     qp = np.zeros_like(p)
     total = np.zeros_like(p[0])
@@ -114,7 +114,7 @@ def _pairwise_coupling(call: Call) -> Function:
         for _ in range(max(100, classes)):
             part = p[:, going]
             inner = q[:, :, going]
-            qp, total = _products(inner, part)
+            qp, total = _multiplied(inner, part)
             wrong = ~(np.abs(qp - total).max(0) < least)
             going = going[wrong]
             if not len(going):

@@ -1,7 +1,7 @@
 """ONNX's pooling over any number of axes, channels first: x (n, c, d1, ..., dn).
 
-The work goes tap by tap of the window over slices of the padded image. The channels-last pools of
-our own domain are in kernels/window.py.
+The work goes tap by tap of the window over slices of the padded image. The channels-last pools are
+operators of domain graphio in kernels/window.py.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Rule:
         size = len(lists["kernel_shape"])
         if not size:
             raise _invalid("attribute kernel_shape is absent")
-        for key, wanted in (("strides", size), ("dilations", size), ("pads", 2 * size)):
-            if lists[key] and len(lists[key]) != wanted:
-                raise _invalid(f"{key} are {list(lists[key])}, expected {wanted} numbers")
+        for key, expected in (("strides", size), ("dilations", size), ("pads", 2 * size)):
+            if lists[key] and len(lists[key]) != expected:
+                raise _invalid(f"{key} are {list(lists[key])}, expected {expected} numbers")
         auto = call.text("auto_pad", "NOTSET")
         if auto not in _AUTO_PADS:
             raise _invalid(f"auto_pad is {auto!r}, expected one of {', '.join(_AUTO_PADS)}")
@@ -78,18 +78,18 @@ class Rule:
             total = max(0, (out - 1) * step + extent - size)
             head = (total + 1) // 2 if self.auto_pad == "SAME_LOWER" else total // 2
             return out, head, total - head
-        room = size + head + tail - extent
-        if room < (1 - step if self.ceil else 0) or n < 1:  # a part of one window may do
+        slack = size + head + tail - extent
+        if slack < (1 - step if self.ceil else 0) or n < 1:  # a part of one window may do
             raise _invalid(
                 f"a window of {extent} does not fit axis {i + 2} of size {size} padded by "
                 f"{head} and {tail}"
             )
-        out = (-(-room // step) if self.ceil else room // step) + 1
+        out = (-(-slack // step) if self.ceil else slack // step) + 1
         if self.ceil and (out - 1) * step >= size + head:
             out -= 1
         return out, head, tail
 
-    def places(self, spatial: tuple[int, ...]) -> Places:
+    def geometry(self, spatial: tuple[int, ...]) -> Geometry:
         """The windows of an image."""
         if len(spatial) != len(self.kernel):
             raise _invalid(
@@ -97,11 +97,11 @@ class Rule:
             )
         axes = [self.axis(i, size) for i, size in enumerate(spatial)]
         out, head, tail = (tuple(v) for v in zip(*axes, strict=True))
-        return Places(self, spatial, out, head, tail)
+        return Geometry(self, spatial, out, head, tail)
 
 
 @dataclass(frozen=True)
-class Places:
+class Geometry:
     """Where the windows of one image size lie: how many, and the padding before and after."""
 
     rule: Rule
@@ -136,7 +136,7 @@ class Places:
         )
 
     def taps(self) -> Iterator[tuple[Any, ...]]:
-        """For each place in the window where it lies in the padded image, row-major."""
+        """For each position in the window its slice of the padded image, row-major."""
         for at in itertools.product(*(range(k) for k in self.rule.kernel)):
             yield (
                 ...,
@@ -166,25 +166,27 @@ def _image(x: Array, least: int = 3) -> None:
         raise _invalid(f"x has shape {list(x.shape)}, expected n, c and {least - 2} or more axes")
 
 
-def _max_values(x: Array, places: Places) -> Array:
+def _max_values(x: Array, geometry: Geometry) -> Array:
     low = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    wide = places.padded(x, low)
-    result = np.full((*x.shape[:2], *places.out), low, x.dtype)
-    for tap in places.taps():
+    wide = geometry.padded(x, low)
+    result = np.full((*x.shape[:2], *geometry.out), low, x.dtype)
+    for tap in geometry.taps():
         np.maximum(result, wide[tap], out=result)
     return result
 
 
-def _max_indices(x: Array, places: Places, column_major: bool) -> tuple[Array, Array]:
+def _max_indices(x: Array, geometry: Geometry, column_major: bool) -> tuple[Array, Array]:
     low = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    wide = places.padded(x, low)
-    area = math.prod(places.spatial)
+    wide = geometry.padded(x, low)
+    area = math.prod(geometry.spatial)
     order = np.arange(area)
-    flat = order.reshape(places.spatial[::-1]).T if column_major else order.reshape(places.spatial)
-    numbers = places.padded(flat, -1)
-    result = np.full((*x.shape[:2], *places.out), low, x.dtype)
+    flat = (
+        order.reshape(geometry.spatial[::-1]).T if column_major else order.reshape(geometry.spatial)
+    )
+    numbers = geometry.padded(flat, -1)
+    result = np.full((*x.shape[:2], *geometry.out), low, x.dtype)
     where = np.full(result.shape, -1, np.int64)
-    for tap in places.taps():
+    for tap in geometry.taps():
         value, number = wide[tap], numbers[tap]
         better = (value > result) | (where < 0)
         if x.dtype.kind == "f":
@@ -192,7 +194,7 @@ def _max_indices(x: Array, places: Places, column_major: bool) -> tuple[Array, A
         better &= number >= 0
         np.copyto(result, value, where=better)
         np.copyto(where, np.broadcast_to(number, where.shape), where=better)
-    planes = np.arange(x.shape[0] * x.shape[1]).reshape((*x.shape[:2], *(1,) * len(places.out)))
+    planes = np.arange(x.shape[0] * x.shape[1]).reshape((*x.shape[:2], *(1,) * len(geometry.out)))
     return result, np.where(where < 0, where, where + planes * area)
 
 
@@ -205,16 +207,16 @@ def _max_pool(call: Call) -> Function:
     def run(x: Array) -> Any:
         require_types(x, "float32 float64 int8 uint8", "pooling")
         _image(x)
-        places = rule.places(x.shape[2:])
-        return _max_indices(x, places, column_major) if indices else _max_values(x, places)
+        geometry = rule.geometry(x.shape[2:])
+        return _max_indices(x, geometry, column_major) if indices else _max_values(x, geometry)
 
     return run
 
 
-def _sums(x: Array, places: Places) -> Array:
-    wide = places.padded(x.astype(np.float64), 0)
-    result = np.zeros((*x.shape[:2], *places.out))
-    for tap in places.taps():
+def _sums(x: Array, geometry: Geometry) -> Array:
+    wide = geometry.padded(x.astype(np.float64), 0)
+    result = np.zeros((*x.shape[:2], *geometry.out))
+    for tap in geometry.taps():
         result += wide[tap]
     return result
 
@@ -226,8 +228,8 @@ def _average_pool(call: Call) -> Function:
 
     def run(x: Array) -> Array:
         _image(x)
-        places = rule.places(x.shape[2:])
-        return np.asarray(_sums(x, places) / places.counts(padding)).astype(x.dtype)
+        geometry = rule.geometry(x.shape[2:])
+        return np.asarray(_sums(x, geometry) / geometry.counts(padding)).astype(x.dtype)
 
     return run
 
@@ -244,18 +246,18 @@ def _average_pool_grad(call: Call) -> Function:
         shape = tuple(int(v) for v in x_shape.reshape(-1))
         if len(shape) < 3 or min(shape) < 0:
             raise _invalid(f"x_shape is {list(shape)}, expected n, c and 1 or more axes")
-        places = rule.places(shape[2:])
-        if dy.shape != (*shape[:2], *places.out):
+        geometry = rule.geometry(shape[2:])
+        if dy.shape != (*shape[:2], *geometry.out):
             raise _invalid(
-                f"dy has shape {list(dy.shape)}, expected {[*shape[:2], *places.out]} from the "
+                f"dy has shape {list(dy.shape)}, expected {[*shape[:2], *geometry.out]} from the "
                 "image and the window"
             )
-        count = 1.0 if divisor == "one" else places.counts(divisor == "padded")
+        count = 1.0 if divisor == "one" else geometry.counts(divisor == "padded")
         share = dy / count
-        wide = places.padded(np.zeros(shape), 0)
-        for tap in places.taps():
+        wide = geometry.padded(np.zeros(shape), 0)
+        for tap in geometry.taps():
             wide[tap] += share
-        return wide[places.inside()].astype(dy.dtype)
+        return wide[geometry.inside()].astype(dy.dtype)
 
     return run
 
@@ -282,7 +284,7 @@ def _lp_pool(call: Call) -> Function:
 
     def run(x: Array) -> Array:
         _image(x)
-        sums = _sums(_powers(x, p), rule.places(x.shape[2:]))
+        sums = _sums(_powers(x, p), rule.geometry(x.shape[2:]))
         return np.asarray(_root(sums, p)).astype(x.dtype)
 
     return run
@@ -345,10 +347,10 @@ def _max_unpool(call: Call) -> Function:
         result = flat.reshape(shape)
         if output_shape is None:
             return result
-        wanted = tuple(int(v) for v in output_shape)
-        if len(wanted) != x.ndim or any(w < n for w, n in zip(wanted, shape, strict=True)):
-            raise _invalid(f"output_shape is {list(wanted)}, expected {list(shape)} or larger")
-        wide = np.zeros(wanted, x.dtype)
+        expected = tuple(int(v) for v in output_shape)
+        if len(expected) != x.ndim or any(w < n for w, n in zip(expected, shape, strict=True)):
+            raise _invalid(f"output_shape is {list(expected)}, expected {list(shape)} or larger")
+        wide = np.zeros(expected, x.dtype)
         wide[tuple(slice(0, n) for n in shape)] = result
         return wide
 

@@ -1,4 +1,4 @@
-"""Quantisation: floats as small numbers with scales and zero points, and products of these."""
+"""Quantisation: floats as small numbers with scales and zero points, and their matmul."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def _name(x: Array) -> str:
     return dtypes.of_numpy(x.dtype).name
 
 
-def _refuse(what: str, found: str, wanted: tuple[str, ...]) -> None:
-    if found not in wanted:
+def _refuse(what: str, found: str, allowed: tuple[str, ...]) -> None:
+    if found not in allowed:
         raise errors.InvalidArgumentError(
-            message=f"{what} is {found}, expected {', '.join(wanted)}"
+            message=f"{what} is {found}, expected {', '.join(allowed)}"
         )
 
 
@@ -158,7 +158,7 @@ def _dynamic_quantize_linear(call: Call) -> Function:
     return quantize
 
 
-# ---- products ----
+# ---- matrix multiplication ----
 
 
 def _along(matrix: Array, v: Array | None, what: str, rows: bool) -> Any:
@@ -181,7 +181,7 @@ def _along(matrix: Array, v: Array | None, what: str, rows: bool) -> Any:
     )
 
 
-def _product(a: Array, b: Array, a_zero: Array | None, b_zero: Array | None) -> Array:
+def _matmul(a: Array, b: Array, a_zero: Array | None, b_zero: Array | None) -> Array:
     """int32, which wraps."""
     if not {_name(a), _name(b)} <= {*_BYTES}:
         raise errors.UnimplementedError(
@@ -201,7 +201,7 @@ def _matmul_integer(call: Call) -> Function:
     def multiply(
         a: Array, b: Array, a_zero: Array | None = None, b_zero: Array | None = None
     ) -> Array:
-        return _product(a, b, a_zero, b_zero)
+        return _matmul(a, b, a_zero, b_zero)
 
     return multiply
 
@@ -226,7 +226,7 @@ def _qlinear_matmul(call: Call) -> Function:
             raise errors.InvalidArgumentError(
                 message="the scale and the zero point of y must be one number each"
             )
-        wide = _product(a, b, a_zero, b_zero)
+        wide = _matmul(a, b, a_zero, b_zero)
         left = _floats(_along(a, a_scale, "the scale of a", True))
         right = _floats(_along(b, b_scale, "the scale of b", False))
         if a.ndim == 1:

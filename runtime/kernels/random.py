@@ -19,10 +19,10 @@ from graphio.support import errors
 
 _U32 = 2.0**-24
 _U64 = 2.0**-53
-_WHOLE = ("int32", "int64", "uint32", "uint64")  # of which a whole range is drawn
+_FULL = ("int32", "int64", "uint32", "uint64")  # types that are drawn over their full range
 #: draws: a key and the first counter of so many blocks
 Draw = Callable[[int], tuple[int, int]]
-#: what a draw gives: of the key's source, the shape and other inputs
+#: the function of a draw: of the key's source, the shape and other inputs
 Formula = Callable[..., Any]
 
 
@@ -154,9 +154,9 @@ def _integer(dtype: Any) -> Formula:
                 message="one of low and high is given: give both or none"
             )
         if low is None:
-            if np.dtype(dtype).name not in _WHOLE:
+            if np.dtype(dtype).name not in _FULL:
                 raise errors.InvalidArgumentError(
-                    message=f"dtype is {np.dtype(dtype).name}, expected one of {', '.join(_WHOLE)}"
+                    message=f"dtype is {np.dtype(dtype).name}, expected one of {', '.join(_FULL)}"
                 )
             return words(draw, count).view(dtype).reshape(sizes)
         first, last = int(np.asarray(low).reshape(())), int(np.asarray(high).reshape(()))
@@ -166,7 +166,7 @@ def _integer(dtype: Any) -> Formula:
             )
         span = np.uint64(last - first)
         if wide:
-            offsets = _high_product(words(draw, count), span)
+            offsets = _high_bits(words(draw, count), span)
         else:
             offsets = (words(draw, count).astype(np.uint64) * span) >> np.uint64(32)
         return (offsets + np.uint64(first % (1 << 64))).astype(dtype).reshape(sizes)
@@ -174,8 +174,8 @@ def _integer(dtype: Any) -> Formula:
     return integer
 
 
-def _high_product(x: Array, y: np.uint64) -> Any:
-    """The high 64 bits of the 128-bit products."""
+def _high_bits(x: Array, y: np.uint64) -> Any:
+    """The high 64 bits of x * y, which has 128."""
     low, shift = np.uint64(0xFFFFFFFF), np.uint64(32)
     x0, x1, y0, y1 = x & low, x >> shift, y & low, y >> shift
     middle = x1 * y0 + ((x0 * y0) >> shift)

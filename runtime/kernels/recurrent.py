@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM: one product for the inputs of all steps, then the steps one by one."""
+"""RNN, GRU and LSTM: one matmul for the inputs of all steps, then the steps one by one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _invalid(message: str) -> errors.OpError:
 def _numbers(call: Call, key: str) -> Iterator[float]:
     value = call.attrs.get(key, [])
     if not isinstance(value, list) or not all(isinstance(v, float) for v in value):
-        raise _invalid(f"attribute {key!r} is no list of floats")
+        raise _invalid(f"attribute {key!r} is not a list of floats")
     return iter(value)
 
 
@@ -69,7 +69,7 @@ def _names(call: Call, defaults: Sequence[str], directions: int) -> list[str]:
     if value is None:
         return [*defaults] * directions
     if not isinstance(value, list) or not all(isinstance(v, (bytes, str)) for v in value):
-        raise _invalid("attribute 'activations' is no list of strings")
+        raise _invalid("attribute 'activations' is not a list of strings")
     names = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in value]
     if len(names) != len(defaults) * directions:
         raise _invalid(
@@ -93,7 +93,7 @@ def _activations(
         # Each list gives its next number to the next function that has one.
         alpha = next(alphas, alpha) if numbers > 0 else alpha
         beta = next(betas, beta) if numbers > 1 else beta
-        # LSTM's cell is not clipped before the last function.
+        # LSTM cells are not clipped before the last function.
         found.append(_clipped(function, 0.0 if len(found) % count == 2 else clip, alpha, beta))
     return [found[i * count : (i + 1) * count] for i in range(directions)]
 
@@ -164,7 +164,7 @@ def _check_inputs(layer: Layer, x: Any, w: Any, r: Any, rest: Sequence[Any]) -> 
 
 @dataclass(frozen=True)
 class _Direction:
-    """What the steps of one direction need."""
+    """The weights and functions that the steps of one direction need."""
 
     layer: Layer
     activations: list[Activation]
@@ -191,7 +191,7 @@ class _Direction:
         return (1 - z) * g(x[:, 2 * n :] + inner) + z * h, c
 
     def lstm(self, x: Array, h: Array, c: Array) -> tuple[Array, Array]:
-        """The next state and cell."""
+        """The next state and, of an LSTM, c."""
         n = h.shape[1]
         f, g, last = self.activations
         sums = x + h @ self.recurrent
@@ -219,7 +219,7 @@ def _sequences(lengths: Any, steps: int, batch: int, backward: bool) -> Iterator
 
 
 def _run(step: Any, x: Array, y: Array, state: list[Any], ways: Any) -> tuple[Any, Any]:
-    """Goes through the steps; x, y: (steps, batch, ...). Returns the last state and cell."""
+    """Goes through the steps; x, y: (steps, batch, ...). Returns the last state and c."""
     h, c = state
     for rows, at in ways:
         if rows is None:
@@ -234,7 +234,7 @@ def _run(step: Any, x: Array, y: Array, state: list[Any], ways: Any) -> tuple[An
 
 
 def _biases(layer: Layer, b: Any, hidden: int) -> tuple[Any, Any]:
-    """What is added to the inputs' products, and what stays inside GRU's reset."""
+    """The bias of the projected inputs, and the bias that stays inside GRU's reset."""
     size = layer.gates * hidden
     outer = b[:size] + b[size:]
     if layer.gates == 3 and layer.before_reset:
@@ -257,7 +257,7 @@ def _compute(layer: Layer, inputs: Sequence[Any]) -> tuple[Array, Array, Any]:
     y = np.zeros((steps, count, batch, hidden), x.dtype)
     finals = []
     for d, backward in enumerate(layer.backward):
-        products = (x.reshape(steps * batch, width) @ w[d].T).reshape(steps, batch, len(w[d]))
+        projected = (x.reshape(steps * batch, width) @ w[d].T).reshape(steps, batch, len(w[d]))
         bias = np.zeros(2 * len(w[d]), x.dtype) if b is None else b[d]
         outer, inner = _biases(layer, bias, hidden)
         peephole = [None] * 3 if p is None else p[d].reshape(3, hidden)
@@ -266,7 +266,7 @@ def _compute(layer: Layer, inputs: Sequence[Any]) -> tuple[Array, Array, Any]:
         h = _first(layer, first_h, d, (batch, hidden), x.dtype)
         c = _first(layer, first_c, d, (batch, hidden), x.dtype) if layer.gates == 4 else None
         ways = _sequences(lengths, steps, batch, backward)
-        finals.append(_run(step, products + outer, y[:, d], [h, c], ways))
+        finals.append(_run(step, projected + outer, y[:, d], [h, c], ways))
     axis = 1 if layer.batch_first else 0
     last_h = np.stack([h for h, _ in finals], axis)
     last_c = np.stack([c for _, c in finals], axis) if layer.gates == 4 else None

@@ -21,7 +21,7 @@ def _sum(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
     return _add(x, axes, dtype=x.dtype, keepdims=keep)
 
 
-def _product(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
+def _prod(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
     return _multiply(x, axes, dtype=x.dtype, keepdims=keep)
 
 
@@ -78,7 +78,7 @@ _ROWS: tuple[tuple[str, int, Reduce, str], ...] = (
     ("ReduceMean", 18, _mean, "NI"),
     ("ReduceMax", 18, _extreme(np.maximum.reduce, -np.inf), "XI"),
     ("ReduceMin", 18, _extreme(np.minimum.reduce, np.inf), "XI"),
-    ("ReduceProd", 18, _product, "NI"),
+    ("ReduceProd", 18, _prod, "NI"),
     ("ReduceSumSquare", 18, _square_sum, "NI"),
     ("ReduceLogSumExp", 18, _log_sum_exp, "FI"),
     ("ReduceL1", 18, lambda x, axes, keep: _sum(np.abs(x), axes, keep), "NI"),
@@ -130,17 +130,17 @@ def _register_arg(op: str, find: Any) -> None:
             at = axis_of(axis, x.ndim)
             if x.shape[at] == 0:
                 sizes = [n if i != at else 1 for i, n in enumerate(x.shape) if keep or i != at]
-                if 0 in sizes:  # nothing is asked for
+                if 0 in sizes:  # the result is empty
                     return np.zeros(sizes, np.int64)
                 raise errors.InvalidArgumentError(message=f"axis {at} has no elements")
             if not last:
                 return find(x, at, keepdims=keep)
-            place = x.shape[at] - 1 - find(np.flip(x, at), at, keepdims=keep)
+            position = x.shape[at] - 1 - find(np.flip(x, at), at, keepdims=keep)
             if x.dtype.kind != "f":
-                return place
-            unknown = np.isnan(x)  # the first NaN beats all, whichever of equals is wanted
+                return position
+            unknown = np.isnan(x)  # the first NaN beats all, whichever of equals is selected
             first = np.argmax(unknown, at, keepdims=keep)
-            return np.where(unknown.any(at, keepdims=keep), first, place)
+            return np.where(unknown.any(at, keepdims=keep), first, position)
 
         return run
 

@@ -25,7 +25,7 @@ def _number(x: Any, what: str) -> int:
 @kernel("Unique", since=11, types="P", fresh=True)
 def _unique(call: Call) -> Function:
     axis, by_value = call.attrs.get("axis"), call.integer("sorted", 1)
-    wanted = len(call.outputs)
+    requested = len(call.outputs)
 
     def unique(x: Any) -> Any:
         if axis is None:
@@ -42,11 +42,11 @@ def _unique(call: Call) -> Function:
         first, group, count = _groups(items)
         if not by_value:
             order = np.argsort(first, kind="stable")
-            place = np.empty_like(order)
-            place[order] = np.arange(order.size)
-            first, group, count = first[order], place[group], count[order]
+            rank = np.empty_like(order)
+            rank[order] = np.arange(order.size)
+            first, group, count = first[order], rank[group], count[order]
         results = (np.take(flat, first, at), *(v.astype(np.int64) for v in (first, group, count)))
-        return results[0] if wanted == 1 else results[:wanted]
+        return results[0] if requested == 1 else results[:requested]
 
     return unique
 
@@ -188,10 +188,10 @@ def _tensor_scatter(call: Call) -> Function:
             check_range(first, size - steps + 1, 0)
         result = np.array(cache, order="C")
         first = first % size if size else first
-        places = first[:, np.newaxis] + np.arange(steps)
-        places = places % size if size else places
+        positions = first[:, np.newaxis] + np.arange(steps)
+        positions = positions % size if size else positions
         rows = np.arange(batches)[:, np.newaxis]
-        np.moveaxis(result, at, 1)[rows, places] = np.moveaxis(update, at, 1)
+        np.moveaxis(result, at, 1)[rows, positions] = np.moveaxis(update, at, 1)
         return result
 
     return tensor_scatter

@@ -71,7 +71,7 @@ def erase(sequence: Any, position: Any = None) -> list[Any]:
 
 
 def element(sequence: Any, position: Any) -> Any:
-    """What is at the position."""
+    """The element at the position."""
     items = _list(sequence)
     return items[_position(position, len(items), len(items) - 1)]
 
@@ -147,7 +147,7 @@ def _rest(x: Any, axis: int, new: bool) -> tuple[int, ...]:
 
 
 def content(value: Any) -> Any:
-    """What an optional value holds."""
+    """The value in an optional value."""
     if value is None:
         raise errors.InvalidArgumentError(message="the optional value holds nothing")
     return value

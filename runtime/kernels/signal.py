@@ -101,7 +101,7 @@ def _stft(call: Call) -> Function:
 
 
 def _frame(window: Any, frame_length: Any, length: int) -> int:
-    """The length of a frame: as said, that of the window, or that of the signal."""
+    """The length of a frame: as given, that of the window, or that of the signal."""
     if window is None:
         return _scalar(frame_length, "frame_length", length)
     if window.ndim != 1:

@@ -101,10 +101,10 @@ def _ensure_shape(call: Call) -> Function:
     def check(x: Any) -> Any:
         shape = np.shape(x)
         if len(shape) != len(dims) or any(0 <= d != n for d, n in zip(dims, shape, strict=True)):
-            wanted = [None if d < 0 else d for d in dims]
+            expected = [None if d < 0 else d for d in dims]
             raise errors.InvalidArgumentError(
                 message=f"Shape of tensor {shape_text(shape)} is not compatible with expected "
-                f"shape {shape_text(wanted)}."
+                f"shape {shape_text(expected)}."
             )
         return x
 

@@ -1,4 +1,4 @@
-"""Texts: arrays of bytes objects."""
+"""Strings: arrays of bytes objects."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def _substr(call: Call) -> Function:
     unit = _unit(call)
 
     def part(text: bytes, begin: int, count: int) -> bytes:
-        places = [*_starts(text, unit), len(text)]
-        size = len(places) - 1
+        starts = [*_starts(text, unit), len(text)]
+        size = len(starts) - 1
         if not -size <= begin <= size:
             raise errors.InvalidArgumentError(
                 message=f"pos {begin} out of range for string {text[:100]!r}"
@@ -71,7 +71,7 @@ def _substr(call: Call) -> Function:
         if count < 0:
             raise errors.InvalidArgumentError(message=f"len {count} is negative")
         first = begin + size if begin < 0 else begin
-        return text[places[first] : places[min(first + count, size)]]
+        return text[starts[first] : starts[min(first + count, size)]]
 
     def substr(x: Any, begin: Any, count: Any) -> Array:
         _check_shapes(x.shape, begin, count)
@@ -98,10 +98,10 @@ def _separator(call: Call) -> bytes:
 def _string_join(call: Call) -> Function:
     separator = _separator(call)
 
-    def join(*texts: Any) -> Array:
-        shape = next((t.shape for t in texts if t.ndim), ())
-        _check_shapes(shape, *texts)
-        first, *rest = (np.broadcast_to(t, shape) for t in texts)
+    def join(*strings: Any) -> Array:
+        shape = next((t.shape for t in strings if t.ndim), ())
+        _check_shapes(shape, *strings)
+        first, *rest = (np.broadcast_to(t, shape) for t in strings)
         return _each(lambda *parts: separator.join(parts), first, *rest)
 
     return join
@@ -115,8 +115,8 @@ def _string_reduce_join(call: Call) -> Function:
         at = axis_of(axis, x.ndim)
         lines = np.moveaxis(x, at, -1)
         result = np.empty(lines.shape[:-1], object)
-        for place in np.ndindex(result.shape):
-            result[place] = separator.join(lines[place].tolist())
+        for position in np.ndindex(result.shape):
+            result[position] = separator.join(lines[position].tolist())
         return np.expand_dims(result, at)
 
     return reduce_join
@@ -138,14 +138,14 @@ def _string_split(call: Call) -> Function:
     def split(x: Any) -> tuple[Array, Array, Array]:
         if x.ndim != 1:
             raise errors.InvalidArgumentError(
-                message=f"the texts have shape {list(x.shape)}, expected a vector"
+                message=f"the strings have shape {list(x.shape)}, expected a vector"
             )
         rows = [parts(text) for text in x.tolist()]
-        places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
-        values = np.empty(len(places), object)
+        starts = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+        values = np.empty(len(starts), object)
         values[:] = [part for row in rows for part in row]
         widest = max((len(row) for row in rows), default=0)
-        found = np.asarray(places, np.int64).reshape(-1, 2)
+        found = np.asarray(starts, np.int64).reshape(-1, 2)
         return found, values, np.asarray([len(rows), widest], np.int64)
 
     return split

@@ -1,4 +1,4 @@
-"""Texts to numbers and back, bytes as numbers."""
+"""Strings to numbers and back, bytes as numbers."""
 
 from __future__ import annotations
 
@@ -132,15 +132,15 @@ _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "ui
 @kernel("DecodeRaw", domain="graphio", types="S", fresh=True)
 def _decode_raw(call: Call) -> Function:
     dtype = call.dtype("dtype")
-    turned = not call.integer("little_endian", 1)
+    swapped = not call.integer("little_endian", 1)
     if dtypes.of_numpy(dtype).number > _MOST_RAW or dtype.kind == "O":
         raise errors.UnimplementedError(message=f"bytes as elements of type {dtype}")
 
     def decode(x: Any) -> Array:
         source = _array(x)
-        texts = source.reshape(-1).tolist()
-        size = len(texts[0]) if texts else 0
-        for i, text in enumerate(texts):
+        strings = source.reshape(-1).tolist()
+        size = len(strings[0]) if strings else 0
+        for i, text in enumerate(strings):
             if len(text) != size:
                 raise _bad(
                     "DecodeRaw requires input strings to all be the same size, but element "
@@ -151,8 +151,8 @@ def _decode_raw(call: Call) -> Function:
                 f"Input to DecodeRaw has length {size} that is not a multiple of {dtype.itemsize},"
                 f" the size of {dtype.name}"
             )
-        data = np.frombuffer(b"".join(texts), np.uint8)
-        if turned:
+        data = np.frombuffer(b"".join(strings), np.uint8)
+        if swapped:
             part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
             data = data.reshape(-1, part)[:, ::-1].copy()
         shape = (*source.shape, size // dtype.itemsize)

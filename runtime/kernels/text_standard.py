@@ -1,4 +1,4 @@
-"""The operators of the standard on texts: StringConcat, StringSplit, StringNormalizer,
+"""The operators of the standard on strings: StringConcat, StringSplit, StringNormalizer,
 RegexFullMatch, TfIdfVectorizer."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _listed(call: Call, key: str) -> list[Any] | None:
     raise _INVALID(message=f"attribute {key!r} is {type(value).__name__}, expected a list")
 
 
-def _texts(values: list[bytes], shape: tuple[int, ...]) -> Array:
+def _strings(values: list[bytes], shape: tuple[int, ...]) -> Array:
     made = np.empty(len(values), object)
     made[:] = values
     shaped: Array = made.reshape(shape)
@@ -39,7 +39,7 @@ def _texts(values: list[bytes], shape: tuple[int, ...]) -> Array:
 def _concat(x: Any, y: Any) -> Array:
     both = np.broadcast_arrays(x, y)
     pairs = zip(both[0].ravel(), both[1].ravel(), strict=True)
-    return _texts([a + b for a, b in pairs], both[0].shape)
+    return _strings([a + b for a, b in pairs], both[0].shape)
 
 
 function("StringConcat", 20, _concat, "SS")
@@ -55,7 +55,7 @@ def _split(call: Call) -> Function:
         counts = np.array([len(p) for p in parts], np.int64).reshape(x.shape)
         most = max(map(len, parts), default=0)
         flat = [part for p in parts for part in [*p, *[b""] * (most - len(p))]]
-        return _texts(flat, (*x.shape, most)), counts
+        return _strings(flat, (*x.shape, most)), counts
 
     return split
 
@@ -84,7 +84,7 @@ def _normalizer(call: Call) -> Function:
         words = [letters.text_of(word) for word in x.ravel().tolist()]
         kept = [word for word in words if key(word) not in stops] or [""]
         made = [(letters.changed(w, way) if way else w).encode() for w in kept]
-        return _texts(made, (1, -1) if x.ndim == 2 else (-1,))
+        return _strings(made, (1, -1) if x.ndim == 2 else (-1,))
 
     return normalize
 
@@ -118,8 +118,8 @@ def _needed(call: Call, key: str, least: int) -> int:
     return value
 
 
-def _grams(call: Call, pool: list[Any], places: list[int]) -> dict[tuple[Any, ...], int]:
-    """The n-grams of the pool and their places in the output; those of n items lie from
+def _grams(call: Call, pool: list[Any], positions: list[int]) -> dict[tuple[Any, ...], int]:
+    """The n-grams of the pool and their positions in the output; those of n items lie from
     ngram_counts[n - 1] on."""
     counts = [*(call.integers("ngram_counts") or []), len(pool)]
     shortest, longest = call.integer("min_gram_length", 1), call.integer("max_gram_length", 1)
@@ -130,14 +130,14 @@ def _grams(call: Call, pool: list[Any], places: list[int]) -> dict[tuple[Any, ..
                 message=f"ngram_counts: the {n}-grams are items {begin} to {end} of {len(pool)}"
             )
         found += [tuple(pool[at : at + n]) for at in range(begin, end, n)]
-    if len(found) != len(places):
-        raise _INVALID(message=f"the pool has {len(found)} n-grams, ngram_indexes {len(places)}")
-    pairs = zip(found, places, strict=True)
-    wanted = [(gram, place) for gram, place in pairs if shortest <= len(gram) <= longest]
-    twice = [gram for gram, count in Counter(gram for gram, _ in wanted).items() if count > 1]
+    if len(found) != len(positions):
+        raise _INVALID(message=f"the pool has {len(found)} n-grams, ngram_indexes {len(positions)}")
+    pairs = zip(found, positions, strict=True)
+    kept = [(gram, position) for gram, position in pairs if shortest <= len(gram) <= longest]
+    twice = [gram for gram, count in Counter(gram for gram, _ in kept).items() if count > 1]
     if twice:
         raise _INVALID(message=f"the pool has an n-gram of {len(twice[0])} items twice")
-    return dict(wanted)
+    return dict(kept)
 
 
 @kernel("TfIdfVectorizer", since=9, types="T", fresh=True)
@@ -148,45 +148,45 @@ def _tfidf(call: Call) -> Function:
     shortest = _needed(call, "min_gram_length", 1)
     _needed(call, "max_gram_length", shortest)
     skips = _needed(call, "max_skip_count", 0)
-    texts, numbers = _listed(call, "pool_strings"), call.integers("pool_int64s")
-    if bool(texts) == bool(numbers):
+    strings, numbers = _listed(call, "pool_strings"), call.integers("pool_int64s")
+    if bool(strings) == bool(numbers):
         raise _INVALID(message="expected one of the attributes pool_strings and pool_int64s")
-    places = call.integers("ngram_indexes")
-    if not places or not call.integers("ngram_counts"):
+    positions = call.integers("ngram_indexes")
+    if not positions or not call.integers("ngram_counts"):
         raise _INVALID(
             message="attributes ngram_counts and ngram_indexes are needed, and not empty"
         )
-    if min(places) < 0 or max(places) >= 2**31 - 1:
-        raise _INVALID(message=f"ngram_indexes has {min(places)}, expected at least 0")
-    grams = _grams(call, numbers or list(map(_bytes, texts or [])), places)
+    if min(positions) < 0 or max(positions) >= 2**31 - 1:
+        raise _INVALID(message=f"ngram_indexes has {min(positions)}, expected at least 0")
+    grams = _grams(call, numbers or list(map(_bytes, strings or [])), positions)
     widest = max(map(len, grams), default=0)
     weights, listed = None, _listed(call, "weights")
     if listed:
-        if len(listed) != len(places):
+        if len(listed) != len(positions):
             raise _INVALID(
-                message=f"there are {len(listed)} weights and {len(places)} ngram_indexes"
+                message=f"there are {len(listed)} weights and {len(positions)} ngram_indexes"
             )
-        weights = np.zeros(max(places) + 1, np.float32)
-        weights[places] = listed
+        weights = np.zeros(max(positions) + 1, np.float32)
+        weights[positions] = listed
 
     def row(items: list[Any], result: Array) -> None:
         least = shortest
         for step in range(1, min(skips + 1, len(items)) + 1):
             for n in range(least, widest + 1):
                 for begin in range(len(items) - (n - 1) * step):
-                    place = grams.get(tuple(items[begin : begin + (n - 1) * step + 1 : step]))
-                    if place is not None:
-                        result[place] += 1
+                    position = grams.get(tuple(items[begin : begin + (n - 1) * step + 1 : step]))
+                    if position is not None:
+                        result[position] += 1
             least = max(least, 2)  # single items are the same whatever is skipped
 
     def count(x: Any) -> Array:
-        if x.dtype.kind != ("O" if texts else "i") or x.ndim > 2:
+        if x.dtype.kind != ("O" if strings else "i") or x.ndim > 2:
             raise _INVALID(
                 message=f"the input is {x.dtype}{list(x.shape)}, expected a vector or rows of "
-                f"{'strings' if texts else 'integers'} as the pool"
+                f"{'strings' if strings else 'integers'} as the pool"
             )
         rows = x.reshape(x.shape[0] if x.ndim == 2 else 1, -1).tolist() if x.size else x.tolist()
-        result = np.zeros((x.shape[0] if x.ndim == 2 else 1, max(places) + 1), np.float32)
+        result = np.zeros((x.shape[0] if x.ndim == 2 else 1, max(positions) + 1), np.float32)
         for items, into in zip(rows, result, strict=False):
             row(items, into)
         if mode != "TF":

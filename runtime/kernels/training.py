@@ -70,15 +70,15 @@ def adam_step(
 
 
 def _checked(step: Callable[..., Any], numbers: frozenset[int]) -> Callable[..., Any]:
-    """A step whose inputs have the parameter's shape, but for single numbers at some places."""
+    """A step whose inputs have the parameter's shape, but for some that are single numbers."""
 
     def run(parameter: Any, *rest: Any) -> Any:
         inputs = []
         for i, x in enumerate(rest, 1):
             if x.size != 1 if i in numbers else x.shape != parameter.shape:
-                wanted = "one number" if i in numbers else f"{list(parameter.shape)}"
+                expected = "one number" if i in numbers else f"{list(parameter.shape)}"
                 raise errors.InvalidArgumentError(
-                    message=f"input {i} has shape {list(x.shape)}, expected {wanted}"
+                    message=f"input {i} has shape {list(x.shape)}, expected {expected}"
                 )
             inputs.append(x.reshape(()) if i in numbers and x.ndim else x)
         return step(parameter, *inputs)
@@ -86,7 +86,7 @@ def _checked(step: Callable[..., Any], numbers: frozenset[int]) -> Callable[...,
     return run
 
 
-#: (operator, function, places of its single numbers, types)
+#: (operator, function, its inputs that are single numbers, types)
 _ROWS = (
     ("GradientDescentStep", gradient_descent_step, {1}, "FFF"),
     ("MomentumStep", momentum_step, {2, 4}, "FFFFF"),

@@ -118,21 +118,21 @@ def _holds(v: Array, split: Array, mode: Array) -> Array:
 def _leaves(x: Array, trees: tuple[Array, ...]) -> Any:
     """(rows, trees): the leaf at which each walk ends."""
     splits, features, modes, branches, roots, _, _, _ = trees
-    place = np.broadcast_to(roots, (len(x), len(roots))).copy()
+    reached = np.broadcast_to(roots, (len(x), len(roots))).copy()
     while True:
-        row, tree = np.nonzero(place >= 0)
+        row, tree = np.nonzero(reached >= 0)
         if not len(row):
-            return -1 - place
-        node = place[row, tree]
+            return -1 - reached
+        node = reached[row, tree]
         right = _holds(x[row, features[node]], splits[node], modes[node])
-        place[row, tree] = branches[node, np.where(right, 0, 1)]
+        reached[row, tree] = branches[node, np.where(right, 0, 1)]
 
 
 _DENSE = 16  # a table of all leaves by all targets may have so many times the weights
 
 
 class _Weights:
-    """What the leaves give, by leaf."""
+    """The values of the leaves, by leaf."""
 
     def __init__(self, trees: tuple[Array, ...], n_targets: int) -> None:
         self.starts, self.targets, self.weights = trees[5:]
@@ -145,7 +145,7 @@ class _Weights:
             self.table[np.repeat(np.arange(leaves), self.counts), self.targets] = self.weights
 
     def entries(self, column: Array) -> tuple[tuple[Array, Array], Array]:
-        """Of one tree's leaves, row by row: places in the result, and the weights for them."""
+        """Of one tree's leaves, row by row: positions in the result, and the weights for them."""
         counts = self.counts[column]
         row = np.repeat(np.arange(len(column)), counts)
         within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -173,7 +173,7 @@ class _Weights:
 
 
 class _Ready:
-    """Trees that were checked. Those of a model are constants, which nobody can write into: what is
+    """Trees that were checked. Those of a model are constants, which are read-only: what is
     known of them holds in the next run."""
 
     def __init__(self, n_targets: int) -> None:

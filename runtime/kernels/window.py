@@ -1,6 +1,6 @@
 """Convolution and pooling over windows of images, channels last.
 
-Images are x (n, h, w, c), filters w (kh, kw, c / group, m). A convolution is one product of
+Images are x (n, h, w, c), filters w (kh, kw, c / group, m). A convolution is one multiplication of
 matrices over the windows; the work on windows goes offset by offset of the kernel, so that each
 numpy call is a large one.
 """
@@ -95,12 +95,12 @@ class Windows:
         return x[:, top : top + self.size[0], left : left + self.size[1]]
 
     def offsets(self) -> Iterator[tuple[int, int, tuple[slice, slice, slice]]]:
-        """For each place in a window: row, column, and where it lies in the padded image."""
+        """For each position in a window: row, column, and its slice of the padded image."""
         for i in range(self.kernel[0]):
             for j in range(self.kernel[1]):
-                yield i, j, (slice(None), self._places(i, 0), self._places(j, 1))
+                yield i, j, (slice(None), self._taps_along(i, 0), self._taps_along(j, 1))
 
-    def _places(self, offset: int, side: int) -> slice:
+    def _taps_along(self, offset: int, side: int) -> slice:
         start = offset * self.dilations[side]
         last = start + (self.out[side] - 1) * self.strides[side]
         return slice(start, max(last + 1, start), self.strides[side])
@@ -133,18 +133,18 @@ def windows(rule: Rule, size: Pair, kernel: Pair) -> Windows:
             _auto_pad(rule, n, r, s) for n, r, s in zip(size, reach, rule.strides, strict=True)
         )
         pads = (top, left, bottom, right)
-    room = [size[0] + pads[0] + pads[2] - reach[0], size[1] + pads[1] + pads[3] - reach[1]]
-    if rule.pads is None and rule.auto_pad != "VALID":  # no places in an image of no rows
-        room = [-s if n == 0 else r for n, r, s in zip(size, room, rule.strides, strict=True)]
-        fits = all(r >= 0 or n == 0 for n, r in zip(size, room, strict=True))
+    slack = [size[0] + pads[0] + pads[2] - reach[0], size[1] + pads[1] + pads[3] - reach[1]]
+    if rule.pads is None and rule.auto_pad != "VALID":  # no window in an image without rows
+        slack = [-s if n == 0 else r for n, r, s in zip(size, slack, rule.strides, strict=True)]
+        fits = all(r >= 0 or n == 0 for n, r in zip(size, slack, strict=True))
     else:
-        fits = min(room) >= 0
+        fits = min(slack) >= 0
     if not fits:
         raise errors.InvalidArgumentError(
             message=f"windows of {reach[0]} by {reach[1]} do not fit into an image of {size[0]} by "
             f"{size[1]} with pads {list(pads)}"
         )
-    out = (room[0] // rule.strides[0] + 1, room[1] // rule.strides[1] + 1)
+    out = (slack[0] // rule.strides[0] + 1, slack[1] // rule.strides[1] + 1)
     return Windows(size, kernel, rule.strides, rule.dilations, pads, out)
 
 
@@ -234,8 +234,8 @@ class _Convolution:
         columns = np.matmul(self.grouped(dy), self.filters(w).transpose(0, 2, 1))
         split = columns.reshape(self.group, *dy.shape[:3], *at.kernel, w.shape[2])
         dx = np.zeros((shape[0], *at.padded, self.group, shape[3] // self.group), w.dtype)
-        for i, j, place in at.offsets():
-            dx[place] += np.moveaxis(split[:, :, :, :, i, j], 0, 3)
+        for i, j, tap in at.offsets():
+            dx[tap] += np.moveaxis(split[:, :, :, :, i, j], 0, 3)
         return at.crop(dx).reshape(shape)
 
     def grad_filter(self, x: Array, w_shape: Any, dy: Array) -> Any:
@@ -285,7 +285,7 @@ class _Pooling:
         """The largest of each window."""
         at = self.windows(x.shape)
         padded = at.pad(x, _lowest(x.dtype))
-        parts = [padded[place] for _, _, place in at.offsets()]
+        parts = [padded[tap] for _, _, tap in at.offsets()]
         y = functools.reduce(np.maximum, parts)
         return y + x.dtype.type(0)
 
@@ -294,18 +294,18 @@ class _Pooling:
         at = self.windows(x.shape)
         self.check_dy(dy, x.shape, at)
         padded = at.pad(x, _lowest(x.dtype))
-        places = [place for _, _, place in at.offsets()]
-        winner = _first_largest([padded[place] for place in places])
+        taps = [tap for _, _, tap in at.offsets()]
+        winner = _first_largest([padded[tap] for tap in taps])
         dx = np.zeros_like(padded)
-        for k, place in enumerate(places):
-            dx[place] += kept(winner == k, dy)
+        for k, tap in enumerate(taps):
+            dx[tap] += kept(winner == k, dy)
         return np.ascontiguousarray(at.crop(dx))
 
     def average(self, x: Array) -> Any:
-        """The mean of each window's elements that are no padding."""
+        """The mean of each window's elements that are not padding."""
         at = self.windows(x.shape)
         padded = at.pad(x, 0)
-        total = functools.reduce(np.add, [padded[place] for _, _, place in at.offsets()])
+        total = functools.reduce(np.add, [padded[tap] for _, _, tap in at.offsets()])
         return np.asarray(total / _counts(at, x.dtype))
 
     def average_grad(self, x_shape: Any, dy: Array) -> Array:
@@ -315,8 +315,8 @@ class _Pooling:
         self.check_dy(dy, shape, at)
         share = dy / _counts(at, dy.dtype)
         dx = np.zeros((shape[0], *at.padded, shape[3]), dy.dtype)
-        for _, _, place in at.offsets():
-            dx[place] += share
+        for _, _, tap in at.offsets():
+            dx[tap] += share
         return np.ascontiguousarray(at.crop(dx))
 
     def check_dy(self, dy: Array, x: Any, at: Windows) -> None:
@@ -329,7 +329,7 @@ class _Pooling:
 
 
 def _first_largest(parts: list[Array]) -> Array:
-    """Which array has the largest element, at each place; the first of equals or of NaNs."""
+    """Which array has the largest element, at each position; the first of equals or of NaNs."""
     best, winner = parts[0], np.zeros(parts[0].shape, np.int32)
     for k, part in enumerate(parts[1:], 1):
         better = part > best
@@ -345,9 +345,9 @@ def _lowest(dtype: np.dtype[Any]) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def _counts(at: Windows, dtype: np.dtype[Any]) -> Array:
-    """(1, oh, ow, 1): how many elements of each window are no padding."""
+    """(1, oh, ow, 1): how many elements of each window are not padding."""
     inside = at.pad(np.ones((1, *at.size, 1), dtype), 0)
-    return functools.reduce(np.add, [inside[place] for _, _, place in at.offsets()])
+    return functools.reduce(np.add, [inside[tap] for _, _, tap in at.offsets()])
 
 
 def _register(op: str, types: str, method: Any) -> None:

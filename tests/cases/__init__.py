@@ -1,8 +1,8 @@
 """Cases: one row drives every check of an operator, in both engines.
 
-A row gives a node's inputs and attributes and what must come out. tests/test_operators.py runs it
-with inputs that are fed and with inputs that are constants, compares value, dtype and shape,
-compares the engines with each other, and, where the operator has a body, the body with the kernel.
+A row gives a node's inputs and attributes and what must come out. test_operators.py runs it with
+inputs that are fed and with inputs that are constants, compares value, dtype and shape, compares
+the engines with each other, and, where the operator has a body, the body with the kernel.
 """
 
 from __future__ import annotations

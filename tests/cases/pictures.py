@@ -38,10 +38,10 @@ case(
 )
 FILE = pixmap(COLOURS)
 for label, data, attrs, words in (
-    ("empty", FILE[:0], {}, "no picture"),
+    ("empty", FILE[:0], {}, "not a picture"),
     ("cut", FILE[:-1], {}, "damaged"),
-    ("no picture", np.arange(100, dtype=np.uint8), {}, "no picture"),
-    ("another format", np.frombuffer(b"GIF89a\1\0\1\0\0\0\0;", np.uint8), {}, "no picture"),
+    ("no picture", np.arange(100, dtype=np.uint8), {}, "not a picture"),
+    ("another format", np.frombuffer(b"GIF89a\1\0\1\0\0\0\0;", np.uint8), {}, "not a picture"),
     ("pixels", FILE, {"pixel_format": "rgb"}, "pixel_format is 'rgb'"),
     ("rank", FILE[None], {}, "expected a vector of uint8"),
     ("type", FILE.astype(np.int32), {}, "expected a vector of uint8"),

@@ -1,4 +1,4 @@
-"""What only passes a value on; variables and generators are tests/test_runtime.py's."""
+"""What only passes a value on; variables and generators are tests/execution/test_runtime.py's."""
 
 from __future__ import annotations
 

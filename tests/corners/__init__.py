@@ -1,4 +1,4 @@
-"""Corners: nodes whose shapes, absent inputs and numbers are rare; tests/test_kernel_corners.py."""
+"""Corners: nodes whose shapes, absent inputs and numbers are rare; test_kernel_corners.py."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def why_not() -> str | None:
 def _loop() -> Path:
     """The program, compiled."""
     options = [f"-I{CINFER / 'include'}", "-O0", "-lm", "-pthread"]
-    sources = [ROOT / "tests/checkpoint_loop.c", CINFER / "cinfer.c"]
+    sources = [ROOT / "tests/support/checkpoint_loop.c", CINFER / "cinfer.c"]
     return built("checkpoint_loop", [*sources, CINFER / "include", CINFER / "src"], options)
 
 

@@ -27,8 +27,8 @@ SOURCES = (
     "runtime",
     "cinfer",
     "tests/proofs",
-    "tests/crash_states.py",
-    "tests/checkpoint_loop.c",
+    "tests/support/crash_states.py",
+    "tests/support/checkpoint_loop.c",
 )
 
 

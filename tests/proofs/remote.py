@@ -73,7 +73,7 @@ def kills(folder: str, endpoint: str, save: Save, seed: int, count: int) -> Resu
     chance, result, acknowledged = random.Random(seed), Result(), -1
     environment = {**os.environ, **object_stores.environment(endpoint)}
     with subprocess.Popen(
-        [sys.executable, "-c", STARTER, str(Path(__file__).parents[1])],
+        [sys.executable, "-c", STARTER, str(Path(object_stores.__file__).parent)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=environment,
     ) as starter:  # fmt: skip
         assert starter.stdin is not None and starter.stdout is not None

@@ -5,7 +5,7 @@
 R22: random differences between a graph and a checkpoint. One error names every variable that is
 missing, with a near name, and every dtype and shape that differs; nothing is assigned.
 R23: random trees of variables, restored under other names, shapes and dtypes and in parts, must be
-what the rules say, computed apart (tests/test_restore_trees.py).
+what the rules say, computed apart (tests/short_proofs/test_restore_trees.py).
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _told(restore: Callable[[str], Any], prefix: str, kind: type[errors.OpError]
 
 def trees(begin: int, count: int, folder: Path) -> Result:
     """A trial is a random tree of variables and a way to restore it, in one of the engines."""
-    import test_restore_trees as random_trees
+    from short_proofs import test_restore_trees as random_trees
 
     result = Result()
 

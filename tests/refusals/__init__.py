@@ -1,4 +1,4 @@
-"""Refusals: nodes that no engine may run, one row each; tests/test_kernel_refusals.py drives them.
+"""Refusals: nodes that no engine may run, one row each; test_kernel_refusals.py drives them.
 
 A row gives what a stranger may write into a file or feed: shapes, types, attributes and numbers.
 """

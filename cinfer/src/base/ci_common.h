@@ -98,6 +98,8 @@ CI_INLINE bool ci_mul_size(uint64_t a, uint64_t b, size_t *product) {
 CI_INLINE bool ci_at_most(uint64_t size, uint64_t most) { return size <= most; }
 CI_INLINE size_t ci_round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
+/* ---- dtype.c ---- */
+
 /* Bits of an element: 4 or 2 where files pack them, else 8 for each byte of ci_dtype_size. For packed types: the bytes
  * in a file, and elements between files and memory, a byte each. ci_unpack: false if the last byte is not filled up
  * with zero bits. */
@@ -106,13 +108,31 @@ size_t ci_packed_bytes(int32_t dtype, size_t count);
 void ci_pack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
 bool ci_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
 
+/* Elements between this machine's byte order and little-endian, in place. */
+void ci_dtype_swap(int32_t dtype, void *data, size_t bytes);
+
+/* ---- error.c ---- */
+
 /* Fills error (if not NULL) and returns status. */
 ci_status ci_fail(ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
-/* Copies what the caller's options have, which begin with their size, over the defaults; given may be NULL. */
-ci_status ci_take_options(void *options, size_t size, const void *given, const char *defaults, ci_error *error);
 ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_list arguments);
 /* Puts ? in the place of what is no UTF-8 and of what a terminal would obey; `lines`: ends of lines and tabs stay. */
 void ci_printable(char *text, bool lines);
+
+/* ---- options.c ---- */
+
+/* Copies what the caller's options have, which begin with their size, over the defaults; given may be NULL. */
+ci_status ci_take_options(void *options, size_t size, const void *given, const char *defaults, ci_error *error);
+void ci_limits_fill(ci_limits *limits); /* defaults where a limit is 0 */
+
+/* ---- span.c ---- */
+
+bool ci_span_same(ci_span a, ci_span b);
+bool ci_span_is(ci_span span, const char *text); /* text is not empty */
+int ci_span_order(ci_span a, ci_span b); /* as memcmp: bytes, then length */
+#define CI_SPAN_ARG(span) (int)((span).length > 200 ? 200 : (span).length), (span).data /* for "%.*s" */
+
+/* ---- memory.c ---- */
 
 /* Memory through the hook; blocks are 64-aligned and zeroed. bytes 0 gives a valid pointer. */
 void *ci_alloc(const ci_allocator *allocator, size_t bytes);

@@ -16,10 +16,6 @@ uint64_t ci_hash(ci_span text) {
   return hash;
 }
 
-bool ci_span_same(ci_span a, ci_span b) {
-  return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
-}
-
 bool ci_key_same(ci_key a, ci_key b) { return a.scope == b.scope && ci_span_same(a.text, b.text); }
 
 /* The upper half of a product: texts that differ in their last letter alone are far from each other, too. */

@@ -39,6 +39,5 @@ ci_names_result ci_names_add(const ci_allocator *allocator, ci_names *names, con
 void ci_names_clear(ci_names *names); /* forgets all, keeps the room */
 void ci_names_free(const ci_allocator *allocator, ci_names *names);
 uint64_t ci_hash(ci_span text); /* FNV-1a, 64 bits */
-bool ci_span_same(ci_span a, ci_span b);
 bool ci_key_same(ci_key a, ci_key b);
 #endif

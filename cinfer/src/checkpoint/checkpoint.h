@@ -110,15 +110,21 @@ CI_LOCAL ci_status ci_index_read(const ci_folder *folder, const char *name, ci_b
 CI_LOCAL ci_status ci_checkpoint_read(const ci_folder *folder, const char *name, uint64_t most, ci_bytes *bytes,
                                       ci_error *error);
 
-/* Elements between this machine's byte order and little-endian, in place. */
-CI_LOCAL void ci_checkpoint_swap(int32_t dtype, void *data, size_t bytes);
+/* ---- checkpoint_meta.c ---- */
 
 /* The bytes of P.meta: the model's file without the values of its variables. */
 CI_LOCAL ci_status ci_checkpoint_meta(const ci_model *model, ci_out *out, ci_error *error);
 
+/* ---- checkpoint_save.c ---- */
+
+/* What saving and restoring say where a build has no checkpoints (families.h). */
+CI_LOCAL ci_status ci_checkpoint_left_out(ci_error *error);
 /* ci_save_with the bytes of P.meta themselves; NULL: no such file. What the Python binding calls. */
 CI_LOCAL ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix,
                                       const ci_save_options *options, ci_error *error);
+
+/* ---- checkpoint_fit.c ---- */
+
 /* Compares the variables of a state with those of a checkpoint. What a partial restore leaves as it is, is counted, and
  * marked in `skip`, one for each variable of the index; else all of it is in one message. */
 CI_LOCAL ci_status ci_checkpoint_fit(ci_state *state, const ci_index *index, const char *base, uint32_t partial,
@@ -234,6 +240,4 @@ CI_LOCAL void ci_checkpoint_name_left(const ci_folder *folder, const char *base)
 /* The index first, so that a crash leaves garbage and no half. */
 CI_LOCAL void ci_checkpoint_delete(const ci_folder *folder, const char *base);
 
-/* What saving and restoring say where a build has no checkpoints (families.h). */
-CI_LOCAL ci_status ci_checkpoint_left_out(ci_error *error);
 #endif

@@ -20,21 +20,6 @@ void ci_index_free(ci_index *index) {
   *index = (ci_index){.allocator = index->allocator};
 }
 
-void ci_checkpoint_swap(int32_t dtype, void *data, size_t bytes) {
-  const uint16_t one = 1;
-  uint8_t first, *p = data;
-  memcpy(&first, &one, 1);
-  size_t size = ci_dtype_size(dtype);
-  if (dtype == CI_COMPLEX64 || dtype == CI_COMPLEX128) size /= 2;
-  if (first == 1 || size < 2) return;
-  for (size_t at = 0; at + size <= bytes; at += size)
-    for (size_t i = 0; i < size / 2; i++) {
-      uint8_t low = p[at + i];
-      p[at + i] = p[at + size - 1 - i];
-      p[at + size - 1 - i] = low;
-    }
-}
-
 /* ---- encode ---- */
 
 static void index_put_span(ci_out *out, uint32_t field, ci_span text) {

@@ -108,7 +108,7 @@ static ci_status restore_value(restore_job *job, ci_reader *reader, const ci_sav
   if (!ci_mul_size((uint64_t)value->count, ci_dtype_size(v->dtype), &value->bytes)) return restore_no_memory(error);
   const bool packed = ci_dtype_bits(v->dtype) < 8, plain = !packed && v->dtype != CI_STRING;
   void *data = NULL;
-  if (plain) CI_TRY(ci_state_room(job->state, value->bytes, &data, error));
+  if (plain) CI_TRY(ci_state_alloc(job->state, value->bytes, &data, error));
   if (!plain) data = ci_pool_alloc(&job->strings, (size_t)v->nbytes);
   if (!data) return restore_no_memory(error);
   value->data = data;
@@ -116,7 +116,7 @@ static ci_status restore_value(restore_job *job, ci_reader *reader, const ci_sav
   CI_TRY(restore_bytes(job, reader, v, data, error));
   if (packed) return restore_packed(job, v, data, value, error);
   if (!plain) return restore_strings(job, v, data, value, error);
-  ci_checkpoint_swap(v->dtype, data, value->bytes);
+  ci_dtype_swap(v->dtype, data, value->bytes);
   return CI_OK;
 }
 

@@ -154,7 +154,7 @@ static ci_status save_packed(ci_writer *writer, ci_shard_item *item, ci_error *e
 /* A run may have assigned what it was fed, where any byte but 0 is true. */
 static void save_element_bytes(int32_t dtype, uint8_t *bytes, size_t count) {
   for (size_t i = 0; dtype == CI_BOOL && i < count; i++) bytes[i] = bytes[i] != 0;
-  ci_checkpoint_swap(dtype, bytes, count);
+  ci_dtype_swap(dtype, bytes, count);
 }
 
 static ci_status save_value(ci_writer *writer, ci_shard_item *item, ci_error *error) {

@@ -10,20 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../base/ci_common.h"
-
-typedef struct ci_value { /* a tensor of a running graph */
-  void *data;             /* NULL while preparing unless the value is known already */
-  int64_t count;          /* elements */
-  size_t bytes;           /* count * element size */
-  int32_t dtype;
-  int32_t rank;
-  int64_t dims[CI_MAX_RANK];
-} ci_value;
-
-/* Whether a dtype says that a value is a sequence or nothing (sequence.h). Kernels whose row lacks CI_OP_HOLDS never
- * see one. */
-CI_INLINE bool ci_holds(int32_t dtype) { return dtype == CI_SEQUENCE || dtype == CI_NOTHING; }
+#include "../base/value.h"
+#include "../system/threads.h"
 
 typedef struct ci_largest { /* windows of planes whose largest elements are wanted: inside, none meets another */
   int64_t height, width, down, right; /* of a window; from one to the next */
@@ -31,7 +19,6 @@ typedef struct ci_largest { /* windows of planes whose largest elements are want
 } ci_largest;
 
 typedef struct ci_kernel ci_kernel;
-typedef void (*ci_part_fn)(void *argument, int64_t begin, int64_t end, int thread);
 
 struct ci_kernel {
   int n_in, n_out;      /* as in the node; trailing absent optional inputs are counted or not as written */
@@ -68,7 +55,6 @@ ci_status ci_k_attr_floats(ci_kernel *k, const char *name, const float **values,
 ci_status ci_k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count);
 ci_status ci_k_attr_tensor(ci_kernel *k, const char *name, ci_value *value); /* missing: rank -1 */
 ci_status ci_k_attr_stored(ci_kernel *k, const char *name, ci_value *value); /* the same, in panels if it lies so */
-bool ci_k_span_is(ci_span span, const char *text);
 bool ci_k_has(const ci_kernel *k, const char *name); /* an attribute */
 int ci_k_version(const ci_kernel *k); /* the operator's version that the node was written for */
 
@@ -90,6 +76,8 @@ void ci_k_in_place_alone(ci_kernel *k, int o, int i);
 /* In prepare: zeroed memory that lives until the next prepare. NULL: out of memory, return ci_k_no_memory(k). */
 void *ci_k_private(ci_kernel *k, size_t bytes);
 void *ci_k_private_more(ci_kernel *k, size_t bytes); /* a second one, for what is done to the results (fused.h) */
+/* In prepare, after ci_k_out: the output o is known and `data` has its elements, which stay. */
+ci_status ci_k_fix(ci_kernel *k, int o, void *data);
 /* In prepare: input i as integers (int32 or int64 data, rank 0 or 1), at most `most`. CI_PENDING when the numbers are
  * not known before the run: return that, and prepare is called again when they are. */
 #define CI_PENDING (-1)
@@ -118,13 +106,11 @@ ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) CI_
 ci_status ci_k_no_memory(ci_kernel *k);
 /* The error of a function of the program that did not return CI_OK; `what` names the function. */
 ci_status ci_k_fail_of(ci_kernel *k, const char *what, ci_status status, ci_error *said);
-/* "float32[8,3,?]" for messages; the text is in `buffer`. */
-const char *ci_k_describe(const ci_value *v, char *buffer, size_t size);
 
 /* Random generators of the state: ci_k_draw reserves `blocks` Philox blocks and gives key and first counter. */
 ci_status ci_k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *key, uint64_t *counter);
 
-/* Shape helpers shared by kernels (shape.c). */
+/* Shapes (kernel_shape.c). */
 ci_status ci_k_axis(ci_kernel *k, int64_t axis, int rank, int *out); /* -rank <= axis < rank, else an error */
 ci_status ci_k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims); /* numpy's rule */
 /* The same for an operator that was fused into this one: an error is said to be that node's (empty name: k's own). */
@@ -133,7 +119,6 @@ ci_status ci_k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_val
 /* Calls another operator's prepare for this node; its errors are said to be those of the node that attribute `names`
  * has first. */
 ci_status ci_k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k));
-int64_t ci_product(const int64_t *dims, int begin, int end);
 
 /* The table of operators. */
 typedef struct ci_op {
@@ -157,11 +142,8 @@ enum {
   CI_OP_NO_RUN = 128, /* done once it is prepared: its outputs are inputs or known, and a plan gives it no step */
   CI_OP_READS_VARIABLE = 256, /* its output is the buffer of a variable, or a copy of it */
   CI_OP_ASSIGNS = 512, /* input 0 becomes the value of a variable */
-  CI_OP_CALLS_HOST = 1024 /* run is one call of a host function, which ci_host_ahead may prepare early */
+  CI_OP_CALLS_HOST = 1024 /* run is one call of a host function, which ci_host_peek may prepare early */
 };
-const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
-/* The family of an operator, of ONNX or of graphio, that this build leaves out; NULL: of no such operator. */
-const char *ci_left_out(ci_span name);
 
 /* The functions of every row, so that a kernel file needs no header of its own for them. */
 #define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, types, prepare, run) \

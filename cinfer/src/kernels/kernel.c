@@ -3,9 +3,9 @@
 
 #include "../plan/compile.h"
 #include "../base/guard.h"
-#include "../session/output.h"
 #include "../session/session.h"
 #include "../system/threads.h"
+#include "one_nan.h"
 #include "../base/wire.h"
 
 enum {
@@ -22,7 +22,7 @@ static const ci_model *kernel_model(const ci_kernel *k) { return k->node->plan->
 ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  ci_vfail_node(kernel_model(k), kernel_node(k), k->node->as, k->node->plan->error, status, format, arguments);
+  ci_node_vfail(kernel_model(k), kernel_node(k), k->node->as, k->node->plan->error, status, format, arguments);
   va_end(arguments);
   return status;
 }
@@ -39,16 +39,6 @@ ci_status ci_k_fail_of(ci_kernel *k, const char *what, ci_status status, ci_erro
   return silent ? ci_k_fail(k, status, "%s failed", what) : ci_k_fail(k, status, "%s", said->message);
 }
 
-ci_status ci_k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
-                            int64_t *dims) {
-  const ci_as as = {op, name};
-  const ci_as *before = k->node->as;
-  k->node->as = &as;
-  const ci_status status = ci_k_broadcast(k, v, n, rank, dims);
-  k->node->as = before;
-  return status;
-}
-
 ci_status ci_k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k)) {
   const ci_span *name;
   int count;
@@ -63,14 +53,10 @@ ci_status ci_k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status
 
 /* ---- attributes ---- */
 
-bool ci_k_span_is(ci_span span, const char *text) {
-  return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0; /* text is not empty */
-}
-
 int ci_k_version(const ci_kernel *k) { return (int)ci_node_read(kernel_model(k), kernel_node(k)).version; }
 
 static const ci_attr *kernel_attr(const ci_kernel *k, const char *name) {
-  return ci_find_attr(kernel_model(k), kernel_node(k), name);
+  return ci_attr_find(kernel_model(k), kernel_node(k), name);
 }
 
 bool ci_k_has(const ci_kernel *k, const char *name) { return kernel_attr(k, name) != NULL; }
@@ -268,13 +254,22 @@ void *ci_k_private_more(ci_kernel *k, size_t bytes) {
   return kernel_memory(k, bytes, &k->private_more, &k->node->more_bytes, &k->node->more_pooled);
 }
 
+ci_status ci_k_fix(ci_kernel *k, int o, void *data) {
+  ci_cell *cell = ci_cell_of(k->out[o]);
+  int32_t place = ci_plan_place(k->node->plan, CI_HOME_FIXED, 0);
+  if (place == CI_NONE) return ci_k_no_memory(k);
+  ci_plan_own(k->node->plan, cell, place);
+  cell->value.data = data;
+  return CI_OK;
+}
+
 /* ---- what is known ---- */
 
 enum { KERNEL_READ_FREE = 256 }; /* bytes that are about as much as a node takes in a file */
 
 bool ci_k_may_read(const ci_kernel *k, uint64_t work) {
   ci_compiler *c = k->node->plan->compiler;
-  return c == NULL || work <= KERNEL_READ_FREE || ci_fold_reads(c, work);
+  return c == NULL || work <= KERNEL_READ_FREE || ci_plan_may_read(c, work);
 }
 
 bool ci_k_known(const ci_kernel *k, int i) {
@@ -297,7 +292,7 @@ ci_status ci_k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *c
   if (v->rank > 1 || v->count > most) {
     char text[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a list of at most %d numbers", i,
-                     ci_k_describe(v, text, sizeof text), most);
+                     ci_value_describe(v, text, sizeof text), most);
   }
   if (v->data == NULL) return CI_PENDING;
   *count = (int)v->count;

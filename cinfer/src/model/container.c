@@ -246,7 +246,7 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
     constant->unchecked =
         model->lazy && t.dtype != CI_STRING && t.dtype != CI_BOOL && ci_dtype_bits((int32_t)t.dtype) >= 8;
     if (!constant->unchecked && !ci_constant_intact(constant, &model->stop)) {
-      CI_TRY(ci_model_go_on(model, error));
+      CI_TRY(ci_load_go_on(model, error));
       return container_damaged(error, "the checksum of a tensor does not match");
     }
   }

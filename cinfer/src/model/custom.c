@@ -1,6 +1,8 @@
 /* custom.c - operators of the program's own, as rows of the table. */
 #include "custom.h"
 
+#include "../kernels/custom/custom_kernel.h"
+
 enum { CUSTOM_MOST = 1 << 16 };
 
 static bool custom_is_name(const char *text) {

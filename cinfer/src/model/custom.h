@@ -10,8 +10,6 @@ typedef struct ci_custom {
   const ci_operator *host;
 } ci_custom;
 
-ci_status ci_prepare_custom(ci_kernel *k); /* kernels/custom/custom.c */
-ci_status ci_run_custom(ci_kernel *k);
 /* Takes the operators that a model is opened with. */
 ci_status ci_custom_take(ci_model *model, const ci_operator *const *operators, int32_t count, ci_error *error);
 const ci_op *ci_custom_find(const ci_model *model, ci_span domain, ci_span name, int64_t version);

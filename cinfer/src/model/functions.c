@@ -80,7 +80,7 @@ ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_funct
   ci_model *m = p->model;
   const size_t number = m->inlined.count;
   if (number >= m->limits.max_nodes) return ci_parse_too_many(p);
-  CI_TRY(ci_model_again(m, function->message.length, p->error)); /* what a body has beside nodes takes no memory */
+  CI_TRY(ci_load_again(m, function->message.length, p->error)); /* what a body has beside nodes takes no memory */
   if (scope->calls == CI_MOST_CALLS) {
     char room[200];
     name = ci_call_name(m, scope->call, name, room, sizeof room);

@@ -10,27 +10,6 @@
 #include "../system/threads.h"
 #include "../base/wire.h"
 
-enum {
-  MODEL_DEFAULT_DEPTH = 16,
-  MODEL_MOST_DEPTH = 64,
-  MODEL_LEAST_MEMORY = 1 << 16, /* that the load of any file may take, */
-  MODEL_DEFAULT_LOAD = 4,       /* and for each of its bytes */
-  MODEL_LEAST_AGAIN = 1 << 14,  /* bytes of any file that may be read again, */
-  MODEL_AGAIN = 4,              /* for each that the load may take so many, */
-  MODEL_MOST_AGAIN = 64         /* and at most so many times the file */
-};
-
-void ci_limits_fill(ci_limits *limits) {
-  if (limits->max_bytes == 0) limits->max_bytes = (uint64_t)1 << 46;
-  if (limits->max_nodes == 0) limits->max_nodes = (uint64_t)1 << 20;
-  if (limits->max_memory == 0) limits->max_memory = (uint64_t)1 << 40;
-  if (limits->max_loop_steps == 0) limits->max_loop_steps = (uint64_t)1 << 40;
-  if (limits->max_depth == 0) limits->max_depth = MODEL_DEFAULT_DEPTH;
-  if (limits->max_depth > MODEL_MOST_DEPTH) limits->max_depth = MODEL_MOST_DEPTH; /* the C stack is finite */
-  if (limits->max_load == 0) limits->max_load = MODEL_DEFAULT_LOAD;
-  limits->size = sizeof *limits;
-}
-
 ci_options ci_defaults(void) {
   ci_options options = {.size = sizeof options, .abi = CI_ABI, .isa = CI_ISA_BEST};
   return options;
@@ -62,29 +41,6 @@ static void model_release(void *user, void *memory, size_t bytes) {
   ci_model *m = user;
   m->held -= bytes;
   ci_release(&m->given, memory, bytes);
-}
-
-size_t ci_model_load_most(const ci_model *m) {
-  size_t most;
-  const bool fits =
-      ci_mul_size(m->file.length, m->limits.max_load, &most) && ci_add_size(most, MODEL_LEAST_MEMORY, &most);
-  return fits ? most : SIZE_MAX;
-}
-
-ci_status ci_model_go_on(ci_model *model, ci_error *error) {
-  if (!ci_stop_wanted(&model->stop)) return CI_OK;
-  return ci_fail(error, ci_stop_status(&model->stop), "opening the model %s", ci_stop_text(&model->stop));
-}
-
-ci_status ci_model_again(ci_model *model, size_t bytes, ci_error *error) {
-  model->again += bytes; /* a file has fewer than 2^31 bytes of messages: this does not overflow before it is refused */
-  const bool raised = model->limits.max_load >= MODEL_MOST_AGAIN / MODEL_AGAIN;
-  const uint32_t times = raised ? MODEL_MOST_AGAIN : MODEL_AGAIN * model->limits.max_load;
-  if (model->again <= MODEL_LEAST_AGAIN || (model->again - MODEL_LEAST_AGAIN) / times <= model->file.length)
-    return CI_OK;
-  return ci_fail(error, CI_RESOURCE_EXHAUSTED,
-                 "calls of functions and other references stand for more than %u times the file of %zu bytes%s",
-                 (unsigned)times, model->file.length, raised ? "" : "; if it can be trusted, raise the limit max_load");
 }
 
 /* ---- tables ---- */
@@ -256,7 +212,7 @@ static ci_status model_binding(ci_model *m, ci_span message, ci_binding *binding
   CI_TRY(model_text(m, key, &binding->key, error));
   if (type.length == 0) {
     type = ci_model_stored(m, m->edges.at[binding->edge].type);
-    CI_TRY(ci_model_again(m, type.length, error));
+    CI_TRY(ci_load_again(m, type.length, error));
   }
   return model_binding_type(m, type, binding, error);
 }
@@ -373,7 +329,7 @@ static ci_status model_each(ci_model *m, ci_span message, uint32_t key, model_re
                      CI_SPAN_ARG(name));
     }
     last = name;
-    CI_TRY(ci_model_go_on(m, error));
+    CI_TRY(ci_load_go_on(m, error));
     if (reader != NULL) CI_TRY(reader(m, field.bytes, error));
   }
   return CI_OK;
@@ -387,7 +343,7 @@ static ci_status model_tensors(ci_model *m, ci_span message, ci_span data, ci_er
   if (!CI_LIST_GROW_BY(&m->allocator, &m->constants, count)) return model_memory(error);
   for (wire = ci_wire_open(message); ci_wire_next(&wire, &field);) {
     if (field.key != CI_KEY(MODEL_TENSOR)) continue;
-    CI_TRY(ci_model_go_on(m, error));
+    CI_TRY(ci_load_go_on(m, error));
     CI_TRY(model_tensor(m, field.bytes, data, &end, error));
   }
   if (wire.broken) return model_damaged(error, "its message cannot be read");
@@ -420,7 +376,7 @@ static ci_status model_contents(ci_model *m, ci_span message, ci_error *error) {
 
 static ci_status model_read(ci_model *m, ci_error *error) {
   ci_span message, data;
-  m->most = ci_model_load_most(m);
+  m->most = ci_load_most(m);
   const ci_span file = {(const char *)m->file.data, m->file.length};
   CI_TRY(ci_container_open(file, &message, &data, &m->panels, error));
   m->section = message;

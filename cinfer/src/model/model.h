@@ -154,7 +154,7 @@ struct ci_model {
   ci_allocator given; /* the caller's */
   ci_stop stop; /* what may end its load */
   size_t held, most; /* bytes while it loads, and how many these may be */
-  uint64_t again; /* bytes of the file that were read once more: ci_model_again */
+  uint64_t again; /* bytes of the file that were read once more: ci_load_again */
   ci_limits limits; /* defaults filled in */
   bool exhausted; /* it wanted more */
   bool lazy, borrow;
@@ -184,11 +184,13 @@ struct ci_model {
   struct ci_custom *customs; /* custom.h: the program's own operators, custom_count of them */
 };
 
-/* ---- texts.c: what is read from the file when somebody asks ---- */
+/* ---- stored.c ---- */
 
 ci_span ci_model_stored(const ci_model *model, ci_stored at);
 /* Where bytes lie that a field of the graph section has. */
 ci_stored ci_model_store(const ci_model *model, const ci_field *field);
+
+/* ---- node_names.c: what is read from the file when it is needed ---- */
 
 typedef struct ci_node_text {
   ci_span name, op, domain;
@@ -197,21 +199,26 @@ typedef struct ci_node_text {
 } ci_node_text;
 /* Takes a field of a Node message, if it is one of these. */
 void ci_node_text_take(ci_node_text *text, const ci_field *field);
+ci_node_text ci_node_text_at(const ci_model *model, ci_stored at);
 ci_node_text ci_node_read(const ci_model *model, const ci_node *node);
 ci_span ci_node_own_name(const ci_model *model, const ci_node *node); /* it has one, and that stands first as a rule */
+/* The innermost call that has a node, or CI_NONE. */
+int32_t ci_node_call(const ci_model *model, const ci_node *node);
 /* Its name behind those of the calls that it is in ("call/inner"); where there are any it is cut and put into `room`.
  */
 ci_span ci_node_name(const ci_model *model, const ci_node *node, char *room, size_t size);
 /* The same of a node that is not in the model yet. */
 ci_span ci_call_name(const ci_model *model, int32_t call, ci_span name, char *room, size_t size);
 
+/* ---- node_errors.c ---- */
+
 typedef struct ci_as { /* what a node is in messages, if it stands for others that were fused */
   ci_span op, name;
 } ci_as;
 /* Fills node, op, source of *error and completes its message; returns status. `as` may be NULL. */
-ci_status ci_fail_node(const ci_model *model, const ci_node *node, ci_error *error, ci_status status,
+ci_status ci_node_fail(const ci_model *model, const ci_node *node, ci_error *error, ci_status status,
                        const char *format, ...) CI_PRINTF(5, 6);
-ci_status ci_vfail_node(const ci_model *model, const ci_node *node, const ci_as *as, ci_error *error, ci_status status,
+ci_status ci_node_vfail(const ci_model *model, const ci_node *node, const ci_as *as, ci_error *error, ci_status status,
                         const char *format, va_list arguments);
 
 /* ---- container.c: the file around the message ---- */
@@ -227,8 +234,6 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
 ci_value ci_constant_value(const ci_constant *constant);
 /* Whether the bytes of a lazily checked constant are whole; looks at them only until the call has to end. */
 bool ci_constant_intact(const ci_constant *constant, ci_stop *stop);
-/* pack.c: a constant's elements, row-major; NULL: there is no memory for them. */
-const void *ci_constant_plain(ci_model *model, ci_constant *constant);
 
 /* ---- types.c ---- */
 
@@ -248,6 +253,12 @@ ci_status ci_parse_root_value(const ci_model *model, ci_span name, const char *w
 /* The nodes of a name in the root graph. */
 ci_status ci_parse_root_nodes(const ci_model *model, ci_span name, const char *what, ci_range *range, ci_error *error);
 
+/* ---- ops.c ---- */
+
+const ci_op *ci_op_find(ci_span domain, ci_span name, int64_t version);
+/* The family of an operator, of ONNX or of graphio, that this build leaves out; NULL: of no such operator. */
+const char *ci_op_left_out(ci_span name);
+
 /* ---- verify.c ---- */
 
 /* Arities of a node against its kernel's row. */
@@ -255,11 +266,13 @@ ci_status ci_verify_node(const ci_model *model, const ci_node *node, ci_error *e
 /* All operators that a signature needs and this build lacks, in one error. */
 ci_status ci_verify_operators(const ci_model *model, ci_error *error);
 
-/* ---- needs.c ---- */
+/* ---- graph.c ---- */
 
 ci_range ci_range_at(const ci_model *model, uint32_t first, uint32_t i); /* a range is two numbers of refs */
 /* The node of the same graph that comes after node n, or the graph's end: those of bodies are jumped over. */
 int32_t ci_graph_next(const ci_model *model, const ci_graph *graph, int32_t n);
+
+/* ---- needs.c ---- */
 
 ci_status ci_plan_no_memory(ci_error *error);
 /* Makes need[node] other than 0 for what the signature runs, bodies included. fed[edge] stops. Both are zeroed arrays,
@@ -267,18 +280,21 @@ ci_status ci_plan_no_memory(ci_error *error);
 ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, int32_t *need,
                    ci_error *error);
 
-/* ---- others ---- */
+/* ---- attrs.c ---- */
 
-const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name);
+const ci_attr *ci_attr_find(const ci_model *model, const ci_node *node, const char *name);
 /* Among those of a node. */
-const ci_attr *ci_find_key(const ci_model *model, uint32_t first, uint32_t count, ci_span key);
-int ci_span_order(ci_span a, ci_span b); /* as memcmp: bytes, then length */
-#define CI_SPAN_ARG(span) (int)((span).length > 200 ? 200 : (span).length), (span).data /* for "%.*s" */
-void ci_limits_fill(ci_limits *limits);
+const ci_attr *ci_attr_find_key(const ci_model *model, uint32_t first, uint32_t count, ci_span key);
+
+/* ---- load.c ---- */
+
 /* To be called before bytes of the file are read once more, or may be, because something refers to them: references can
  * multiply what is read without taking memory for it. Refuses what is much more than the file. */
-ci_status ci_model_again(ci_model *model, size_t bytes, ci_error *error);
+ci_status ci_load_again(ci_model *model, size_t bytes, ci_error *error);
+ci_status ci_load_go_on(ci_model *model, ci_error *error); /* while it loads: not if the load has to end */
+size_t ci_load_most(const ci_model *model); /* bytes that its load may take */
+
+/* ---- model.c ---- */
+
 void ci_model_retain(ci_model *model);
-ci_status ci_model_go_on(ci_model *model, ci_error *error); /* while it loads: not if the load has to end */
-size_t ci_model_load_most(const ci_model *model); /* bytes that its load may take */
 #endif

@@ -2,17 +2,6 @@
 #include "model.h"
 #include "../base/wire.h"
 
-ci_range ci_range_at(const ci_model *model, uint32_t first, uint32_t i) {
-  const size_t begin = (size_t)first + 2 * (size_t)i;
-  return (ci_range){model->refs.at[begin], model->refs.at[begin + 1]};
-}
-
-int32_t ci_graph_next(const ci_model *model, const ci_graph *graph, int32_t n) {
-  const int32_t own = model->nodes.at[n].graph;
-  for (n++; n < graph->end && model->nodes.at[n].graph != own;) n = model->graphs.at[model->nodes.at[n].graph].end;
-  return n;
-}
-
 ci_status ci_plan_no_memory(ci_error *error) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
 }

@@ -1,7 +1,7 @@
 /* ops.c - the table of operators, and the names of those that this build leaves out. */
 #include <string.h>
 
-#include "../kernels/ci_kernel.h"
+#include "model.h"
 
 #define CI_FAMILY(family)
 #define CI_TAKES(family) CI_HAS(family)
@@ -19,7 +19,7 @@ static bool ops_same(const char *text, ci_span span) {
 }
 
 /* A row after the other: this happens once a node, at load. */
-const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version) {
+const ci_op *ci_op_find(ci_span domain, ci_span name, int64_t version) {
   for (size_t i = 0; i < sizeof ops_table / sizeof ops_table[0]; i++) {
     const ci_op *op = &ops_table[i];
     if (name.length == 0 || op->name[0] != name.data[0]) continue;
@@ -43,7 +43,7 @@ static const char ops_left_out[] = {
 #undef CI_TAKES
 #undef CI_FAMILY
 
-const char *ci_left_out(ci_span name) {
+const char *ci_op_left_out(ci_span name) {
   const char *family = NULL;
   for (const char *at = ops_left_out; strcmp(at, "=") != 0; at += strlen(at) + 1) {
     if (at[0] == '=') family = at + 1;

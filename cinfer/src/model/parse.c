@@ -277,13 +277,13 @@ static size_t parse_weight(const ci_model *m, const ci_attr *attr) {
 
 /* `reference`: the attribute of the call, or none when the call has none. */
 static ci_status parse_reference(ci_parser *p, const ci_scope *scope, ci_span name, ci_attr *attr) {
-  const ci_attr *found = ci_find_key(p->model, scope->attrs, scope->attr_count, name);
+  const ci_attr *found = ci_attr_find_key(p->model, scope->attrs, scope->attr_count, name);
   const ci_stored key = attr->key;
   attr->kind = 0;
   if (found == NULL) return CI_OK;
   *attr = *found;
   attr->key = key;
-  return ci_model_again(p->model, parse_weight(p->model, attr), p->error);
+  return ci_load_again(p->model, parse_weight(p->model, attr), p->error);
 }
 
 static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span message, ci_attr *attr) {
@@ -587,7 +587,7 @@ static ci_status parse_read_head(ci_parser *p, const ci_scope *scope, ci_span me
 
 static ci_status parse_input(ci_parser *p, const ci_scope *scope, ci_span name, ci_node *node) {
   int32_t edge;
-  CI_TRY(ci_model_go_on(p->model, p->error));
+  CI_TRY(ci_load_go_on(p->model, p->error));
   CI_TRY(ci_parse_ref(p, scope, name, &edge));
   CI_TRY(parse_push_ref(p, edge));
   node->input_count++;
@@ -637,7 +637,7 @@ static ci_status parse_controls(ci_parser *p, const ci_scope *scope, ci_span mes
 
 /* A node inside a function may come without output types: then it has all outputs that its operator can have. */
 static uint32_t parse_guess_outputs(const ci_model *m, const ci_node *node, const ci_function *function) {
-  const ci_attr *number = ci_find_attr(m, node, "num_outputs");
+  const ci_attr *number = ci_attr_find(m, node, "num_outputs");
   if (function != NULL) return ci_function_outputs(function);
   if (node->kernel == NULL) return 0;
   if (number != NULL && number->kind == CI_PB_ATTRIBUTEVALUE_I && number->as.i > 0 && number->as.i < 1024)
@@ -693,11 +693,11 @@ ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, const ci_field *fie
   ci_model *m = p->model;
   ci_node node = {.at = ci_model_store(m, field), .graph = scope->graph, .outputs = CI_NONE};
   parse_head head = {.fields = 0};
-  CI_TRY(ci_model_go_on(m, p->error));
+  CI_TRY(ci_load_go_on(m, p->error));
   CI_TRY(parse_read_head(p, scope, field->bytes, &head));
   const ci_node_text *text = &head.text;
   const int64_t version = (int64_t)text->version;
-  node.kernel = ci_find_op(text->domain, text->op, version);
+  node.kernel = ci_op_find(text->domain, text->op, version);
   if (node.kernel == NULL) node.kernel = ci_custom_find(m, text->domain, text->op, version);
   node.inputs = (uint32_t)m->refs.count;
   node.attrs = (uint32_t)m->attrs.count;

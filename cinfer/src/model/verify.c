@@ -5,35 +5,13 @@
 #include "model.h"
 #include "../base/wire.h"
 
-int ci_span_order(ci_span a, ci_span b) {
-  size_t common = a.length < b.length ? a.length : b.length;
-  int order = common == 0 ? 0 : memcmp(a.data, b.data, common);
-  if (order != 0 || a.length == b.length) return order;
-  return a.length < b.length ? -1 : 1;
-}
-
-const ci_attr *ci_find_key(const ci_model *model, uint32_t first, uint32_t count, ci_span key) {
-  for (uint32_t end = first + count; first < end;) {
-    const uint32_t middle = first + (end - first) / 2;
-    const int order = ci_span_order(ci_model_stored(model, model->attrs.at[middle].key), key);
-    if (order == 0) return &model->attrs.at[middle];
-    if (order < 0) first = middle + 1;
-    else end = middle;
-  }
-  return NULL;
-}
-
-const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name) {
-  return ci_find_key(model, node->attrs, node->attr_count, (ci_span){name, strlen(name)});
-}
-
 static ci_status verify_absent(const ci_model *model, const ci_node *node, ci_error *error) {
   const ci_op *op = node->kernel;
   const bool loop = op->domain[0] == '\0' && strcmp(op->name, "Loop") == 0; /* it may lack its first two */
   for (uint32_t i = 0; i < node->input_count; i++) {
     bool optional = loop ? i < 2 : (int)i >= op->min_in && op->max_in >= 0;
     if (model->refs.at[node->inputs + i] == CI_NONE && !optional) {
-      return ci_fail_node(model, node, error, CI_INVALID_ARGUMENT, "input %u is absent, expected a value", (unsigned)i);
+      return ci_node_fail(model, node, error, CI_INVALID_ARGUMENT, "input %u is absent, expected a value", (unsigned)i);
     }
   }
   return CI_OK;
@@ -43,11 +21,11 @@ ci_status ci_verify_node(const ci_model *model, const ci_node *node, ci_error *e
   const ci_op *op = node->kernel;
   if (op == NULL) return CI_OK; /* reported if a signature needs it */
   if ((int64_t)node->input_count < op->min_in || (op->max_in >= 0 && (int64_t)node->input_count > op->max_in)) {
-    return ci_fail_node(model, node, error, CI_INVALID_ARGUMENT, "%u inputs, expected %d to %d",
+    return ci_node_fail(model, node, error, CI_INVALID_ARGUMENT, "%u inputs, expected %d to %d",
                         (unsigned)node->input_count, op->min_in, op->max_in < 0 ? INT32_MAX : op->max_in);
   }
   if (node->output_count < op->min_out || (op->max_out >= 0 && node->output_count > op->max_out)) {
-    return ci_fail_node(model, node, error, CI_INVALID_ARGUMENT, "%d outputs, expected %d to %d", node->output_count,
+    return ci_node_fail(model, node, error, CI_INVALID_ARGUMENT, "%d outputs, expected %d to %d", node->output_count,
                         op->min_out, op->max_out < 0 ? INT32_MAX : op->max_out);
   }
   return verify_absent(model, node, error);
@@ -101,17 +79,17 @@ static void verify_node_kernel(verify_list *list, const ci_node *node) {
   char op[360];
   snprintf(op, sizeof op, " %.*s%s%.*s version %d (", CI_SPAN_ARG(text.domain), text.domain.length > 0 ? "." : "",
            CI_SPAN_ARG(text.op), (int)text.version);
-  const bool ours = text.domain.length == 0 || ci_k_span_is(text.domain, "graphio");
-  verify_missing(list, node, op, ours ? ci_left_out(text.op) : NULL);
+  const bool ours = text.domain.length == 0 || ci_span_is(text.domain, "graphio");
+  verify_missing(list, node, op, ours ? ci_op_left_out(text.op) : NULL);
 }
 
 /* Operators that were fused into this one. */
 static void verify_steps(verify_list *list, const ci_model *model, const ci_node *node) {
-  const ci_attr *ops = CI_HAS_ALL ? NULL : ci_find_attr(model, node, "ops");
+  const ci_attr *ops = CI_HAS_ALL ? NULL : ci_attr_find(model, node, "ops");
   if (ops == NULL || ops->kind != CI_PB_ATTRIBUTEVALUE_STRINGS || strncmp(node->kernel->name, "Fused", 5) != 0) return;
   for (uint32_t i = 0; i < ops->count; i++) {
     const ci_span step = model->strings.at[ops->as.first + i];
-    const char *family = ci_left_out(ci_k_span_is(step, "GeluTanh") ? (ci_span){"Gelu", 4} : step);
+    const char *family = ci_op_left_out(ci_span_is(step, "GeluTanh") ? (ci_span){"Gelu", 4} : step);
     if (family == NULL) continue;
     char op[360];
     snprintf(op, sizeof op, " %.*s in %s (", CI_SPAN_ARG(step), node->kernel->name);

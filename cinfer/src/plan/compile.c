@@ -12,13 +12,6 @@ static ci_status compile_memory(ci_compiler *c) { return ci_plan_no_memory(c->er
 
 /* ---- cells and places ---- */
 
-void ci_compile_read(ci_plan *plan, int32_t cell, int32_t position) {
-  ci_cell *root = &plan->cells[plan->cells[cell].root];
-  if (root->last_read < position) root->last_read = position;
-}
-
-static int32_t compile_index(const ci_plan *plan, const ci_cell *cell) { return (int32_t)(cell - plan->cells); }
-
 static void compile_blank(ci_plan *plan, int32_t cell, int32_t dtype) {
   plan->cells[cell] = (ci_cell){.value = {.dtype = dtype, .rank = -1},
                                 .root = cell,
@@ -27,74 +20,6 @@ static void compile_blank(ci_plan *plan, int32_t cell, int32_t dtype) {
                                 .made = CI_NONE,
                                 .last_read = CI_NONE,
                                 .result = CI_NONE};
-}
-
-void ci_plan_drop_places(ci_plan *plan, size_t count) {
-  for (size_t i = count; i < plan->places.count; i++) ci_fold_release(plan, &plan->places.at[i]);
-  plan->places.count = count;
-}
-
-int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes) {
-  if (plan->places.count >= INT32_MAX / 2 || !CI_LIST_GROW(&plan->session->allocator, &plan->places)) return CI_NONE;
-  plan->places.at[plan->places.count] = (ci_place){.home = home,
-                                                   .bytes = bytes,
-                                                   .same_as = CI_NONE,
-                                                   .carried = CI_NONE,
-                                                   .result = CI_NONE,
-                                                   .slot = CI_NONE,
-                                                   .constant = CI_NONE,
-                                                   .next_freed = CI_NONE,
-                                                   .first = INT32_MAX,
-                                                   .last = CI_NONE};
-  if (home == CI_HOME_HEAP) plan->has_heap = true;
-  return (int32_t)plan->places.count++;
-}
-
-void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place) {
-  cell->root = compile_index(plan, cell);
-  cell->place = place;
-}
-
-bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position, bool alone) {
-  ci_compiler *c = plan->compiler;
-  if (!CI_LIST_GROW(c->allocator, &c->offers)) return false;
-  c->offers.at[c->offers.count++] =
-      (ci_offer){compile_index(plan, output), compile_index(plan, input), position, alone, CI_NONE};
-  return true;
-}
-
-ci_status ci_plan_fix(ci_kernel *k, int o, void *data) {
-  ci_cell *cell = ci_cell_of(k->out[o]);
-  int32_t place = ci_plan_place(k->node->plan, CI_HOME_FIXED, 0);
-  if (place == CI_NONE) return ci_k_no_memory(k);
-  ci_plan_own(k->node->plan, cell, place);
-  cell->value.data = data;
-  return CI_OK;
-}
-
-/* ---- constants in panels ---- */
-
-static bool compile_in_panels(ci_plan *plan, const ci_value *value) {
-  const ci_constant *constant = value == NULL ? NULL : ci_plan_constant(plan, value);
-  return constant != NULL && constant->panel > 0 && value->data == constant->data;
-}
-
-/* The same value in row-major order, for everyone who does not ask for panels. */
-static ci_status compile_plain(ci_plan *plan, ci_value *value) {
-  if (!plan->model->panels || !compile_in_panels(plan, value)) return CI_OK;
-  void *plain = (void *)(uintptr_t)ci_constant_plain(plan->session->model, ci_plan_constant(plan, value));
-  if (plain == NULL) return ci_plan_no_memory(plan->error);
-  plan->cells[ci_cell_of(value)->root].value.data = plain;
-  value->data = plain;
-  return CI_OK;
-}
-
-static ci_status compile_plain_inputs(ci_step *step, uint32_t except) {
-  for (int i = 0; step->plan->model->panels && i < step->k.n_in; i++) {
-    if (i < 32 && (except >> i & 1) != 0) continue;
-    CI_TRY(compile_plain(step->plan, step->k.in[i]));
-  }
-  return CI_OK;
 }
 
 /* ---- positions ---- */
@@ -107,82 +32,6 @@ static ci_status compile_position(ci_compiler *c, ci_step *step, int32_t *positi
 }
 
 /* ---- variables ---- */
-
-ci_status ci_plan_slot(ci_kernel *k) {
-  ci_span name;
-  CI_TRY(ci_k_attr_s(k, "variable", NULL, &name));
-  k->node->slot = ci_state_find(k->node->plan->state, name);
-  if (k->node->slot >= 0) return CI_OK;
-  return ci_k_fail(k, CI_NOT_FOUND, "the state has no variable '%.*s'", CI_SPAN_ARG(name));
-}
-
-static bool compile_is_static(const ci_slot *slot) {
-  bool is_static = slot->rank >= 0;
-  for (int32_t i = 0; i < slot->rank; i++) is_static = is_static && slot->dims[i] >= 0;
-  return is_static;
-}
-
-static ci_status compile_watch(ci_plan *plan, int32_t index, const ci_slot *slot) {
-  if (!CI_LIST_GROW(&plan->session->allocator, &plan->watches)) return CI_RESOURCE_EXHAUSTED;
-  ci_watch *watch = &plan->watches.at[plan->watches.count++];
-  *watch = (ci_watch){.slot = index, .rank = slot->value.rank};
-  memcpy(watch->dims, slot->value.dims, sizeof watch->dims);
-  return CI_OK;
-}
-
-/* Not behind an Assign of the graph itself; one in a body may not happen. */
-static ci_status compile_note_read(ci_plan *plan, const ci_step *step, const ci_slot_plan *known) {
-  if (known->before && !known->in_body) return CI_OK;
-  if (!CI_LIST_GROW(&plan->session->allocator, &plan->reads)) return CI_RESOURCE_EXHAUSTED;
-  const bool must = !known->before && step->node->graph == 0;
-  plan->reads.at[plan->reads.count++] = (ci_read){step->slot, must, step->node};
-  return CI_OK;
-}
-
-/* The shape that the variable has here, or CI_PENDING. */
-static ci_status compile_read_shape(ci_kernel *k, const ci_slot *slot, const ci_slot_plan *known) {
-  ci_plan *plan = k->node->plan;
-  if (compile_is_static(slot)) return ci_k_out(k, 0, slot->dtype, slot->rank, slot->dims);
-  if (known->in_body || (known->before && !known->shape_known)) return CI_PENDING;
-  if (known->before) return ci_k_out(k, 0, slot->dtype, known->rank, known->dims);
-  if (!slot->initialized) return CI_PENDING;
-  if (compile_watch(plan, k->node->slot, slot) != CI_OK) return ci_k_no_memory(k);
-  return ci_k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
-}
-
-ci_status ci_plan_read(ci_kernel *k) {
-  ci_plan *plan = k->node->plan;
-  CI_TRY(ci_plan_slot(k));
-  const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
-  if (plan->compiler == NULL) {
-    if (!slot->initialized) return ci_fail_uninitialized(plan, k->node->node, slot, plan->error);
-    return ci_k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
-  }
-  ci_slot_plan *known = &plan->compiler->slots[k->node->slot];
-  if (compile_note_read(plan, k->node, known) != CI_OK) return ci_k_no_memory(k);
-  CI_TRY(compile_read_shape(k, slot, known));
-  int32_t place = ci_plan_place(plan, CI_HOME_VARIABLE, k->out[0]->bytes);
-  if (place == CI_NONE) return ci_k_no_memory(k);
-  plan->places.at[place].slot = k->node->slot;
-  ci_plan_own(plan, ci_cell_of(k->out[0]), place);
-  return CI_OK;
-}
-
-/* Called when the value's shape is known: in the plan, or else in the run. */
-ci_status ci_plan_assign(ci_kernel *k) {
-  ci_plan *plan = k->node->plan;
-  CI_TRY(ci_plan_slot(k));
-  const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
-  const ci_value *value = k->in[0];
-  if (!ci_slot_accepts(slot, value->dtype, value->rank, value->dims)) {
-    ci_value rule = {.dtype = slot->dtype, .rank = slot->rank};
-    char found[160], expected[160];
-    memcpy(rule.dims, slot->dims, sizeof rule.dims);
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "variable '%s' is %s and cannot be given %s", slot->name,
-                     ci_k_describe(&rule, expected, sizeof expected), ci_k_describe(value, found, sizeof found));
-  }
-  return ci_k_out_like(k, 0, value->dtype, value);
-}
 
 /* What an Assign means for the readers behind it. */
 static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
@@ -206,7 +55,7 @@ static ci_status compile_check_kernels(const ci_compiler *c) {
   for (size_t n = 0; n < c->model->nodes.count; n++) {
     const ci_node *node = &c->model->nodes.at[n];
     if (!c->need[n] || node->kernel != NULL) continue;
-    return ci_fail_node(c->model, node, c->error, CI_UNIMPLEMENTED, "this cinfer lacks the operator");
+    return ci_node_fail(c->model, node, c->error, CI_UNIMPLEMENTED, "this cinfer lacks the operator");
   }
   return CI_OK;
 }
@@ -215,7 +64,7 @@ static void compile_find_assigns(ci_compiler *c) {
   for (size_t n = 0; n < c->model->nodes.count; n++) {
     const ci_node *node = &c->model->nodes.at[n];
     if (!c->need[n] || (node->kernel->flags & CI_OP_ASSIGNS) == 0) continue;
-    const ci_attr *name = ci_find_attr(c->model, node, "variable");
+    const ci_attr *name = ci_attr_find(c->model, node, "variable");
     int32_t slot = name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S
                        ? -1
                        : ci_state_find(c->plan->state, ci_model_stored(c->model, name->as.at));
@@ -279,73 +128,6 @@ static ci_status compile_new_step(ci_compiler *c, const ci_node *node, ci_step *
   return CI_OK;
 }
 
-void ci_step_reset(ci_step *step) {
-  step->k.scratch_bytes = 0;
-  step->k.join = NULL;
-  step->k.largest = NULL;
-  step->k.free_rows = 0;
-  step->k.reordered = 0;
-  for (int o = 0; o < step->k.n_out; o++) step->alias[o] = CI_NONE;
-}
-
-static ci_status compile_check_held(ci_step *step) {
-  if (ci_step_is(step, CI_OP_HOLDS)) return CI_OK;
-  for (int i = 0; i < step->k.n_in; i++) {
-    if (step->k.in[i] == NULL || !ci_holds(step->k.in[i]->dtype)) continue;
-    return ci_k_fail(&step->k, CI_INVALID_ARGUMENT, "input %d is %s, expected a tensor", i,
-                     step->k.in[i]->dtype == CI_SEQUENCE ? "a sequence" : "nothing");
-  }
-  return CI_OK;
-}
-
-/* Operators that compute, which are those that widen float16, do so with the usual types where family types is left
- * out. */
-static ci_status compile_check_types(ci_step *step) {
-  if (CI_HAS(types) || !ci_step_is(step, CI_OP_HALF)) return CI_OK;
-  for (int i = 0; i < step->k.n_in; i++) {
-    if (step->k.in[i] == NULL) continue;
-    switch (step->k.in[i]->dtype) {
-      case CI_DOUBLE:
-      case CI_INT8:
-      case CI_INT16:
-      case CI_UINT16:
-      case CI_UINT32:
-      case CI_UINT64:
-        return ci_k_fail(&step->k, CI_UNIMPLEMENTED,
-                         "input %d has type %s, with which this cinfer does not compute: add types to CINFER_FAMILIES "
-                         "(CMake) or CI_FAMILIES (one file)",
-                         i, ci_dtype_name(step->k.in[i]->dtype));
-      default: break;
-    }
-  }
-  return CI_OK;
-}
-
-/* An operator of the program's own may ask for anything; sums of what lies in an arena must not overflow. */
-static ci_status compile_check_scratch(ci_step *step) {
-  const uint64_t wanted = step->plan->session->limits.max_memory, most = PTRDIFF_MAX / 4;
-  const uint64_t limit = wanted < most ? wanted : most;
-  if (step->k.scratch_bytes <= limit) return CI_OK;
-  return ci_k_fail(&step->k, CI_RESOURCE_EXHAUSTED, "scratch memory of %zu bytes exceeds the session's limit of %llu",
-                   step->k.scratch_bytes, (unsigned long long)limit);
-}
-
-ci_status ci_step_prepare(ci_step *step) {
-  ci_step_reset(step);
-  step->widens = false;
-  CI_TRY(compile_check_held(step));
-  CI_TRY(compile_check_types(step));
-  CI_TRY(ci_check_kinds(&step->k, step->node->kernel->types));
-  CI_TRY(compile_plain_inputs(step, ci_step_is(step, CI_OP_PANELS) ? 1u << 1 : 0));
-  CI_TRY(ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
-  CI_TRY(compile_plain_inputs(step, step->k.reordered));
-  return compile_check_scratch(step);
-}
-
-ci_status ci_step_compute(ci_step *step) {
-  return step->widens ? ci_half_run(&step->k) : step->node->kernel->run(&step->k);
-}
-
 static bool compile_shapes_known(const ci_step *step) {
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] != NULL && step->k.in[i]->rank < 0) return false;
@@ -376,7 +158,7 @@ static ci_status compile_prepare(ci_compiler *c, ci_step *step) {
 static ci_status compile_dynamic_outputs(ci_compiler *c, ci_step *step) {
   for (int o = 0; o < step->k.n_out; o++) {
     ci_cell *cell = ci_cell_of(step->k.out[o]);
-    compile_blank(c->plan, compile_index(c->plan, cell), cell->value.dtype);
+    compile_blank(c->plan, ci_cell_index(c->plan, cell), cell->value.dtype);
     cell->made = step->begin;
     cell->place = ci_plan_place(c->plan, CI_HOME_HEAP, 0);
     if (cell->place == CI_NONE) return compile_memory(c);
@@ -424,21 +206,21 @@ static ci_status compile_bound_read(ci_compiler *c, const ci_step *step) {
   ci_plan *plan = c->plan;
   if (!ci_step_is(step, CI_OP_READS_VARIABLE)) return CI_OK;
   if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return compile_memory(c);
-  plan->bound_reads.at[plan->bound_reads.count++] = compile_index(plan, ci_cell_of(step->k.out[0]));
+  plan->bound_reads.at[plan->bound_reads.count++] = ci_cell_index(plan, ci_cell_of(step->k.out[0]));
   return CI_OK;
 }
 
 static void compile_reads(ci_compiler *c, const ci_step *step) {
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL) continue;
-    ci_compile_read(c->plan, compile_index(c->plan, ci_cell_of(step->k.in[i])), step->begin);
+    ci_plan_note_reader(c->plan, ci_cell_index(c->plan, ci_cell_of(step->k.in[i])), step->begin);
   }
   for (int b = 0; b < 2; b++) {
     if (step->bodies[b] == NULL) continue;
     const ci_graph *graph = &c->model->graphs.at[step->bodies[b]->graph];
     for (uint32_t i = 0; i < graph->capture_count; i++) {
       const ci_cell *cell = compile_cell(c, c->model->refs.at[graph->captures + i]);
-      if (cell != NULL) ci_compile_read(c->plan, compile_index(c->plan, cell), step->end);
+      if (cell != NULL) ci_plan_note_reader(c->plan, ci_cell_index(c->plan, cell), step->end);
     }
   }
 }
@@ -447,7 +229,7 @@ static ci_status compile_node(ci_compiler *c, ci_frame *frame, const ci_node *no
   ci_step *step = NULL;
   ci_stop *stop = &c->plan->session->stop;
   if (ci_stop_wanted(stop))
-    return ci_fail_node(c->model, node, c->error, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
+    return ci_node_fail(c->model, node, c->error, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
   CI_TRY(compile_new_step(c, node, &step));
   CI_TRY(compile_position(c, step, &step->begin));
   step->end = step->begin;
@@ -485,8 +267,8 @@ static ci_status compile_frame(ci_compiler *c, ci_frame *frame) {
     if (c->plan->places.at[p].home == CI_HOME_HEAP) frame->has_heap = true;
   }
   for (int32_t i = 0; i < frame->output_count; i++) {
-    CI_TRY(compile_plain(c->plan, &frame->outputs[i]->value));
-    ci_compile_read(c->plan, compile_index(c->plan, frame->outputs[i]), frame->end);
+    CI_TRY(ci_pack_plain(c->plan, &frame->outputs[i]->value));
+    ci_plan_note_reader(c->plan, ci_cell_index(c->plan, frame->outputs[i]), frame->end);
   }
   return CI_OK;
 }
@@ -509,7 +291,7 @@ static ci_status compile_frame_cells(ci_compiler *c, ci_frame *frame) {
 
 ci_status ci_plan_frame(ci_kernel *k, int body, const char *name) {
   ci_compiler *c = k->node->plan->compiler;
-  const ci_attr *attr = ci_find_attr(c->model, k->node->node, name);
+  const ci_attr *attr = ci_attr_find(c->model, k->node->node, name);
   if (attr == NULL || attr->kind != CI_PB_ATTRIBUTEVALUE_G) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing or no graph", name);
   }
@@ -527,22 +309,6 @@ ci_status ci_plan_frame_compile(ci_kernel *k, int body) {
   ci_status status = compile_frame(c, k->node->bodies[body]);
   c->depth--;
   return status;
-}
-
-ci_plan_mark ci_plan_mark_now(const ci_plan *plan) {
-  return (ci_plan_mark){plan->places.count, plan->all_steps.count, plan->compiler->offers.count,
-                        plan->bound_reads.count};
-}
-
-void ci_plan_forget(ci_plan *plan, ci_plan_mark mark) {
-  ci_plan_drop_places(plan, mark.places);
-  plan->compiler->offers.count = mark.offers;
-  plan->bound_reads.count = mark.bound_reads;
-  for (size_t i = mark.steps; i < plan->all_steps.count; i++) {
-    ci_step *step = plan->all_steps.at[i]; /* stays for the memory that it owns; its cells belong to another now */
-    step->scratch = CI_NONE;
-    step->k.n_out = 0;
-  }
 }
 
 /* ---- the plan ---- */
@@ -603,7 +369,7 @@ static ci_status compile_inputs(ci_compiler *c, const ci_signature_info *signatu
       CI_TRY(ci_value_of_tensor(&shape, &cell->value, c->error));
       cell->value.data = NULL;
     } else {
-      compile_blank(plan, compile_index(plan, cell), binding->dtype); /* known when it is fed */
+      compile_blank(plan, ci_cell_index(plan, cell), binding->dtype); /* known when it is fed */
     }
     plan->inputs[i] = inputs[i];
     plan->inputs[i].data = NULL;
@@ -630,8 +396,8 @@ static ci_status compile_results(ci_compiler *c, const ci_signature_info *signat
   for (int32_t i = 0; i < signature->output_count; i++) {
     ci_cell *cell = compile_cell(c, signature->outputs[i].edge);
     plan->outputs[i] = (ci_plan_output){.cell = cell, .copy = CI_NONE};
-    CI_TRY(compile_plain(plan, &cell->value));
-    ci_compile_read(plan, compile_index(plan, cell), CI_END);
+    CI_TRY(ci_pack_plain(plan, &cell->value));
+    ci_plan_note_reader(plan, ci_cell_index(plan, cell), CI_END);
     if (compile_is_sessions(plan, cell)) continue;
     int32_t copy = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);
     if (copy == CI_NONE) return compile_memory(c);
@@ -652,64 +418,10 @@ static ci_status compile_all(ci_compiler *c, const ci_signature_info *signature,
   return ci_plan_layout(c->plan);
 }
 
-/* The session's compiler: its lists and arrays are used again for every plan. */
-static ci_status compile_begin(struct ci_session *session, ci_compiler **made, ci_error *error) {
-  const ci_model *m = session->model;
-  const ci_allocator *allocator = &session->allocator;
-  ci_compiler *c = session->compiler;
-  if (c == NULL) {
-    c = session->compiler = ci_alloc(allocator, sizeof *c);
-    if (c == NULL) return ci_plan_no_memory(error);
-    c->model = m;
-    c->allocator = allocator;
-    c->signature = CI_NONE;
-    c->need = ci_alloc(allocator, m->nodes.count * sizeof *c->need);
-    c->fed = ci_alloc(allocator, m->edges.count * sizeof *c->fed);
-    c->cell_of = ci_alloc(allocator, m->edges.count * sizeof *c->cell_of);
-    c->readers = ci_alloc(allocator, m->edges.count * sizeof *c->readers);
-  }
-  *made = c;
-  c->error = error;
-  c->depth = 0;
-  c->folded = c->read = 0;
-  if (c->loops != NULL) memset(c->loops, 0, m->nodes.count * sizeof *c->loops);
-  c->offers.count = c->assigns.count = c->step_at.count = 0;
-  const size_t slots = (size_t)ci_state_slot_count(session->state);
-  if (slots > c->slot_count || c->slots == NULL) {
-    ci_release(allocator, c->slots, c->slot_count * sizeof *c->slots);
-    c->slots = ci_alloc(allocator, slots * sizeof *c->slots);
-    c->slot_count = c->slots == NULL ? 0 : slots;
-  } else if (slots > 0) {
-    memset(c->slots, 0, c->slot_count * sizeof *c->slots);
-  }
-  const bool whole = c->need != NULL && c->fed != NULL && c->cell_of != NULL && c->readers != NULL && c->slots != NULL;
-  if (whole) return CI_OK;
-  ci_compiler_free(session);
-  return ci_plan_no_memory(error);
-}
-
-void ci_compiler_free(struct ci_session *session) {
-  ci_compiler *c = session->compiler;
-  if (c == NULL) return;
-  session->compiler = NULL;
-  ci_release(c->allocator, c->need, c->model->nodes.count * sizeof *c->need);
-  ci_release(c->allocator, c->fed, c->model->edges.count * sizeof *c->fed);
-  ci_release(c->allocator, c->cell_of, c->model->edges.count * sizeof *c->cell_of);
-  ci_release(c->allocator, c->loops, c->model->nodes.count * sizeof *c->loops);
-  ci_release(c->allocator, c->readers, c->model->edges.count * sizeof *c->readers);
-  ci_release(c->allocator, c->slots, c->slot_count * sizeof *c->slots);
-  CI_LIST_FREE(c->allocator, &c->offers);
-  CI_LIST_FREE(c->allocator, &c->assigns);
-  CI_LIST_FREE(c->allocator, &c->step_at);
-  CI_LIST_FREE(c->allocator, &c->sorted);
-  CI_LIST_FREE(c->allocator, &c->gaps);
-  ci_release(c->allocator, c, sizeof *c);
-}
-
 ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **made,
                        ci_error *error) {
   ci_compiler *c = NULL;
-  CI_TRY(compile_begin(session, &c, error));
+  CI_TRY(ci_compiler_begin(session, &c, error));
   ci_plan *plan = session->plans.spare;
   session->plans.spare = NULL;
   if (plan == NULL) plan = ci_alloc(&session->allocator, sizeof *plan);
@@ -733,50 +445,4 @@ ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tenso
     ci_plan_free(plan);
   }
   return status;
-}
-
-/* Gives back what the plan's pool and lists do not hold. */
-static void compile_release(ci_plan *plan) {
-  const ci_allocator *allocator = &plan->session->allocator;
-  for (size_t i = 0; i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);
-  ci_plan_drop_places(plan, 0);
-  for (size_t i = 0; i < plan->all_steps.count; i++) {
-    ci_step *step = plan->all_steps.at[i];
-    if (!step->private_pooled) ci_release(allocator, step->k.private_memory, step->private_bytes);
-    if (!step->more_pooled) ci_release(allocator, step->k.private_more, step->more_bytes);
-    for (int b = 0; b < 2; b++) {
-      if (step->bodies[b] != NULL) CI_LIST_FREE(allocator, &step->bodies[b]->steps);
-    }
-  }
-}
-
-void ci_plan_clear(ci_plan *plan) {
-  compile_release(plan);
-  ci_pool_clear(&plan->pool);
-  const ci_plan was = *plan;
-  *plan = (ci_plan){.session = was.session,
-                    .pool = was.pool,
-                    .all_steps = was.all_steps,
-                    .places = was.places,
-                    .root = {.steps = was.root.steps},
-                    .watches = was.watches,
-                    .reads = was.reads,
-                    .bound_reads = was.bound_reads,
-                    .rows.values = was.rows.values};
-  plan->all_steps.count = plan->places.count = plan->root.steps.count = 0;
-  plan->watches.count = plan->reads.count = plan->bound_reads.count = 0;
-}
-
-void ci_plan_free(ci_plan *plan) {
-  const ci_allocator *allocator = &plan->session->allocator;
-  compile_release(plan);
-  CI_LIST_FREE(allocator, &plan->root.steps);
-  CI_LIST_FREE(allocator, &plan->all_steps);
-  CI_LIST_FREE(allocator, &plan->places);
-  CI_LIST_FREE(allocator, &plan->watches);
-  CI_LIST_FREE(allocator, &plan->reads);
-  CI_LIST_FREE(allocator, &plan->bound_reads);
-  CI_LIST_FREE(allocator, &plan->rows.values);
-  ci_pool_release(&plan->pool);
-  ci_release(allocator, plan, sizeof *plan);
 }

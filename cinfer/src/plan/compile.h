@@ -56,10 +56,11 @@ typedef struct ci_compiler {
   CI_LIST(ci_gap) gaps;
 } ci_compiler;
 
-/* Notes that the bytes of a cell are read at a position. */
-void ci_compile_read(ci_plan *plan, int32_t cell, int32_t position);
-/* Forgets the places from `count` on, and gives back what was computed for them. */
-void ci_plan_drop_places(ci_plan *plan, size_t count);
+/* The session's compiler: its lists and arrays are used again for every plan. */
+ci_status ci_compiler_begin(struct ci_session *session, ci_compiler **made, ci_error *error);
+/* plan.c: whether so many bytes of values may be read for the shape of one more output: what depends on more is left
+ * to the run. */
+bool ci_plan_may_read(ci_compiler *c, uint64_t work);
 
 /* ---- fold.c ---- */
 
@@ -68,14 +69,7 @@ void ci_fold_readers(ci_compiler *c, const ci_signature_info *signature); /* fil
 bool ci_fold(ci_compiler *c, ci_step *step);
 /* The same into the memory that its outputs have; false: it cannot be done, or failed. */
 bool ci_fold_again(ci_compiler *c, ci_step *step);
-/* Whether so many bytes of values may be read for the shape of one more output: what depends on more is left to the
- * run. */
-bool ci_fold_reads(ci_compiler *c, uint64_t work);
 /* Told of every step once its outputs have places. done: the run has nothing to do for it. */
 void ci_fold_note(ci_compiler *c, ci_step *step, bool done);
-/* Other memory for what a place of CI_HOME_FIXED holds. */
-bool ci_fold_take(ci_plan *plan, ci_place *place, size_t bytes, void **data);
-void ci_fold_release(ci_plan *plan, ci_place *place);
-
 enum { CI_END = INT32_MAX }; /* the position of the signature's outputs */
 #endif

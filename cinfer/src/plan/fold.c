@@ -9,33 +9,12 @@
 
 enum {
   FOLD_BYTES = 1 << 16, /* larger results are computed in the run, so that planning stays quick and small */
-  FOLD_POOLED = 256,    /* smaller ones cost less than memory of their own */
   FOLD_WORK = 1 << 24,  /* bytes that all of a plan read and write, with products of steep operators, */
   FOLD_EACH = 64,       /* and for each byte of the file */
-  FOLD_STEEP = 1 << 20, /* of one steep operator */
-  FOLD_READ = 1 << 15,  /* bytes of values that are read for the shapes of a plan, */
-  FOLD_READ_EACH = 16   /* and for each byte of the file */
+  FOLD_STEEP = 1 << 20  /* of one steep operator */
 };
 
 /* ---- memory ---- */
-
-bool ci_fold_take(ci_plan *plan, ci_place *place, size_t bytes, void **data) {
-  ci_fold_release(plan, place);
-  if (bytes <= FOLD_POOLED) {
-    *data = ci_pool_alloc(&plan->pool, bytes);
-  } else {
-    *data = place->block = ci_alloc(&plan->session->allocator, bytes);
-  }
-  place->block_bytes = *data == NULL ? 0 : bytes;
-  return *data != NULL;
-}
-
-void ci_fold_release(ci_plan *plan, ci_place *place) {
-  if (place->home != CI_HOME_FIXED || place->block == NULL) return;
-  ci_release(&plan->session->allocator, place->block, place->block_bytes);
-  place->block = NULL;
-  place->block_bytes = 0;
-}
 
 /* ---- who reads what ---- */
 
@@ -76,7 +55,7 @@ static bool fold_reads_settled(const ci_compiler *c, const ci_step *step) {
 static void fold_drop(ci_plan *plan, ci_cell *root) {
   ci_place *place = root->place == CI_NONE ? NULL : &plan->places.at[root->place];
   if (!root->settled || root->readers != 0 || place == NULL || place->block == NULL) return;
-  ci_fold_release(plan, place);
+  ci_place_release_fixed(plan, place);
   root->value.data = NULL;
 }
 
@@ -130,13 +109,6 @@ static bool fold_is_within(ci_compiler *c, const ci_step *step) {
   return true;
 }
 
-bool ci_fold_reads(ci_compiler *c, uint64_t work) {
-  const uint64_t most = FOLD_READ + (uint64_t)FOLD_READ_EACH * c->model->file.length;
-  if (work > most || c->read > most - work) return false;
-  c->read += work;
-  return true;
-}
-
 static bool fold_can(ci_compiler *c, const ci_step *step) {
   size_t bytes = 0;
   if (step->dynamic || ci_step_is(step, CI_OP_STATEFUL | CI_OP_CONTROL | CI_OP_NO_RUN)) return false;
@@ -171,7 +143,7 @@ static bool fold_memory(ci_compiler *c, ci_step *step) {
     const int32_t place = ci_plan_place(c->plan, CI_HOME_FIXED, 0);
     if (place == CI_NONE) return false;
     ci_plan_own(c->plan, cell, place);
-    if (!ci_fold_take(c->plan, &c->plan->places.at[place], cell->value.bytes, &cell->value.data)) return false;
+    if (!ci_place_take_fixed(c->plan, &c->plan->places.at[place], cell->value.bytes, &cell->value.data)) return false;
   }
   return true;
 }

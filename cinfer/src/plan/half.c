@@ -55,7 +55,7 @@ static ci_status half_make(ci_step *step) {
 }
 
 static void half_widen(const struct ci_isa *isa, const ci_value *from, void *to) {
-  ci_find_cast(isa, from->dtype, CI_FLOAT)(to, from->data, from->count);
+  ci_cast_find(isa, from->dtype, CI_FLOAT)(to, from->data, from->count);
 }
 
 static ci_status half_input(ci_step *step, int i) {
@@ -167,7 +167,7 @@ ci_status ci_half_run(ci_kernel *k) {
   for (int o = 0; status == CI_OK && o < k->n_out; o++) {
     /* An output that is an input's memory holds its bytes already. */
     if (!h->outs[o].is_wide || h->wide_out[o] == h->out[o] || k->node->alias[o] >= 0) continue;
-    ci_find_cast(k->isa, CI_FLOAT, h->out[o]->dtype)(h->out[o]->data, h->outs[o].wide.data, h->out[o]->count);
+    ci_cast_find(k->isa, CI_FLOAT, h->out[o]->dtype)(h->out[o]->data, h->outs[o].wide.data, h->out[o]->count);
   }
   return status;
 }

@@ -50,7 +50,7 @@ static const kinds_row kinds_table[] = {
 
 static const kinds_row *kinds_of(char letter) {
   const kinds_row *row = kinds_table;
-  while (row->letter != letter) row++; /* tests/test_operator_dtypes.py: every letter of ops.def has a row */
+  while (row->letter != letter) row++; /* tests/ops/test_operator_dtypes.py: every letter of ops.def has a row */
   return row;
 }
 
@@ -64,7 +64,7 @@ static int32_t kinds_seen(const kinds_row *row, int32_t dtype) {
   return row->computed && (KINDS_OF(dtype) & KINDS_HALVES) != 0 ? CI_FLOAT : dtype;
 }
 
-ci_status ci_check_kinds(ci_kernel *k, const char *letters) {
+ci_status ci_kinds_check(ci_kernel *k, const char *letters) {
   int firsts[sizeof kinds_table / sizeof kinds_table[0]];
   for (size_t r = 0; r < sizeof firsts / sizeof firsts[0]; r++) firsts[r] = -1;
   const char *at = letters;

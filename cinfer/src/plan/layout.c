@@ -9,11 +9,6 @@ static ci_status layout_failed(ci_plan *plan) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
 }
 
-int32_t ci_plan_resolve(const ci_plan *plan, int32_t place) {
-  while (plan->places.at[place].same_as != CI_NONE) place = plan->places.at[place].same_as;
-  return place;
-}
-
 static ci_place *layout_place(ci_plan *plan, const ci_cell *root) {
   return &plan->places.at[ci_plan_resolve(plan, root->place)];
 }
@@ -148,7 +143,7 @@ static ci_status layout_assigned(ci_compiler *c) {
     if (assign->dynamic || !layout_may_make(c, maker, assign)) continue;
     const ci_cell *cell = &plan->cells[ci_cell_of(assign->k.in[0])->root];
     if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return layout_failed(plan);
-    plan->bound_reads.at[plan->bound_reads.count++] = (int32_t)(cell - plan->cells);
+    plan->bound_reads.at[plan->bound_reads.count++] = ci_cell_index(plan, cell);
     plan->places.at[cell->place].home = CI_HOME_VARIABLE;
     plan->places.at[cell->place].slot = assign->slot;
     assign->next_made = maker->makes;

@@ -39,13 +39,6 @@ static const struct ci_packed *pack_find(const struct ci_packed *from, const str
   return NULL;
 }
 
-ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value) {
-  if (value->data == NULL || plan->cells[ci_cell_of(value)->root].place == CI_NONE) return NULL;
-  const ci_place *place = ci_place_of(plan, value);
-  if (place->home != CI_HOME_FIXED || place->constant == CI_NONE) return NULL;
-  return &plan->session->model->constants.at[place->constant];
-}
-
 /* The constant that an input is, or NULL. What half.c widens is no value of the plan. */
 static ci_constant *pack_constant(const ci_kernel *k, int i) {
   if (i >= k->n_in || k->in[i] == NULL || k->node->widens) return NULL;
@@ -156,7 +149,8 @@ static void pack_restore(const struct ci_isa *isa, const ci_constant *constant, 
   const float *from = constant->data;
   const int64_t *dims = constant->dims, rank = constant->rank;
   const int64_t rows = dims[constant->panel_last ? rank - 1 : 0];
-  const int64_t columns = ci_product(dims, constant->panel_last ? 0 : 1, (int)(constant->panel_last ? rank - 1 : rank));
+  const int64_t columns =
+      ci_shape_count(dims, constant->panel_last ? 0 : 1, (int)(constant->panel_last ? rank - 1 : rank));
   for (int64_t r = 0, width; columns > 0 && r < rows; r += width, from += width * columns) {
     width = rows - r < constant->panel ? rows - r : constant->panel;
     if (!constant->panel_last) {
@@ -224,4 +218,19 @@ const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter
   if (made != NULL && !pack_fill(model, constant, made, k->in[i], fill, argument)) return NULL;
   k->reordered |= 1u << i;
   return found != NULL ? pack_bytes(found) : pack_add(constant, head, made);
+}
+
+static bool pack_in_panels(ci_plan *plan, const ci_value *value) {
+  const ci_constant *constant = value == NULL ? NULL : ci_plan_constant(plan, value);
+  return constant != NULL && constant->panel > 0 && value->data == constant->data;
+}
+
+/* The same value in row-major order, for everyone who does not ask for panels. */
+ci_status ci_pack_plain(ci_plan *plan, ci_value *value) {
+  if (!plan->model->panels || !pack_in_panels(plan, value)) return CI_OK;
+  void *plain = (void *)(uintptr_t)ci_constant_plain(plan->session->model, ci_plan_constant(plan, value));
+  if (plain == NULL) return ci_plan_no_memory(plan->error);
+  plan->cells[ci_cell_of(value)->root].value.data = plain;
+  value->data = plain;
+  return CI_OK;
 }

@@ -166,13 +166,77 @@ struct ci_plan { /* first what each run reads, in few lines of the cache */
   struct ci_compiler *compiler; /* while compiling */
 };
 
+CI_INLINE ci_cell *ci_cell_of(const ci_value *value) { return (ci_cell *)(uintptr_t)value; }
+CI_INLINE int32_t ci_cell_index(const ci_plan *plan, const ci_cell *cell) { return (int32_t)(cell - plan->cells); }
+
+/* ---- plan.c ---- */
+
+/* Notes that the bytes of a cell are read at a position. */
+void ci_plan_note_reader(ci_plan *plan, int32_t cell, int32_t position);
+/* Points a root cell, and all with its bytes, at data. */
+void ci_plan_point(ci_plan *plan, ci_cell *root, void *data);
+void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place); /* cell becomes a root in that place */
+bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position, bool alone);
+/* A new place of bytes with a home; CI_NONE: out of memory. */
+int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes);
+int32_t ci_plan_resolve(const ci_plan *plan, int32_t place);
+ci_place *ci_plan_place_of(ci_plan *plan, const ci_value *value);
+/* The constant whose bytes a value of the plan has, or NULL. */
+ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value);
+void ci_place_release(ci_plan *plan, ci_place *place); /* of CI_HOME_HEAP: gives back its memory */
+/* Other memory for what a place of CI_HOME_FIXED holds. */
+bool ci_place_take_fixed(ci_plan *plan, ci_place *place, size_t bytes, void **data);
+void ci_place_release_fixed(ci_plan *plan, ci_place *place);
+/* Forgets the places from `count` on, and gives back what was computed for them. */
+void ci_plan_drop_places(ci_plan *plan, size_t count);
+/* To compile a body again, the plan forgets what came after a mark. */
+typedef struct ci_plan_mark {
+  size_t places, steps, offers, bound_reads;
+} ci_plan_mark;
+ci_plan_mark ci_plan_mark_now(const ci_plan *plan);
+void ci_plan_forget(ci_plan *plan, ci_plan_mark mark);
+void ci_plan_clear(ci_plan *plan); /* makes it empty; it keeps its memory for the next ci_plan_make */
+void ci_plan_free(ci_plan *plan);
+
 /* ---- compile.c ---- */
 
 ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
                        ci_error *error);
-void ci_plan_clear(ci_plan *plan); /* makes it empty; it keeps its memory for the next ci_plan_make */
-void ci_plan_free(ci_plan *plan);
+/* For prepare of If and Loop. ci_plan_frame makes the frame and knows its formal inputs; their cells are to be given
+ * shapes; ci_plan_frame_compile compiles its nodes. */
+ci_status ci_plan_frame(ci_kernel *k, int body, const char *attr);
+ci_status ci_plan_frame_compile(ci_kernel *k, int body);
+bool ci_plan_frame_is_deep(const ci_kernel *k); /* too deep to compile twice */
+
+/* ---- compiler.c ---- */
+
 void ci_compiler_free(struct ci_session *session);
+
+/* ---- steps.c ---- */
+
+void ci_step_reset(ci_step *step);
+ci_status ci_step_prepare(ci_step *step); /* calls the kernel's prepare */
+ci_status ci_step_compute(ci_step *step); /* calls the kernel's run */
+
+/* ---- plan_variables.c ---- */
+
+/* A variable's reader: its slot, and the shape if it is known while planning (else CI_PENDING). */
+ci_status ci_plan_read(ci_kernel *k);
+ci_status ci_plan_assign(ci_kernel *k);
+ci_status ci_plan_slot(ci_kernel *k); /* finds attribute `variable` in the state: step->slot */
+ci_status ci_plan_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot, ci_error *error);
+
+/* ---- pack.c ---- */
+
+/* A constant's elements, row-major; NULL: there is no memory for them. */
+const void *ci_constant_plain(ci_model *model, ci_constant *constant);
+/* A constant in panels becomes row-major, for steps that do not ask for panels. */
+ci_status ci_pack_plain(ci_plan *plan, ci_value *value);
+
+/* ---- layout.c ---- */
+
+ci_status ci_plan_layout(ci_plan *plan);
+ci_status ci_plan_offsets(ci_plan *plan); /* of places whose sizes and positions are known */
 
 /* ---- refit.c ---- */
 
@@ -188,58 +252,25 @@ bool ci_plan_takes_rows(ci_plan *plan, const ci_tensor *inputs);
 /* Whether it would be if there were more room in its layout. */
 bool ci_plan_lacks_room(const ci_plan *plan, const ci_tensor *inputs);
 
-/* For prepare of If and Loop. ci_plan_frame makes the frame and knows its formal inputs; their cells are to be given
- * shapes; ci_plan_frame_compile compiles its nodes. To compile again, the plan forgets what came after a mark. */
-typedef struct ci_plan_mark {
-  size_t places, steps, offers, bound_reads;
-} ci_plan_mark;
-ci_plan_mark ci_plan_mark_now(const ci_plan *plan);
-void ci_plan_forget(ci_plan *plan, ci_plan_mark mark);
-ci_status ci_plan_frame(ci_kernel *k, int body, const char *attr);
-ci_status ci_plan_frame_compile(ci_kernel *k, int body);
-bool ci_plan_frame_is_deep(const ci_kernel *k); /* too deep to compile twice */
-/* A new place of bytes with a home; CI_NONE: out of memory. */
-int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes);
-void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place); /* cell becomes a root in that place */
-bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position, bool alone);
-CI_INLINE ci_cell *ci_cell_of(const ci_value *value) { return (ci_cell *)(uintptr_t)value; }
-/* The output o is known now and these are its bytes. */
-ci_status ci_plan_fix(ci_kernel *k, int o, void *data);
-/* A variable's reader: its slot, and the shape if it is known while planning (else CI_PENDING). */
-ci_status ci_plan_read(ci_kernel *k);
-ci_status ci_plan_assign(ci_kernel *k);
-ci_status ci_plan_slot(ci_kernel *k); /* finds attribute `variable` in the state: step->slot */
-void ci_step_reset(ci_step *step);
-ci_status ci_step_prepare(ci_step *step); /* calls the kernel's prepare */
-ci_status ci_step_compute(ci_step *step); /* calls the kernel's run */
+/* ---- heap.c ---- */
 
-/* ---- layout.c ---- */
-
-ci_status ci_plan_layout(ci_plan *plan);
-ci_status ci_plan_offsets(ci_plan *plan); /* of places whose sizes and positions are known */
-int32_t ci_plan_resolve(const ci_plan *plan, int32_t place);
-
-/* ---- run.c ---- */
-
-ci_status ci_frame_run(ci_frame *frame);
-void ci_frame_release(ci_frame *frame); /* gives back what its steps have taken */
-ci_status ci_step_dynamic(ci_kernel *k); /* runs a step that is prepared only now */
-ci_status ci_step_freeing(ci_kernel *k); /* runs a step and gives back what it was the last to read */
-ci_status ci_run_go_on(ci_kernel *k); /* not if the run has to end */
-ci_place *ci_place_of(ci_plan *plan, const ci_value *value);
-/* pack.c: the constant whose bytes a value of the plan has, or NULL. */
-ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value);
 /* Gives a place memory of its own, with the first `keep` bytes of what it had. */
 ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes);
 /* The same with nothing kept; false: out of memory, or above the session's limit. */
 bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes);
 /* Memory for a value whose shape is now known; what was there before is given back. */
 ci_status ci_heap_value(ci_kernel *k, ci_value *value);
-void ci_heap_release(ci_plan *plan, ci_place *place);
 /* Makes output `to` of a step a copy of a value, in memory of its own if its shape was not known. */
 ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from);
-ci_status ci_fail_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot, ci_error *error);
+/* The error of a step that needs more than the session's limit; `what` names for what. */
+ci_status ci_heap_refuse(ci_kernel *k, const char *what, size_t bytes);
+void ci_frame_release(ci_frame *frame); /* gives back what its steps have taken */
+
+/* ---- run.c ---- */
+
+ci_status ci_frame_run(ci_frame *frame);
+ci_status ci_step_dynamic(ci_kernel *k); /* runs a step that is prepared only now */
+ci_status ci_step_freeing(ci_kernel *k); /* runs a step and gives back what it was the last to read */
+ci_status ci_run_go_on(ci_kernel *k); /* not if the run has to end */
 ci_status ci_plan_bind(ci_plan *plan, ci_error *error);
-/* Points a root cell, and all with its bytes, at data. */
-void ci_plan_point(ci_plan *plan, ci_cell *root, void *data);
 #endif

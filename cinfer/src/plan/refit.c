@@ -89,7 +89,7 @@ static bool refit_folded(ci_compiler *c, ci_step *step, const ci_value *was) {
     if (value->bytes > held) {
       plan->lost += place->block == NULL ? held : 0;
       /* ci_k_out has checked that there may be so many */
-      if (!ci_fold_take(plan, place, value->bytes + value->bytes / 2, &value->data)) return false;
+      if (!ci_place_take_fixed(plan, place, value->bytes + value->bytes / 2, &value->data)) return false;
     }
     ci_cell_of(value)->changed = true;
   }
@@ -109,7 +109,7 @@ static bool refit_output(ci_compiler *c, ci_step *step, int o, const ci_value *w
   ci_place *place = &plan->places.at[cell->place];
   if (place->home != CI_HOME_ARENA) return !cell->changed;
   place->bytes = cell->value.bytes;
-  return place->same_as == CI_NONE || refit_offered(c, (int32_t)(cell - plan->cells), place->same_as);
+  return place->same_as == CI_NONE || refit_offered(c, ci_cell_index(plan, cell), place->same_as);
 }
 
 static bool refit_step(ci_compiler *c, ci_step *step) {

@@ -6,77 +6,9 @@
 
 /* ---- values with memory of their own ---- */
 
-void ci_heap_release(ci_plan *plan, ci_place *place) {
-  if (place->home != CI_HOME_HEAP || place->block == NULL) return;
-  ci_release(&plan->session->values, place->block, place->block_bytes);
-  plan->session->heap_bytes -= place->block_bytes;
-  place->block = NULL;
-  place->block_bytes = 0;
-}
-
-ci_place *ci_place_of(ci_plan *plan, const ci_value *value) {
-  const ci_cell *root = &plan->cells[ci_cell_of(value)->root];
-  return &plan->places.at[ci_plan_resolve(plan, root->place)];
-}
-
-bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes) {
-  ci_heap_release(plan, place);
-  void *block = ci_charge_value(plan->session, bytes) ? ci_alloc(&plan->session->values, bytes) : NULL;
-  if (block == NULL) return false;
-  place->block = block;
-  place->block_bytes = bytes;
-  plan->session->heap_bytes += bytes;
-  return true;
-}
-
-static ci_status run_too_large(ci_kernel *k, const char *what, size_t bytes) {
-  const struct ci_session *session = k->node->plan->session;
-  return ci_k_fail(k, CI_RESOURCE_EXHAUSTED,
-                   "%s of %zu bytes, with %zu held already and %zu for plans, exceeds the session's limit of %llu",
-                   what, bytes, session->arena_bytes + session->heap_bytes, session->planned,
-                   (unsigned long long)session->limits.max_memory);
-}
-
-ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes) {
-  ci_plan *plan = k->node->plan;
-  struct ci_session *session = plan->session;
-  if (keep == 0) ci_heap_release(plan, place);
-  if (!ci_charge_value(session, bytes)) return run_too_large(k, "a value", bytes);
-  void *block = ci_alloc_uncleared(&session->values, bytes);
-  if (block == NULL) return ci_k_no_memory(k);
-  if (keep > 0) memcpy(block, place->block, keep);
-  ci_heap_release(plan, place);
-  place->block = block;
-  place->block_bytes = bytes;
-  session->heap_bytes += bytes;
-  return CI_OK;
-}
-
-ci_status ci_heap_value(ci_kernel *k, ci_value *value) {
-  ci_place *place = ci_place_of(k->node->plan, value);
-  CI_TRY(ci_heap_grow(k, place, 0, value->bytes));
-  value->data = place->block;
-  return CI_OK;
-}
-
-ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from) {
-  if (ci_place_of(k->node->plan, to)->home == CI_HOME_HEAP) {
-    *to = *from;
-    CI_TRY(ci_heap_value(k, to));
-  }
-  if (to->data != from->data && to->bytes > 0) memcpy(to->data, from->data, to->bytes);
-  return CI_OK;
-}
-
-void ci_frame_release(ci_frame *frame) {
-  if (!frame->has_heap) return;
-  for (int32_t p = frame->places_begin; p < frame->places_end; p++)
-    ci_heap_release(frame->plan, &frame->plan->places.at[p]);
-}
-
 static void run_give_back(ci_step *step) {
   for (int32_t p = step->freed; p != CI_NONE; p = step->plan->places.at[p].next_freed) {
-    ci_heap_release(step->plan, &step->plan->places.at[ci_plan_resolve(step->plan, p)]);
+    ci_place_release(step->plan, &step->plan->places.at[ci_plan_resolve(step->plan, p)]);
   }
 }
 
@@ -102,7 +34,7 @@ static ci_status run_dynamic_kernel(ci_step *step) {
   ci_kernel *k = &step->k;
   const ci_allocator *allocator = &step->plan->session->values;
   size_t bytes = k->scratch_bytes;
-  if (!ci_charge_value(step->plan->session, bytes)) return run_too_large(k, "scratch memory", bytes);
+  if (!ci_charge_value(step->plan->session, bytes)) return ci_heap_refuse(k, "scratch memory", bytes);
   k->scratch = bytes == 0 ? (void *)step : ci_alloc(allocator, bytes);
   if (k->scratch == NULL) return ci_k_no_memory(k);
   ci_status status = ci_step_compute(step);
@@ -132,7 +64,8 @@ ci_status ci_run_go_on(ci_kernel *k) {
 static void run_permit_value(const ci_step *step, const ci_value *value) {
   const struct ci_session *session = step->plan->session;
   if (value == NULL || (uintptr_t)value->data - (uintptr_t)session->arena >= session->arena_bytes) return;
-  const size_t room = ci_place_of(step->plan, value)->bytes; /* 0: between two steps that are one, nothing is made */
+  const size_t room =
+      ci_plan_place_of(step->plan, value)->bytes; /* 0: between two steps that are one, nothing is made */
   CI_PERMIT(value->data, step->joined || room == 0 ? room : value->bytes);
 }
 
@@ -189,13 +122,6 @@ ci_status ci_frame_run(ci_frame *frame) {
 
 /* ---- binding: where cells point, after the arena or the state has moved ---- */
 
-void ci_plan_point(ci_plan *plan, ci_cell *root, void *data) {
-  for (ci_cell *cell = root;; cell = &plan->cells[cell->next]) {
-    cell->value.data = data;
-    if (cell->next == CI_NONE) return;
-  }
-}
-
 static void run_bind_arena(ci_plan *plan) {
   char *base = plan->session->arena;
   for (int32_t i = 0; i < plan->cell_count; i++) {
@@ -213,16 +139,11 @@ static void run_bind_arena(ci_plan *plan) {
   plan->bound_arena = base;
 }
 
-ci_status ci_fail_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot, ci_error *error) {
-  return ci_fail_node(plan->model, node, error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
-                      slot->name);
-}
-
 static ci_status run_bind_variables(ci_plan *plan, ci_error *error) {
   for (size_t i = 0; i < plan->reads.count; i++) {
     const ci_read *read = &plan->reads.at[i];
     const ci_slot *slot = ci_state_slot(plan->state, read->slot);
-    if (read->must && !slot->initialized) return ci_fail_uninitialized(plan, read->node, slot, error);
+    if (read->must && !slot->initialized) return ci_plan_uninitialized(plan, read->node, slot, error);
   }
   /* Now, so that a run that finds damage has assigned nothing. */
   for (size_t i = 0; i < plan->reads.count; i++)

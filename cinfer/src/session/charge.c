@@ -1,6 +1,6 @@
 /* charge.c - what a session may hold: values and plans together no more than max_memory.
  *
- * Plans have at least what the load of their model may take (ci_model_load_most), so that a limit that is meant for
+ * Plans have at least what the load of their model may take (ci_load_most), so that a limit that is meant for
  * values, however small, lets any model be planned that could be loaded.
  */
 #include "session.h"
@@ -88,5 +88,5 @@ void ci_charge_open(struct ci_session *session) {
   session->allocator = (ci_allocator){session, charge_alloc, charge_release};
   session->values = (ci_allocator){session, charge_alloc_value, charge_release_value};
   session->planned = sizeof *session;
-  session->granted = ci_model_load_most(session->model);
+  session->granted = ci_load_most(session->model);
 }

@@ -1,83 +1,11 @@
 /* output.c - hands the results of a run to the caller. */
 #include "output.h"
 
-#include "../simd/math/isa_math.h"
-#include "../simd/math/isa_move.h"
+#include "../kernels/one_nan.h"
 #include "../kernels/sequence.h"
 #include "session.h"
 
-enum {
-  OUTPUT_BLOCK = 64,   /* bytes that are changed at once: compilers make vectors of it */
-  OUTPUT_CACHED = 1 << 14, /* bytes that are looked at before they are changed */
-  OUTPUT_ALIGN = 16        /* of such memory */
-};
-
-/* NaN payloads are what the processor made of them; a caller sees one NaN. */
-static void output_block32(void *to, const void *from) {
-  uint32_t words[OUTPUT_BLOCK / 4];
-  memcpy(words, from, OUTPUT_BLOCK);
-  for (int i = 0; i < OUTPUT_BLOCK / 4; i++) words[i] = (words[i] & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : words[i];
-  memcpy(to, words, OUTPUT_BLOCK);
-}
-
-static void output_block64(void *to, const void *from) {
-  const uint64_t infinity = (uint64_t)0x7ff << 52, nan = (uint64_t)0x7ff8 << 48;
-  uint64_t words[OUTPUT_BLOCK / 8];
-  memcpy(words, from, OUTPUT_BLOCK);
-  for (int i = 0; i < OUTPUT_BLOCK / 8; i++) words[i] = (words[i] & ~((uint64_t)1 << 63)) > infinity ? nan : words[i];
-  memcpy(to, words, OUTPUT_BLOCK);
-}
-
-static bool output_is32(int32_t dtype) { return dtype == CI_FLOAT || dtype == CI_COMPLEX64; }
-static bool output_is64(int32_t dtype) { return dtype == CI_DOUBLE || dtype == CI_COMPLEX128; }
-
-/* Seldom is there a NaN: what has none is only read. */
-static void output_clean32(const struct ci_isa *isa, float *x, int64_t n) {
-  for (int64_t i = 0; i < n; i += OUTPUT_CACHED / 4) {
-    const int64_t count = n - i < OUTPUT_CACHED / 4 ? n - i : OUTPUT_CACHED / 4;
-    if (isa->move->most_bits((const uint32_t *)(const void *)(x + i), count) <= 0x7f800000) continue;
-    isa->math->unary[CI_MATH_one_nan](x + i, x + i, count, 0.0f, 0.0f);
-  }
-}
-
-void ci_one_nan(const struct ci_isa *isa, void *data, size_t bytes, int32_t dtype) {
-  if (output_is32(dtype)) output_clean32(isa, data, (int64_t)(bytes / sizeof(float)));
-  else if (output_is64(dtype)) isa->move->one_nan(data, data, (int64_t)(bytes / sizeof(double)));
-}
-
-bool ci_has_one_nan(const struct ci_isa *isa, const ci_value *x) {
-  if (!output_is32(x->dtype)) return !output_is64(x->dtype);
-  return isa->move->most_bits(x->data, (int64_t)(x->bytes / sizeof(float))) <= 0x7f800000;
-}
-
-void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t bytes, int32_t dtype) {
-  const struct ci_isa *isa = plan->session->model->isa;
-  const bool words32 = output_is32(dtype), words64 = output_is64(dtype);
-  size_t done = 0;
-  if (!words32 && !words64) {
-    if (to != from && bytes > 0) memcpy(to, from, bytes);
-    return;
-  }
-  if (words32 && ((uintptr_t)to | (uintptr_t)from) % sizeof(float) == 0) {
-    if (to == from) output_clean32(isa, to, (int64_t)(bytes / sizeof(float)));
-    else isa->math->unary[CI_MATH_one_nan](to, from, (int64_t)(bytes / sizeof(float)), 0.0f, 0.0f);
-    return;
-  }
-  if (words64 && ((uintptr_t)to | (uintptr_t)from) % sizeof(double) == 0) {
-    isa->move->one_nan(to, from, (int64_t)(bytes / sizeof(double)));
-    return;
-  }
-  for (; done + OUTPUT_BLOCK <= bytes; done += OUTPUT_BLOCK) {
-    if (words32) output_block32((char *)to + done, (const char *)from + done);
-    else output_block64((char *)to + done, (const char *)from + done);
-  }
-  if (done == bytes) return;
-  char rest[OUTPUT_BLOCK] = {0};
-  memcpy(rest, (const char *)from + done, bytes - done);
-  if (words32) output_block32(rest, rest);
-  else output_block64(rest, rest);
-  memcpy((char *)to + done, rest, bytes - done);
-}
+enum { OUTPUT_ALIGN = 16 /* of memory for results that the caller takes */ };
 
 /* ---- results in the caller's memory ---- */
 
@@ -300,7 +228,7 @@ static ci_status output_held(ci_plan *plan, int32_t i, ci_tensor *output, ci_err
   output->bytes = (size_t)output->dims[0] * sizeof(ci_tensor);
   for (int64_t e = 0; e < output->dims[0]; e++) {
     const ci_tensor *item = (const ci_tensor *)output->data + e;
-    ci_output_copy(plan, item->data, item->data, item->bytes, item->dtype);
+    ci_one_nan_copy(plan->session->model->isa, item->data, item->data, item->bytes, item->dtype);
     CI_TRY(output_own_texts(plan, i, item, error));
   }
   return CI_OK;
@@ -317,7 +245,7 @@ ci_status ci_output_check(const ci_plan *plan, const ci_tensor *outputs, ci_erro
   return CI_OK;
 }
 
-void ci_output_foresee(const ci_plan *plan, ci_tensor *outputs) {
+void ci_output_infer(const ci_plan *plan, ci_tensor *outputs) {
   for (int32_t i = 0; i < plan->output_count; i++) {
     const ci_value *value = &plan->outputs[i].cell->value;
     const int32_t place = output_place(plan, plan->outputs[i].cell);
@@ -345,7 +273,7 @@ static ci_status output_give(const ci_plan *plan, int32_t i, ci_tensor *output, 
   void *to = output->data;
   if (to == NULL) to = plan->outputs[i].copy != CI_NONE ? output_copy_of(plan, i) : value->data;
   else if (output->bytes < value->bytes) return output_small(plan, i, output->bytes, value->bytes, error);
-  if (!plan->outputs[i].one_nan) ci_output_copy(plan, to, from, value->bytes, value->dtype);
+  if (!plan->outputs[i].one_nan) ci_one_nan_copy(plan->session->model->isa, to, from, value->bytes, value->dtype);
   else if (to != from) memcpy(to, from, value->bytes);
   *output = (ci_tensor){.data = to, .bytes = value->bytes, .dtype = value->dtype, .rank = value->rank};
   for (int32_t d = 0; d < value->rank; d++) output->dims[d] = value->dims[d];

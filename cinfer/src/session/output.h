@@ -3,12 +3,6 @@
 #define CI_OUTPUT_H
 #include "../plan/plan.h"
 
-/* Copies elements; every NaN of float32, float64 and the complex types becomes the same one. to may be from. */
-void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t bytes, int32_t dtype);
-/* The same where they are. */
-void ci_one_nan(const struct ci_isa *isa, void *data, size_t bytes, int32_t dtype);
-/* Whether the value has no NaN, as far as that is quick to tell. */
-bool ci_has_one_nan(const struct ci_isa *isa, const ci_value *x);
 enum { CI_OUTPUT_LARGE = 1 << 12 }; /* bytes of an output that is worth pointing at the caller's memory */
 /* While planning: which outputs steps may write into the caller's memory, and which steps see to NaN themselves. */
 void ci_output_plan(ci_plan *plan);
@@ -17,7 +11,7 @@ void ci_output_lend(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *out
 /* Whether the caller's buffers hold what is known of the outputs already. */
 ci_status ci_output_check(const ci_plan *plan, const ci_tensor *outputs, ci_error *error);
 /* What is known of the outputs: rank -1 where it is nothing. */
-void ci_output_foresee(const ci_plan *plan, ci_tensor *outputs);
+void ci_output_infer(const ci_plan *plan, ci_tensor *outputs);
 /* Fills the caller's outputs. */
 ci_status ci_output_give(ci_plan *plan, ci_tensor *outputs, ci_error *error);
 /* Whether a caller's pointer leads to what the last run gave to be borrowed, which ends with the next one. */

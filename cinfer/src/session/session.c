@@ -19,13 +19,6 @@ static ci_status session_memory(ci_error *error) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the session");
 }
 
-ci_retired *ci_session_record(struct ci_session *session) { return ci_alloc(&session->allocator, sizeof(ci_retired)); }
-
-void ci_session_retire(struct ci_session *session, ci_retired *record, const ci_allocator *allocator, ci_block block) {
-  *record = (ci_retired){session->retired, allocator, block};
-  session->retired = record;
-}
-
 /* What ended with the run before: old buffers of variables, values of a plan whose shapes the run had found. */
 static void session_tidy(struct ci_session *session) {
   while (session->retired != NULL) {
@@ -36,24 +29,8 @@ static void session_tidy(struct ci_session *session) {
   }
   for (int p = 0; session->heap_bytes > 0 && p < session->plans.count; p++) {
     ci_plan *plan = session->plans.at[p];
-    for (size_t i = 0; plan->has_heap && i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);
+    for (size_t i = 0; plan->has_heap && i < plan->places.count; i++) ci_place_release(plan, &plan->places.at[i]);
   }
-}
-
-ci_status ci_session_go_on(struct ci_session *session, ci_error *error) {
-  if (!ci_stop_wanted(&session->stop)) return CI_OK;
-  return ci_fail(error, ci_stop_status(&session->stop), "the call %s", ci_stop_text(&session->stop));
-}
-
-ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error) {
-  const ci_constant *c = &session->model->constants.at[constant];
-  if (!c->unchecked || session->checked[constant]) return CI_OK;
-  if (!ci_constant_intact(c, &session->stop)) {
-    CI_TRY(ci_session_go_on(session, error));
-    return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: the checksum of a tensor does not match");
-  }
-  session->checked[constant] = true;
-  return CI_OK;
 }
 
 /* ---- open and close ---- */
@@ -231,14 +208,6 @@ void ci_session_stats(const ci_session *session, ci_stats *stats) {
 
 /* ---- run ---- */
 
-void *ci_session_keep(struct ci_session *session, size_t bytes) {
-  ci_retired *record = ci_session_record(session);
-  void *memory = record == NULL ? NULL : ci_alloc(&session->allocator, bytes);
-  if (memory == NULL) ci_release(&session->allocator, record, sizeof *record);
-  else ci_session_retire(session, record, &session->allocator, (ci_block){memory, bytes, NULL});
-  return memory;
-}
-
 static ci_status session_check_call(const ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                                     ci_error *error) {
   if (session == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "session is NULL");
@@ -413,7 +382,7 @@ static ci_status session_go(ci_plan *plan, const ci_tensor *inputs, ci_tensor *o
   session->running = false;
   if (status == CI_OK) return CI_OK;
   session_tell_assigned(plan, error);
-  for (size_t i = 0; plan->has_heap && i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);
+  for (size_t i = 0; plan->has_heap && i < plan->places.count; i++) ci_place_release(plan, &plan->places.at[i]);
   return status;
 }
 
@@ -453,7 +422,7 @@ static ci_status session_reserve(ci_session *session, int signature, const ci_te
   if (status == CI_OK && outputs == NULL) plan->reserved = true;
   ci_float_leave(&mode);
   ci_state_leave(session->state);
-  if (status == CI_OK && outputs != NULL) ci_output_foresee(plan, outputs);
+  if (status == CI_OK && outputs != NULL) ci_output_infer(plan, outputs);
   return status;
 }
 
@@ -462,8 +431,8 @@ ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs
   return session_reserve(session, signature, inputs, NULL, error);
 }
 
-ci_status ci_foresee(ci_session *session, int signature, const ci_tensor *inputs, int input_count, ci_tensor *outputs,
-                     int output_count, ci_error *error) {
+ci_status ci_infer_outputs(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
+                           ci_tensor *outputs, int output_count, ci_error *error) {
   CI_TRY(session_check_call(session, signature, inputs, input_count, error));
   CI_TRY(session_check_outputs(session, signature, outputs, output_count, error));
   return session_reserve(session, signature, inputs, outputs, error);

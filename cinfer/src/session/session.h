@@ -15,7 +15,7 @@ enum {
   CI_KEPT_PLANS = 8  /* of such of a signature */
 };
 
-typedef struct ci_plans { /* plans.c */
+typedef struct ci_plans { /* plan_cache.c */
   int count, latest;
   ci_plan *shown; /* of the latest run, whose results may be borrowed until the next one; or NULL */
   bool shown_is_gone; /* from the list */
@@ -55,18 +55,33 @@ struct ci_session { /* first what each run reads, in few lines of the cache */
   ci_executor executor;
   struct ci_threads *threads; /* NULL: none */
   int thread_count;
-  struct ci_compiler *compiler; /* compile.c: its memory between plans */
+  struct ci_compiler *compiler; /* compiler.c: its memory between plans */
   bool *checked; /* constants whose bytes this session has checked */
 };
+
+/* ---- session_plan.c ---- */
 
 /* The plan of a call, made if there is none, and an arena that is large enough for it. */
 ci_status ci_session_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
                           ci_error *error);
-ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
-                                 ci_error *error);
-void ci_plans_free(struct ci_session *session);
+
+/* ---- plan_cache.c ---- */
+
+uint64_t ci_plans_key(const struct ci_session *session, int signature, const ci_tensor *inputs); /* a hash */
+/* Whether variables still have the shapes that a plan was made for. */
+bool ci_plans_holds(const ci_plan *plan);
+/* Whether a plan is for these inputs, or is from now on: the number of rows may be open. */
+bool ci_plans_takes(ci_plan *plan, int signature, const ci_tensor *inputs);
+/* A plan that takes these inputs, which becomes the latest; NULL: there is none. */
+ci_plan *ci_plans_find(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs);
+ci_plan *ci_plans_use(struct ci_session *session, int p); /* plan p becomes the latest */
+void ci_plans_drop(struct ci_session *session, int p);    /* plan p leaves the list */
+int ci_plans_oldest(const ci_plans *plans);
+/* The results of this plan, or of none, may be borrowed from now on. */
+void ci_plans_show(struct ci_session *session, ci_plan *plan);
 /* Frees the plans that no run uses and ci_reserve has not asked for; whether there were any. */
 bool ci_plans_shed(struct ci_session *session);
+void ci_plans_free(struct ci_session *session);
 
 /* ---- charge.c ---- */
 
@@ -77,12 +92,15 @@ bool ci_charge_arena(struct ci_session *session, size_t bytes);
 /* The error of a plan that was refused memory. */
 ci_status ci_charge_refusal(const struct ci_session *session, int signature, ci_error *error);
 
-/* ---- session.c ---- */
+/* ---- session_check.c ---- */
 
-/* The results of this plan, or of none, may be borrowed from now on. */
-void ci_plans_show(struct ci_session *session, ci_plan *plan);
 ci_status ci_session_go_on(struct ci_session *session, ci_error *error); /* not if the call has to end */
+ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
+                                 ci_error *error);
 ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error);
+
+/* ---- session_keep.c ---- */
+
 /* Keeps a block until the next run. The record is made before what can fail. */
 ci_retired *ci_session_record(struct ci_session *session);
 void *ci_session_keep(struct ci_session *session, size_t bytes); /* memory until the next run, or NULL */

@@ -1,5 +1,5 @@
 /* in_file.c - values that are given as places in files: mapped, or else read and checked. */
-#include "../checkpoint/checkpoint.h"
+#include "state.h"
 
 typedef struct in_file_job {
   ci_state *state;
@@ -14,11 +14,11 @@ static ci_status in_file_read(const in_file_job *job, int i, ci_error *error) {
   const ci_in_file *place = &job->wanted->in_file[i];
   ci_slot_change *change = &job->changes[i];
   ci_value *value = &change->value;
-  CI_TRY(ci_state_room(job->state, value->bytes, &value->data, error));
+  CI_TRY(ci_state_alloc(job->state, value->bytes, &value->data, error));
   change->given = true;
   CI_TRY(ci_reader_get(job->reader, place->offset, value->data, value->bytes, error));
   CI_TRY(ci_value_check(value, place->crc32c, ci_state_slot(job->state, change->slot)->name, job->checkpoint, error));
-  ci_checkpoint_swap(value->dtype, value->data, value->bytes);
+  ci_dtype_swap(value->dtype, value->data, value->bytes);
   return CI_OK;
 }
 

@@ -21,6 +21,8 @@ typedef CI_LIST(ci_resource) ci_resources; /* sorted by name */
 
 /* Copies a resource in, in the place of one of the name; false: out of memory, nothing has changed. */
 bool ci_resources_put(const ci_allocator *allocator, ci_resources *list, ci_span name, uint32_t kind, ci_span data);
+/* False: there is none of that name. */
+bool ci_resources_remove(const ci_allocator *allocator, ci_resources *list, ci_span name);
 const ci_resource *ci_resources_find(const ci_resources *list, ci_span name); /* or NULL */
 /* CI_ALREADY_EXISTS: one is called like a generator that is new. */
 ci_status ci_resources_admit(const ci_resources *list, ci_span generator, ci_error *error);

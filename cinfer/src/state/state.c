@@ -44,29 +44,6 @@ void ci_state_leave(ci_state *state) { state->busy = false; }
 
 /* ---- values ---- */
 
-bool ci_value_storage(const ci_value *value, size_t *bytes) {
-  *bytes = value->bytes;
-  if (value->dtype != CI_STRING) return true;
-  const ci_string *strings = value->data;
-  for (int64_t i = 0; i < value->count; i++) {
-    if (!ci_add_size(*bytes, strings[i].length, bytes)) return false;
-  }
-  return true;
-}
-
-void ci_value_copy(void *to, const ci_value *value) {
-  if (value->bytes == 0 || to == value->data) return;
-  memcpy(to, value->data, value->bytes);
-  if (value->dtype != CI_STRING) return;
-  ci_string *strings = to;
-  char *text = (char *)to + value->bytes;
-  for (int64_t i = 0; i < value->count; i++) {
-    if (strings[i].length > 0) memcpy(text, strings[i].data, strings[i].length);
-    strings[i].data = text;
-    text += strings[i].length;
-  }
-}
-
 /* ---- open and close ---- */
 
 ci_state_options ci_state_defaults(void) {
@@ -189,7 +166,7 @@ static ci_status state_same_rule(const ci_slot *slot, int32_t dtype, int32_t ran
   return ci_fail(error, CI_INVALID_ARGUMENT,
                  "the state has variable '%.200s' as %s, expected %s: another model uses the "
                  "name for something else; give this one a state of its own",
-                 slot->name, ci_k_describe(&had, a, sizeof a), ci_k_describe(&wants, b, sizeof b));
+                 slot->name, ci_value_describe(&had, a, sizeof a), ci_value_describe(&wants, b, sizeof b));
 }
 
 static bool state_enter(const ci_state *state, ci_names *names, const ci_namer *namer, const char *name,
@@ -391,7 +368,7 @@ static ci_status state_check(const ci_slot *slot, const ci_value *value, ci_erro
   char found[160], expected[160];
   memcpy(rule.dims, slot->dims, sizeof rule.dims);
   return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%.200s' is %s and cannot be given %s", slot->name,
-                 ci_k_describe(&rule, expected, sizeof expected), ci_k_describe(value, found, sizeof found));
+                 ci_value_describe(&rule, expected, sizeof expected), ci_value_describe(value, found, sizeof found));
 }
 
 static bool state_same_shape(const ci_slot *slot, const ci_value *value) {
@@ -417,7 +394,7 @@ static bool state_fits_buffer(const ci_slot *slot, size_t bytes) {
   return slot->value.data != NULL && !slot->mapping && slot->capacity == bytes && slot->dtype != CI_STRING;
 }
 
-ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *error) {
+ci_status ci_state_alloc(ci_state *state, size_t bytes, void **data, ci_error *error) {
   if (state == NULL || data == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "a room needs a state and a place");
   if (bytes > state->limits.max_memory) {
     return ci_fail(error, CI_RESOURCE_EXHAUSTED, "a variable of %zu bytes exceeds the limit of %llu", bytes,
@@ -427,7 +404,7 @@ ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *er
   return *data == NULL ? state_memory(error) : CI_OK;
 }
 
-void ci_state_room_free(ci_state *state, void *data, size_t bytes) {
+void ci_state_free(ci_state *state, void *data, size_t bytes) {
   if (state != NULL) ci_release(&state->allocator, data, bytes);
 }
 
@@ -445,7 +422,7 @@ ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, 
   if (!ci_value_storage(value, &bytes)) return state_memory(error);
   if (!state_fits_buffer(slot, bytes)) {
     void *data;
-    CI_TRY(ci_state_room(state, bytes, &data, error));
+    CI_TRY(ci_state_alloc(state, bytes, &data, error));
     *replaced = state_block(slot);
     state_move(state, slot, (ci_block){data, bytes, NULL});
   }
@@ -487,7 +464,7 @@ static ci_status state_reserve(ci_state *state, const ci_slot_change *change, ci
     return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%.200s' cannot be given a bool that is neither 0 nor 1",
                    state->slots.at[change->slot]->name);
   if (!ci_value_storage(&change->value, &block->bytes)) return state_memory(error);
-  return state_is_given(change) ? CI_OK : ci_state_room(state, block->bytes, &block->data, error);
+  return state_is_given(change) ? CI_OK : ci_state_alloc(state, block->bytes, &block->data, error);
 }
 
 /* All values are copied before any block goes: they may be views of variables. */

@@ -3,7 +3,7 @@
 #define CI_STATE_H
 
 #include "../system/atomics.h"
-#include "../kernels/ci_kernel.h"
+#include "../base/value.h"
 #include "../system/mapping.h"
 #include "resources.h"
 
@@ -73,7 +73,7 @@ typedef struct ci_slot_change {
   int slot;
   ci_value value;
   bool linked; /* for this change, and not any more when it fails */
-  bool given; /* not copied: value.data is memory of ci_state_room, which becomes the slot's unless the change fails */
+  bool given; /* not copied: value.data is memory of ci_state_alloc, which becomes the slot's unless the change fails */
   ci_mapping *mapping; /* or NULL; held for the change: value.data lies there, and is checked when it is first used */
   uint32_t crc32c;
 } ci_slot_change;
@@ -111,12 +111,6 @@ ci_status ci_slot_check(const ci_slot *slot, ci_error *error);
 bool ci_slot_accepts(const ci_slot *slot, int32_t dtype, int32_t rank, const int64_t *dims);
 
 void ci_state_retain(ci_state *state);
-/* Bytes that a copy of this value takes: its elements, and the text of strings. False: more than a size_t. */
-bool ci_value_storage(const ci_value *value, size_t *bytes);
-/* Copies elements, with the text of strings behind them. to has ci_value_storage bytes. */
-void ci_value_copy(void *to, const ci_value *value);
-/* A view of a caller's tensor, whose sizes are checked; bytes is what the shape needs. */
-ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error *error);
 /* A run begins and ends; what a host function does meanwhile must leave the state alone. */
 ci_status ci_state_enter(ci_state *state, ci_error *error);
 void ci_state_leave(ci_state *state);

@@ -48,22 +48,6 @@ ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *value, c
   return CI_OK;
 }
 
-ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error *error) {
-  size_t item = ci_dtype_size(tensor->dtype), bytes = item;
-  *value = (ci_value){.data = tensor->data, .dtype = tensor->dtype, .rank = tensor->rank, .count = 1};
-  bool fits = item > 0 && tensor->rank >= 0 && tensor->rank <= CI_MAX_RANK;
-  for (int32_t i = 0; fits && i < tensor->rank; i++) {
-    value->dims[i] = tensor->dims[i];
-    fits = tensor->dims[i] >= 0 && (uint64_t)tensor->dims[i] <= SIZE_MAX &&
-           ci_mul_size(bytes, (uint64_t)tensor->dims[i], &bytes) && ci_at_most(bytes, INT64_MAX);
-  }
-  if (!fits) return ci_fail(error, CI_INVALID_ARGUMENT, "a tensor has an impossible dtype, rank or shape");
-  value->count = (int64_t)(bytes / item);
-  value->bytes = bytes;
-  if (tensor->data == NULL && bytes > 0) return ci_fail(error, CI_INVALID_ARGUMENT, "a tensor has no data");
-  return CI_OK;
-}
-
 static ci_status variables_change(const ci_state *state, int index, const ci_tensor *tensor, ci_slot_change *change,
                                   ci_error *error) {
   if (variables_at(state, index) == NULL) return variables_none(index, error);

@@ -2,7 +2,9 @@
  * in WebAssembly. */
 #ifndef CI_THREADS_H
 #define CI_THREADS_H
-#include "../kernels/ci_kernel.h"
+#include "../base/ci_common.h"
+
+typedef void (*ci_part_fn)(void *argument, int64_t begin, int64_t end, int thread);
 #include "float_mode.h"
 
 typedef struct ci_threads ci_threads;

@@ -113,7 +113,7 @@ def _computed(work: Work, nodes: Sequence[Node], wanted: Sequence[Node]) -> list
 def _without_rounding(
     work: Work, nodes: Sequence[Node], wanted: Sequence[Node]
 ) -> list[Array | None]:
-    from graphio import runtime
+    from graphio import runtime  # loads all kernels
 
     exact = {n.name for n in nodes if _is_exact(work, n)}
     chosen = [n for n in nodes if _rests_on(work, n, exact)]

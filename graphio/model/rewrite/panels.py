@@ -11,7 +11,7 @@ import numpy as np
 from graphio.model.rewrite.work import Array, Shared, Work, attributes, uses
 from graphio.schema import fused
 from graphio.schema.model_pb2 import Model, Node
-from graphio.schema.packed_weights import PANEL_WIDTH
+from graphio.schema.packed_weights import TILE_WIDTH
 
 __all__ = ["weights_in_panels"]
 
@@ -64,7 +64,7 @@ def _common_axis(work: Work, value: str, shape: Sequence[int]) -> int | None:
 def _axis(work: Work, node: Node, value: str, shape: Sequence[int]) -> int | None:
     """The axis along which a node takes its weights in panels, None if it does not."""
     ours = node.domain == "graphio"
-    op = (fused.product_of(node) or node.op) if ours else "" if node.domain else node.op
+    op = (fused.linear_of(node) or node.op) if ours else "" if node.domain else node.op
     if op not in _AXES or [i for i, read in enumerate(node.input) if read == value] != [1]:
         return None
     return _AXES[op](work, node, shape)
@@ -74,7 +74,7 @@ def _of_conv(work: Work, node: Node, shape: Sequence[int]) -> int | None:
     """Of (outputs, channels, ...): with two axes of windows at most outputs are lanes."""
     if not 2 < len(shape) < 5 or attributes(node).get("group", 1) != 1:
         return None
-    if shape[0] % PANEL_WIDTH not in _CONV_TAILS:
+    if shape[0] % TILE_WIDTH not in _CONV_TAILS:
         return None
     shallow = prod(shape[1:]) <= _BLOCK
     return None if shallow and (shape[-1] == 3 or _is_long(work, node, shape)) else 0
@@ -83,7 +83,7 @@ def _of_conv(work: Work, node: Node, shape: Sequence[int]) -> int | None:
 def _of_conv2d(work: Work, node: Node, shape: Sequence[int]) -> int | None:
     """Of (rows, columns, channels, outputs), channels last: outputs are always lanes."""
     whole = len(shape) == 4 and attributes(node).get("group", 1) == 1
-    return 3 if whole and shape[-1] % PANEL_WIDTH in _CONV_TAILS else None
+    return 3 if whole and shape[-1] % TILE_WIDTH in _CONV_TAILS else None
 
 
 def _is_long(work: Work, node: Node, shape: Sequence[int]) -> bool:
@@ -110,7 +110,7 @@ def _of_product(shape: Sequence[int], axis: int) -> int | None:
         return None
     columns, terms = shape[axis], shape[1 - axis]
     dots = columns == 1 or (columns < 8 and terms >= 32 * columns)
-    return None if dots or columns % PANEL_WIDTH not in _PRODUCT_TAILS else axis
+    return None if dots or columns % TILE_WIDTH not in _PRODUCT_TAILS else axis
 
 
 _AXES: Mapping[str, Callable[[Work, Node, Sequence[int]], int | None]] = {

@@ -15,7 +15,7 @@ from graphio.schema.model_pb2 import Node
 __all__ = ["apply"]
 
 #: (domain, operator) to the fused product and where its extra inputs begin
-_FUSED = {(domain, op): (name, first) for name, (domain, op, first) in fused.PRODUCTS.items()}
+_FUSED = {(domain, op): (name, first) for name, (domain, op, first) in fused.LINEAR.items()}
 
 
 def apply(work: Work) -> int:

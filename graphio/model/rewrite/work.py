@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import functions, operators, tensors
+from graphio.schema import dtypes, functions, operators, tensors
 from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Type
 
 __all__ = ["Array", "Shared", "Work", "attributes", "float_type", "set_attributes", "uses"]
@@ -370,8 +370,6 @@ def set_attributes(node: Node, values: Mapping[str, Any]) -> None:
 
 def tensor_type(array: Array) -> Type:
     """The type of an array."""
-    from graphio.schema import dtypes
-
     made = Type()
     made.tensor.dtype = dtypes.of_numpy(array.dtype).number  # type: ignore[assignment]
     made.tensor.shape.SetInParent()

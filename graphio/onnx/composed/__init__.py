@@ -1,1 +1,1 @@
-"""Operators of the domain graphio as compositions of ONNX's, for export."""
+"""Operators of the domain graphio as compositions of ONNX's operators, for export."""

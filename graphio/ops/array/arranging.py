@@ -10,7 +10,7 @@ from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
-from graphio.ops.array import filling, joining, run_axis, run_blocks
+from graphio.ops.array import filling, joining, order, permuting, run_axis, run_blocks
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import (
     NUMERIC,
@@ -29,6 +29,7 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import binary, cast, compare
 from graphio.ops.base.shapes import Dims, dims_of
+from graphio.ops.checks import assertion, run_checks
 from graphio.ops.nn.padding import channels_first
 from graphio.support import api_guard, errors
 
@@ -107,9 +108,6 @@ def _reversed_in_run(x: Tensor, lengths: Tensor, time: int, batch: int, name: st
     """reverse_sequence of an unknown rank: the run brings other axes than the first two there."""
     if {time, batch} == {0, 1}:
         return _reverse(x, lengths, time, batch, name)
-    from graphio.ops.array import order, permuting
-    from graphio.ops.checks import run_checks
-
     axes = run_axis.checked_axes(x, primitive.int_vector([batch, time]), "ReverseSequence", 2)
     front = run_checks.distinct(axes, "reverse_sequence names an axis twice:")
     others = order.setdiff1d(run_axis.numbers_of_axes(x), front).out
@@ -219,8 +217,6 @@ def _axes_to_roll(axis: Any, shifts: Dims, what: str) -> list[int | Tensor]:
 
 def _one_each(steps: Tensor, count: int, what: str) -> Tensor:
     """A vector of one shift for each axis."""
-    from graphio.ops.checks import run_checks
-
     rank = steps.shape.ndims
     if rank not in (None, 0, 1):
         raise errors.InvalidArgumentError(
@@ -228,7 +224,7 @@ def _one_each(steps: Tensor, count: int, what: str) -> Tensor:
         )
     if rank is None:
         flat = compare("Less", filling.rank(steps), scalar(2, dtypes.int32))
-        steps = run_checks.once(steps, flat, "roll: shift must be a scalar or a vector:")
+        steps = assertion.once(steps, flat, "roll: shift must be a scalar or a vector:")
     elif rank == 1:
         shapes.merge(dims_of(steps), (count,), what)
     elif count != 1:

@@ -14,7 +14,7 @@ from graphio.ops.base import primitive
 from graphio.ops.base.emit import describe, node, scope
 from graphio.ops.base.primitive import cast
 from graphio.ops.base.shapes import Dims, dims_of
-from graphio.ops.checks import run_checks
+from graphio.ops.checks import assertion
 from graphio.ops.math import comparison
 from graphio.support import api_guard
 
@@ -83,7 +83,7 @@ def _put_together(x: Tensor, wanted: DType, what: str, name: str) -> Tensor:
     if dims is None or dims[-1] is None:
         size = primitive.slice_axes(primitive.shape_of(x), [-1], [primitive.last], [0])
         holds = primitive.squeeze(comparison.equal(size, factor), [0])
-        x = run_checks.once(x, holds, f"{what}: the last axis must have the size {factor}:")
+        x = assertion.once(x, holds, f"{what}: the last axis must have the size {factor}:")
     bits = cast(_read_as(x, _WORDS[x.dtype.size], dims), dtypes.uint64)
     moved = node("BitShift", [bits, _shifts(x.dtype, factor)], dtypes.uint64, dims,
                  direction="LEFT")  # fmt: skip

@@ -28,6 +28,7 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import cast, select
 from graphio.ops.base.shapes import Dims, dims_of, text_of
+from graphio.ops.checks import assertion, run_checks
 from graphio.support import api_guard
 
 __all__ = [
@@ -113,9 +114,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
         x = convert_to_tensor(input, name="input")
         if x.shape.ndims is not None:
             return constant(np.asarray(x.shape.ndims, np.int32), name=at)
-        lengths = node("Shape", [x], dtypes.int64, (None,))
-        full = node("Size", [lengths], dtypes.int64, ())
-        return node("Cast", [full], dtypes.int32, (), name=at, tf_type="Rank", to=dtypes.int32)
+        return primitive.rank_of(x, at)
 
 
 def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str) -> Tensor:
@@ -328,8 +327,6 @@ def eye(
         ValueError: a count is negative.
         InvalidArgumentError: at run time: a count that is a tensor is negative.
     """
-    from graphio.ops.checks import run_checks
-
     with scope(name, "eye") as at:
         if is_symbolic(num_rows):
             rows = convert_to_tensor(num_rows)
@@ -368,8 +365,6 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: the rank is 0; where only the run knows it, an InvalidArgumentError of the run.
     """
-    from graphio.ops.checks import run_checks
-
     with scope(name, "Diag") as at:
         x = convert_to_tensor(diagonal, name="diagonal")
         if x.shape.ndims == 0:
@@ -378,7 +373,7 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
             sizes, dims = primitive.shape_of(x), dims_of(x)
             if dims is None:
                 many = primitive.compare("Greater", size(sizes), constant(0))
-                sizes = run_checks.once(sizes, many, "diag: expected rank 1 or more, got the shape")
+                sizes = assertion.once(sizes, many, "diag: expected rank 1 or more, got the shape")
             square = diag(primitive.reshape(x, [-1]))
             twice = primitive.concat([sizes, sizes], 0)
             return primitive.reshape_to(square, twice, None if dims is None else dims * 2, at)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.framework import dtypes, scopes
+from graphio.framework import dtypes, registered, scopes
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
@@ -31,6 +31,7 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import binary, cast, compare, last, select
 from graphio.ops.base.shapes import Dims, dims_of
+from graphio.ops.checks import assertion, run_checks
 from graphio.support import api_guard, errors
 
 __all__ = [
@@ -70,7 +71,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         x = convert_to_tensor(input_, name="input")
         dims, first, count = dims_of(x), static_ints(begin), static_ints(size)
         _check_slice(dims, first, count, describe(at, "Slice"))
-        starts = in_range(ints(begin, "Slice", "begin"), name="begin_checked")
+        starts = run_checks.in_range(ints(begin, "Slice", "begin"), name="begin_checked")
         rank = next((len(known) for known in (dims, first, count) if known is not None), None)
         result: Dims = None
         if rank is not None:
@@ -136,12 +137,12 @@ def _checked_end(
     first, wanted = _all_known(begin), _all_known(count)
     if first is not None and wanted is not None:
         needed = primitive.int_vector([f + max(c, 0) for f, c in zip(first, wanted, strict=True)])
-        left = in_range(binary("Sub", limits, needed), name=label)
+        left = run_checks.in_range(binary("Sub", limits, needed), name=label)
         return _end(starts, size, begin, count), [left]
     sizes = ints(size, "Slice", "size")
     end = select(_takes_rest(sizes), limits, binary("Add", starts, sizes))
-    found = in_range(binary("Sub", end, starts), name="size_checked")
-    left = in_range(binary("Sub", binary("Sub", limits, starts), found), name=label)
+    found = run_checks.in_range(binary("Sub", end, starts), name="size_checked")
+    left = run_checks.in_range(binary("Sub", binary("Sub", limits, starts), found), name=label)
     return binary("Sub", limits, left), []
 
 
@@ -221,8 +222,6 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
 
 def _reversed(x: Tensor, axis: Tensor, name: str) -> Tensor:
     """x turned round along a vector of axes that only the run knows, each of them once."""
-    from graphio.ops.checks import run_checks
-
     checked = run_axis.checked_axes(x, axis, "ReverseV2")
     axes = run_checks.distinct(checked, "reverse names an axis twice:")
     count = primitive.shape_of(axes)
@@ -281,7 +280,7 @@ def gather(
         number = batch_dims if axis is None else int_value(axis, "gather", "axis")
         if batch_dims:
             if validate_indices is not False:
-                places = in_range(places)
+                places = run_checks.in_range(places)
             return _gather_in_batches(x, places, number if axis is not None else None,
                                       batch_dims, at)  # fmt: skip
         if x.shape.ndims == 0:
@@ -291,22 +290,10 @@ def gather(
             )
         number = shapes.normalize_axis(number, x.shape.ndims, describe(at, "GatherV2"))
         if validate_indices is not False:
-            places = in_range(places, None if x.shape.ndims is None else x.shape[number].value)
+            places = run_checks.in_range(
+                places, None if x.shape.ndims is None else x.shape[number].value
+            )
         return primitive.gather(x, places, number, at, "GatherV2")
-
-
-def in_range(places: Tensor, size: int | None = None, name: str | None = None) -> Tensor:
-    """Indices, once they are known to be 0 or more and, where it is given, less than the size."""
-    known = constant_value(places)
-    if known is not None and not np.any(known < 0):
-        return places  # the kernels that read and write by number look at the upper end
-    if places.dtype.name not in ("int32", "int64"):
-        places = cast(places, dtypes.int64)
-    limit = -1 if size is None else size
-    return node(
-        "IndexRange", [places], places.dtype, dims_of(places), name=name, domain="graphio",
-        limit=limit,
-    )  # fmt: skip
 
 
 def _gather_in_batches(
@@ -362,8 +349,8 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
         places = whole(indices, "BatchGather", "indices")
         own = places.shape.ndims
         if dims is not None and own is not None and 0 < own < len(dims):
-            return _gather_in_batches(x, in_range(places), None, own - 1, at)
-        result = read_along(x, in_range(places, dims[-1] if dims else None), at)
+            return _gather_in_batches(x, run_checks.in_range(places), None, own - 1, at)
+        result = read_along(x, run_checks.in_range(places, dims[-1] if dims else None), at)
         if dims is not None and own == len(dims):
             result.set_shape([*dims[:-1], None])
         return result
@@ -410,7 +397,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
                 f"{shapes.text(dims)} and params shape: {shapes.text_of(x)} for "
                 f"{describe(at, 'GatherNd')}"
             )
-        checked = in_range(cast(places, dtypes.int64))
+        checked = run_checks.in_range(cast(places, dtypes.int64))
         if batches or not getattr(params, "use_resource", False):
             return read_at(x, checked, batches, at)
         return primitive.unary("Identity", read_at(x, checked, 0, at, "ResourceGatherNd"))
@@ -494,7 +481,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         InvalidArgumentError: of the run, a coordinate is out of range.
     """
     with scope(name, "ScatterNd") as at:
-        places = in_range(whole(indices, "ScatterNd", "indices"))
+        places = run_checks.in_range(whole(indices, "ScatterNd", "indices"))
         values = convert_to_tensor(updates, name="updates")
         _check_scattered(
             dims_of(places), dims_of(values), static_ints(shape), describe(at, "ScatterNd")
@@ -565,8 +552,6 @@ def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> Ten
         InvalidArgumentError: the segments have more elements than a tensor can; of the run,
             sorted ones are no vector.
     """
-    from graphio.ops.checks import run_checks
-
     rank, own = data.shape.ndims, ids.shape.ndims
     if is_sorted and own is not None and own != 1:
         raise ValueError(f"Shape must be rank 1 but is rank {own} for {what}: segment_ids")
@@ -582,7 +567,7 @@ def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> Ten
     if is_sorted and None not in (*begin, *wanted) and begin != wanted:
         words = f"{what}: segment_ids should be the same size as dimension 0 of the input"
         # Their number is left open, so that nothing else refuses them while the graph is built.
-        return node("Identity", [run_checks.never(ids, words)], ids.dtype, (None,))
+        return node("Identity", [assertion.never(ids, words)], ids.dtype, (None,))
     shapes.merge(begin, wanted, what)
     return ids
 
@@ -611,8 +596,6 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         A tensor (1 + last id, ...).
     """
     with scope(name, "SegmentSum") as at:
-        from graphio.ops.checks import run_checks
-
         ids = whole(segment_ids, "SegmentSum", "segment_ids")
         data = convert_to_tensor(data, name="data")
         ids = check_segments(data, ids, True, describe(at, "SegmentSum"))
@@ -719,3 +702,12 @@ def one_hot(
             result = (*dims[:where], None if known is None else int(known), *dims[where:])
         inputs = [guarded, size, values]
         return node("OneHot", inputs, wanted, result, name=at, axis=place)
+
+
+@registered.dense_of_rows.register
+def _dense_of_rows(
+    indices: Tensor, values: Tensor, dense_shape: Tensor, name: str | None
+) -> Tensor:
+    shape = cast(dense_shape, dtypes.int64)
+    rows = array.squeeze(primitive.slice_axes(shape, [0], [1], [0]), [0])
+    return scatter_sum(indices, values, rows, name=name)

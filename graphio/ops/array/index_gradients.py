@@ -13,7 +13,7 @@ from graphio.framework.folding import constant_value
 from graphio.framework.gradient_registry import gradient, not_differentiable
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.indexed_slices import IndexedSlices
-from graphio.ops.array import index, order
+from graphio.ops.array import distinct_values, index
 from graphio.ops.array import surface as array
 from graphio.ops.array.index import scatter_sum
 from graphio.ops.base import primitive
@@ -96,7 +96,7 @@ def with_each_row_once(rows: Tensor) -> None:
 
 def each_row_once(slices: IndexedSlices) -> IndexedSlices:
     """The slices with those of one row summed, in the order in which the rows come first."""
-    rows, places = order.unique(slices.indices)
+    rows, places = distinct_values.unique(slices.indices)
     values = index.unsorted_segment_sum(slices.values, places, array.shape(rows)[0])
     return IndexedSlices(values, rows, slices.dense_shape)
 

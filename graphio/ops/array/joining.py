@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.framework import dtypes, scopes
+from graphio.framework import dtypes, registered, scopes
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.folding import constant_value
 from graphio.framework.gradient_registry import gradient
@@ -31,6 +31,8 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import binary, cast, compare
 from graphio.ops.base.shapes import Dims, dims_of, text_of
+from graphio.ops.checks import assertion, run_checks
+from graphio.ops.math import comparison
 from graphio.support import api_guard, errors
 
 __all__ = [
@@ -381,8 +383,6 @@ def pad(
         if known is not None:
             flat = primitive.int_vector(known.T.reshape(-1), "pads")
         else:
-            from graphio.ops.checks import run_checks
-
             wide = run_checks.not_negative(
                 cast(amounts, dtypes.int64), "Paddings must be non-negative"
             )
@@ -430,8 +430,6 @@ def _padded(dims: Dims, growth: list[int | None] | None) -> Dims:
 
 def _reflected(x: Tensor, amounts: Tensor, known: Any, at: str) -> list[Tensor]:
     """What must run first, for paddings that are known to be less than the sizes then."""
-    from graphio.ops.array import index
-
     if known is not None:
         sizes, unsure = dims_of(x) or (None,) * len(known), False
         for size, (before, after) in zip(sizes, known.tolist(), strict=True):
@@ -447,7 +445,7 @@ def _reflected(x: Tensor, amounts: Tensor, known: Any, at: str) -> list[Tensor]:
     one = scalar(1, dtypes.int64)
     most = binary("Sub", binary("Max", primitive.shape_of(x), one), one)
     left = binary("Sub", primitive.unsqueeze(most, [1]), cast(amounts, dtypes.int64))
-    return [index.in_range(left, name="left_to_reflect")]
+    return [run_checks.in_range(left, name="left_to_reflect")]
 
 
 #: what the number 0 stands for among elements that are no numbers
@@ -496,14 +494,11 @@ def _mirrored(tensor: Any, paddings: Any, name: str | None) -> Tensor:
 
 def _mirrored_in_run(x: Tensor, amounts: Tensor, rank: int, name: str) -> Tensor:
     """The same with paddings that only the run knows: by the places that mirrored ones read."""
-    from graphio.ops.checks import run_checks
-    from graphio.ops.math import comparison, reduction
-
     pairs = primitive.reshape(cast(amounts, dtypes.int64), [rank, 2])
     pairs = run_checks.not_negative(pairs, "Paddings must be non-negative")
     sizes = primitive.unsqueeze(primitive.shape_of(x), [1])
-    fits = reduction.reduce_all(comparison.less_equal(pairs, sizes))
-    pairs = run_checks.once(pairs, fits, "paddings must be no greater than the dimension size:")
+    fits = primitive.all_of(comparison.less_equal(pairs, sizes))
+    pairs = assertion.once(pairs, fits, "paddings must be no greater than the dimension size:")
     for axis in range(rank):
         size, (before, after) = sizes[axis, 0], (pairs[axis, 0], pairs[axis, 1])
         places = filling.range(-before, size + after)
@@ -642,3 +637,8 @@ def _without_padding(
     before, after = np.split(known, 2)
     ends = [-int(n) if n else primitive.last for n in after]
     return primitive.slice_axes(dy, [int(n) for n in before], ends, list(range(len(before))))
+
+
+@registered.stack.register
+def _stacked(tensors: Sequence[Tensor], name: str) -> Tensor:
+    return stack(tensors, name=name)

@@ -1,4 +1,4 @@
-"""Sorting, the largest elements, distinct values, and counting values."""
+"""Sorting, the largest elements, and counting values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.folding import constant_value
-from graphio.framework.gradient_registry import lacks_gradient
 from graphio.framework.graph import Tensor
 from graphio.ops.array import filling, index, reshaping, run_axis
+from graphio.ops.array.distinct_values import vector
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import (
     FLOATING,
@@ -31,6 +31,7 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import binary, cast, compare
 from graphio.ops.base.shapes import dims_of
+from graphio.ops.checks import run_checks
 from graphio.ops.math import elementwise, reduction
 from graphio.ops.math.counting import length_for
 from graphio.support import api_guard, errors
@@ -40,18 +41,11 @@ __all__ = [
     "confusion_matrix",
     "histogram_fixed_width",
     "invert_permutation",
-    "is_non_decreasing",
-    "is_strictly_increasing",
     "searchsorted",
     "setdiff1d",
     "sort",
     "top_k",
-    "unique",
-    "unique_with_counts",
 ]
-
-for _type in ("Unique", "UniqueWithCounts"):
-    lacks_gradient(_type, "gather distinct elements by their places, or cut the path")
 
 
 class TopKV2(NamedTuple):
@@ -59,21 +53,6 @@ class TopKV2(NamedTuple):
 
     values: Tensor
     indices: Tensor
-
-
-class Unique(NamedTuple):
-    """What unique gives."""
-
-    y: Tensor
-    idx: Tensor
-
-
-class UniqueWithCounts(NamedTuple):
-    """What unique_with_counts gives."""
-
-    y: Tensor
-    idx: Tensor
-    count: Tensor  # type: ignore[assignment]
 
 
 class ListDiff(NamedTuple):
@@ -257,87 +236,7 @@ def searchsorted(
         return primitive.unary("Identity", counted, at)
 
 
-def _neighbours(x: Any, op: str, tf_type: str, name: str | None) -> Tensor:
-    with scope(name, tf_type) as at:
-        tensor = convert_to_tensor(x, name="x")
-        require(tensor, NUMERIC, tf_type)
-        flat = primitive.reshape(tensor, [-1])
-        after = primitive.slice_axes(flat, [1], [primitive.last], [0])
-        before = primitive.slice_axes(flat, [0], [-1], [0])
-        return reduction.reduce_all(compare(op, after, before), name=at)
-
-
-@api_guard.operator
-def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
-    """Whether no element is below the one before it, row by row: a bool scalar."""
-    return _neighbours(x, "GreaterOrEqual", "is_non_decreasing", name)
-
-
-@api_guard.operator
-def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element is above the one before it, row by row: a bool scalar."""
-    return _neighbours(x, "Greater", "is_strictly_increasing", name)
-
-
 # ---- distinct values ----
-
-
-def _vector(value: Any, tf_type: str, at: str, parameter: str = "x") -> Tensor:
-    x = convert_to_tensor(value, name=parameter)
-    if x.shape.ndims not in (1, None):
-        raise ValueError(
-            f"Shape must be rank 1 but is rank {x.shape.ndims} for {describe(at, tf_type)} with "
-            f"input shapes: {shapes.text_of(x)}; {parameter} is a vector"
-        )
-    return x
-
-
-def _distinct(x: Any, out_idx: Any, tf_type: str, at: str) -> list[Tensor]:
-    tensor = _vector(x, tf_type, at)
-    kind = dtypes.as_dtype(out_idx).base_dtype
-    rows = dims_of(tensor) or (None,)
-    found = [(tensor.dtype, (None,)), (dtypes.int64, (None,)), (dtypes.int64, rows)]
-    outputs = [*found, (dtypes.int64, (None,))]
-    attrs = {"sorted": 0}
-    made = operation("Unique", [tensor], outputs, attrs=attrs, name=at, tf_type=tf_type).outputs
-    return [made[0], cast(made[2], kind), cast(made[3], kind)]
-
-
-@api_guard.operator
-def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Unique:
-    """The distinct elements of a vector in the order of their first occurrence.
-
-    Args:
-        x: vector (n).
-        out_idx: int32 or int64.
-        name: name scope of the operations.
-
-    Returns:
-        y, the distinct elements, and idx (n), the place in y of each element of x.
-
-    Raises:
-        ValueError: x is no vector.
-    """
-    with scope(name, "Unique") as at:
-        return Unique(*_distinct(x, out_idx, "Unique", at)[:2])
-
-
-@api_guard.operator
-def unique_with_counts(
-    x: Any, out_idx: Any = dtypes.int32, name: str | None = None
-) -> UniqueWithCounts:
-    """unique, and how often each distinct element occurs.
-
-    Args:
-        x: vector (n).
-        out_idx: int32 or int64, of idx and count.
-        name: name scope of the operations.
-
-    Raises:
-        ValueError: x is no vector.
-    """
-    with scope(name, "UniqueWithCounts") as at:
-        return UniqueWithCounts(*_distinct(x, out_idx, "UniqueWithCounts", at))
 
 
 @api_guard.operator
@@ -360,8 +259,8 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
         TypeError: the dtypes differ.
     """
     with scope(name, "ListDiff") as at:
-        tensor = _vector(x, "ListDiff", at)
-        others = like(_vector(y, "ListDiff", at, "y") if isinstance(y, Tensor) else y,
+        tensor = vector(x, "ListDiff", at)
+        others = like(vector(y, "ListDiff", at, "y") if isinstance(y, Tensor) else y,
                       tensor, "ListDiff", ("x", "y"))  # fmt: skip
         equal = compare("Equal", primitive.unsqueeze(tensor, [1]), primitive.unsqueeze(others, [0]))
         absent = node("Not", [reduction.reduce_any(equal, [1])], dtypes.bool, dims_of(tensor))
@@ -383,11 +282,9 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         InvalidArgumentError: of the run, a number is out of range or comes twice.
     """
     with scope(name, "InvertPermutation") as at:
-        from graphio.ops.checks import run_checks
-
-        tensor = _vector(x, "InvertPermutation", at)
+        tensor = vector(x, "InvertPermutation", at)
         require(tensor, INTEGER, "InvertPermutation")
-        wide = index.in_range(cast(tensor, dtypes.int64), tensor.shape[0].value)
+        wide = run_checks.in_range(cast(tensor, dtypes.int64), tensor.shape[0].value)
         wide = run_checks.distinct(wide, "invert_permutation: a number is duplicated")
         size = primitive.squeeze(primitive.shape_of(wide), [0])
         numbers = cast(filling.range(size), tensor.dtype)
@@ -440,7 +337,7 @@ def confusion_matrix(
             count = primitive.reshape(cast(number, dtypes.int64), [])
         known = constant_value(count)
         size = None if known is None else int(known)
-        pair = [index.in_range(p, size, n) for p, n in zip(pair, names, strict=True)]
+        pair = [run_checks.in_range(p, size, n) for p, n in zip(pair, names, strict=True)]
         if weights is None:
             parts = primitive.fill_like(pair[0], 1, kind)
         else:

@@ -6,16 +6,17 @@ from graphio.framework import dtypes
 from graphio.framework.graph import Tensor
 from graphio.ops.array import filling, index, order, run_axis
 from graphio.ops.array import surface as array
-from graphio.ops.base import primitive
+from graphio.ops.base import primitive, registered
 from graphio.ops.base.emit import describe
 from graphio.ops.base.shapes import dims_of
-from graphio.ops.checks import run_checks
+from graphio.ops.checks import assertion, run_checks
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.ops.math.arithmetic import cumprod
 
 __all__ = ["as_matrix", "transposed"]
 
 
+@registered.transposed.register
 def transposed(x: Tensor, perm: Tensor, at: str) -> Tensor:
     """x with its axes in the order of perm: its elements, gathered from where they lie in a row.
 
@@ -69,7 +70,7 @@ def _checked(axes: Tensor, rank: Tensor | int) -> Tensor:
     complete = comparison.equal(order.sort(axes), numbers)
     of = f"{rank} axes" if isinstance(rank, int) else "the axes"
     words = f"perm is no permutation of {of}:"
-    return run_checks.once(axes, reduction.reduce_all(complete), words)
+    return assertion.once(axes, reduction.reduce_all(complete), words)
 
 
 def as_matrix(x: Tensor, axes: Tensor, op: str, own_first: bool = False) -> tuple[Tensor, Tensor]:

@@ -14,7 +14,7 @@ from graphio.framework.folding import constant_value
 from graphio.framework.gradient_registry import gradient, not_differentiable
 from graphio.framework.graph import Operation, Tensor
 from graphio.ops.array import run_axis
-from graphio.ops.base import primitive, shapes
+from graphio.ops.base import primitive, registered, shapes
 from graphio.ops.base.emit import (
     cut,
     describe,
@@ -213,9 +213,7 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
             return primitive.transpose(x, list(reversed(range(len(dims)))), at)
         order = static_ints(perm)
         if order is None or None in order:
-            from graphio.ops.array.permuting import transposed
-
-            return transposed(x, ints(perm, "Transpose", "perm"), at)
+            return registered.transposed(x, ints(perm, "Transpose", "perm"), at)
         places = [p for p in order if p is not None]
         count = len(places) if dims is None else len(dims)
         if sorted(p % count if -count <= p < count else -1 for p in places) != list(range(count)):

@@ -12,6 +12,7 @@ from graphio.framework import dtypes, scopes
 from graphio.framework.graph import Tensor
 from graphio.ops.base import primitive
 from graphio.ops.base.emit import is_symbolic, node, scalar, static_ints, whole
+from graphio.ops.checks import assertion
 
 __all__ = [
     "AXIS",
@@ -140,11 +141,9 @@ def _beside(cut: Cut) -> Tensor:
 
 def _alike(cut: Cut, wanted: Tensor, op: str) -> Tensor:
     """What is cut, once its sizes off the axis are known to be the wanted ones."""
-    from graphio.ops.checks import run_checks
-
     found = _beside(cut)
     equal = primitive.cast(primitive.compare("Equal", found, wanted), dtypes.int64)
     holds = primitive.cast(node("ReduceMin", [equal], dtypes.int64, (), keepdims=0), dtypes.bool)
-    checked = run_checks.once(found, holds, f"{op}: sizes off the axis are not those of the first:")
+    checked = assertion.once(found, holds, f"{op}: sizes off the axis are not those of the first:")
     with scopes.control_dependencies([checked]):
         return primitive.unary("Identity", cut.flat)

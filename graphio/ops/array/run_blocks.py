@@ -20,7 +20,7 @@ from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import node, whole
 from graphio.ops.base.primitive import binary
 from graphio.ops.base.shapes import Dims, dims_of
-from graphio.ops.checks import run_checks
+from graphio.ops.checks import assertion, run_checks
 from graphio.ops.math import comparison, reduction
 
 __all__ = ["from_batches", "to_batches"]
@@ -114,7 +114,7 @@ def to_batches(x: Tensor, block_shape: Any, paddings: Any, op: str, name: str) -
     spaces = primitive.slice_axes(primitive.shape_of(cut.flat), [1], [m + 1], [0])
     small = binary("Div", spaces, cut.blocks)
     fits = reduction.reduce_all(comparison.equal(binary("Mul", small, cut.blocks), spaces))
-    small = run_checks.once(small, fits, f"{op}: padded sizes are no multiples of the blocks:")
+    small = assertion.once(small, fits, f"{op}: padded sizes are no multiples of the blocks:")
     sizes = [batches, _in_turn(small, cut.blocks), cut.rest]
     order = [*range(2, 2 * m + 1, 2), 0, *range(1, 2 * m + 1, 2), 2 * m + 1]
     target = primitive.concat([binary("Mul", batches, cut.all), small, cut.rest], 0)
@@ -130,7 +130,7 @@ def from_batches(x: Tensor, block_shape: Any, crops: Any, op: str, name: str) ->
     given = primitive.slice_axes(cut.lead, [0], [1], [0])
     batches = binary("Div", given, cut.all)
     fits = reduction.reduce_all(comparison.equal(binary("Mul", batches, cut.all), given))
-    batches = run_checks.once(batches, fits, f"{op}: the batches are no multiple of the blocks:")
+    batches = assertion.once(batches, fits, f"{op}: the batches are no multiple of the blocks:")
     spaces = primitive.slice_axes(cut.lead, [1], [m + 1], [0])
     large = binary("Mul", spaces, cut.blocks)
     sizes = [cut.blocks, batches, spaces, cut.rest]
@@ -139,7 +139,7 @@ def from_batches(x: Tensor, block_shape: Any, crops: Any, op: str, name: str) ->
     start, behind = (primitive.squeeze(part, [1]) for part in _columns(cut.borders))
     stop = binary("Sub", large, behind)
     fits = reduction.reduce_all(comparison.less_equal(start, stop))
-    stop = run_checks.once(stop, fits, f"{op}: crops take more than there is:")
+    stop = assertion.once(stop, fits, f"{op}: crops take more than there is:")
     axes = primitive.int_vector(range(1, m + 1))
     kept = node("Slice", [joined, start, stop, axes], x.dtype, (None,) * (m + 2))
     known, factor = cut.batches_of(x), cut.blocks_in_all()

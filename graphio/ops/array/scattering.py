@@ -31,6 +31,9 @@ from graphio.ops.base.emit import (
 from graphio.ops.base.primitive import binary, cast, compare, select
 from graphio.ops.base.shapes import Dims, dims_of
 from graphio.ops.base.signatures import Segments, UnsortedSegments
+from graphio.ops.checks import run_checks
+from graphio.ops.math.elementwise import TRUEDIV_OF
+from graphio.ops.sparse import parts as sparse_parts
 from graphio.support import api_guard
 
 __all__ = [
@@ -86,7 +89,7 @@ def _write(
             shapes.merge(dims_of(values), expected, describe(at, tf_type))
         if sign < 0:
             values = primitive.unary("Neg", values)
-        wide = index.in_range(cast(places, dtypes.int64))
+        wide = run_checks.in_range(cast(places, dtypes.int64))
         return _scattered(x, wide, values, "add" if sign else "none", at)
 
 
@@ -144,8 +147,6 @@ def _segments(
         ids = index.check_segments(x, ids, num_segments is None, describe(at, tf_type))
         wide = cast(ids, dtypes.int64)
         if num_segments is None:
-            from graphio.ops.checks import run_checks
-
             wide = run_checks.not_negative(run_checks.ascending(wide), "segment ids must be >= 0")
         count = _count(wide) if num_segments is None else primitive.reshape(
             whole(cut(num_segments), "UnsortedSegmentSum", "num_segments"), []
@@ -217,8 +218,6 @@ def _members(ids: Tensor, count: Tensor, x: Tensor) -> Tensor:
 
 def _divisible(x: Tensor) -> Tensor:
     """Integers in the dtype that true division makes of them."""
-    from graphio.ops.math.elementwise import TRUEDIV_OF
-
     return cast(x, TRUEDIV_OF.get(x.dtype.base_dtype, x.dtype))
 
 
@@ -317,8 +316,6 @@ def dynamic_partition(
     with scope(name, "DynamicPartition"):
         x = convert_to_tensor(data, name="data")
         numbers = integers(partitions, "DynamicPartition", "partitions")
-        from graphio.ops.checks import run_checks
-
         if numbers.shape.ndims == 0:  # all of data is one row
             x, numbers = (primitive.unsqueeze(t, [0]) for t in (x, numbers))
         words = f"partitions is not in [0, {parts})"
@@ -331,8 +328,6 @@ def dynamic_partition(
 
 def _leading(data: Tensor, partitions: Tensor) -> Tensor:
     """partitions, once their shape is known to be that of data's first axes."""
-    from graphio.ops.sparse import parts as sparse_parts
-
     rank = partitions.shape.ndims
     if not rank:
         return partitions  # boolean_mask says what is wrong with it
@@ -377,8 +372,6 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
         ValueError: the lists are empty or differ in length.
         InvalidArgumentError: of the run, an index is negative.
     """
-    from graphio.ops.checks import run_checks
-
     if not indices or len(indices) != len(data):
         raise ValueError(
             f"dynamic_stitch: {len(indices)} indices and {len(data)} data, expected as many, and "

@@ -15,11 +15,13 @@ from graphio.framework.gradient_registry import gradient
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.tensor_shape import Dimension, TensorShape, as_shape
 from graphio.ops.array import surface as array
+from graphio.ops.array.order import check_bins
 from graphio.ops.base import primitive
 from graphio.ops.base.emit import is_symbolic, operation, scope
 from graphio.ops.base.shapes import broadcast, dims_of
-from graphio.ops.checks import run_checks
+from graphio.ops.checks import assertion
 from graphio.ops.math import comparison, elementwise, reduction
+from graphio.ops.math.arithmetic import cumprod
 from graphio.support import api_guard
 
 __all__ = [
@@ -113,7 +115,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
             comparison.logical_or(comparison.equal(long[0], 1), comparison.equal(long[1], 1)),
         )
         words = "Incompatible shapes: two sizes differ and neither is 1, in"
-        long[0] = run_checks.holding(long[0], reduction.reduce_all(fits), words)
+        long[0] = assertion.holding(long[0], reduction.reduce_all(fits), words)
         # An axis of 1 takes the other's size, which may be 0.
         return array.where(comparison.equal(long[0], 1), long[1], long[0], name=at)
 
@@ -195,9 +197,6 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
 
 def _countable(sizes: Tensor) -> Tensor:
     """A shape, once its number of elements is known to be one of its dtype."""
-    from graphio.ops.checks import run_checks
-    from graphio.ops.math import reduction
-
     limit = np.iinfo(sizes.dtype.as_numpy_dtype).max
     known = constant_value(sizes)
     if known is not None and prod(int(n) for n in known.ravel()) <= limit:
@@ -205,13 +204,11 @@ def _countable(sizes: Tensor) -> Tensor:
     # In double no product overflows; one within rounding of 2^63 counts as too large.
     count = reduction.reduce_prod(elementwise.cast(sizes, dtypes.float64))
     words = f"unravel_index: the elements of dims are more than {sizes.dtype.name} counts:"
-    return run_checks.once(sizes, comparison.less(count, float(limit) + 1.0), words)
+    return assertion.once(sizes, comparison.less(count, float(limit) + 1.0), words)
 
 
 def _steps(sizes: Tensor) -> Tensor:
     """How far apart in memory neighbours along each axis are."""
-    from graphio.ops.math.arithmetic import cumprod
-
     return cumprod(sizes, exclusive=True, reverse=True)
 
 
@@ -232,8 +229,6 @@ def histogram_fixed_width_bins(
         dtype: int32 or int64.
         name: of the operation.
     """
-    from graphio.ops.array.order import check_bins
-
     with scope(name, "histogram_fixed_width_bins") as at:
         check_bins(value_range, nbins)
         x = convert_to_tensor(values, name="values")

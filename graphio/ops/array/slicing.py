@@ -16,6 +16,7 @@ from graphio.framework import dtypes
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import Dimension
+from graphio.ops.array.index import boolean_mask
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import ints, is_symbolic, node, scalar, scope, static_ints
 from graphio.ops.base.primitive import compare, last, select
@@ -41,9 +42,7 @@ def getitem(tensor: Any, item: Any) -> Tensor:
         ValueError: too many indices, two ellipses, or an index known to be out of range.
     """
     if _is_mask(item):
-        from graphio.ops.array import index
-
-        return index.boolean_mask(tensor, item)
+        return boolean_mask(tensor, item)
     items = list(item) if isinstance(item, (list, tuple)) else [item]
     with scope(None, "strided_slice") as at:
         return _Indexing(convert_to_tensor(tensor), items).emit(at)

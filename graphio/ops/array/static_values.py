@@ -13,8 +13,8 @@ import numpy as np
 
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
+from graphio.framework.variable import Variable
 from graphio.support import api_guard
-from graphio.variables.variables import Variable
 
 __all__ = ["get_static_value"]
 

@@ -4,6 +4,6 @@ nodes again in a graph (graphio.schema.fused.unfused)."""
 from __future__ import annotations
 
 from graphio.framework.gradient_registry import not_differentiable
-from graphio.schema.fused import PRODUCTS
+from graphio.schema.fused import LINEAR
 
-not_differentiable("FusedElementwise", *PRODUCTS, domain="graphio")
+not_differentiable("FusedElementwise", *LINEAR, domain="graphio")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.framework import scopes
+from graphio.framework import registered, scopes
 from graphio.framework.constants import constant
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Graph, Tensor
@@ -41,9 +41,7 @@ class _Values:
                 missing.append(tensor)
         if missing:
             if self._session is None:
-                from graphio.execution.session import Session
-
-                self._session = Session(graph=self._graph)
+                self._session = registered.new_session(self._graph)
             fed = {t: v for t, v in self._known.items() if t.op.op != "Constant"}
             self._known.update(zip(missing, self._session.run(missing, fed), strict=True))
         return [self._known[tensor] for tensor in tensors]

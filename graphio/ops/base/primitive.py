@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphio.framework import dtypes
+from graphio.framework import dtypes, registered
 from graphio.framework.constants import constant
 from graphio.framework.dtypes import DType
 from graphio.framework.folding import constant_shape, constant_value
 from graphio.framework.graph import Operation, Tensor
 from graphio.ops.base import shapes
-from graphio.ops.base.emit import describe, node, operation
+from graphio.ops.base.emit import describe, node, operation, scope
 from graphio.ops.base.shapes import Dims, dims_of
 
 __all__ = [
@@ -330,3 +330,24 @@ def unbroadcast_at_run_time(gradient: Tensor, operand: Tensor) -> Tensor:
         domain="graphio",
         tf_type="Reshape",
     )
+
+
+def all_of(x: Tensor, name: str | None = None) -> Tensor:
+    """Whether all elements of a bool tensor hold: a scalar."""
+    with scope(name, "All") as at:
+        number = node(
+            "ReduceProd", [cast(x, dtypes.int32)], dtypes.int32, (), keepdims=0,
+            noop_with_empty_axes=0,
+        )  # fmt: skip
+        return node("Cast", [number], dtypes.bool, (), name=at, tf_type="All", to=dtypes.bool)
+
+
+def rank_of(x: Tensor, name: str | None = None) -> Tensor:
+    """The number of axes that only a run knows: an int32 scalar."""
+    with scope(name, "Rank") as at:
+        lengths = node("Shape", [x], dtypes.int64, (None,))
+        full = node("Size", [lengths], dtypes.int64, ())
+        return node("Cast", [full], dtypes.int32, (), name=at, tf_type="Rank", to=dtypes.int32)
+
+
+registered.cast.register(cast)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from graphio.framework import registered
 from graphio.framework.graph import Operation, Tensor
 from graphio.ops.base.emit import node
 from graphio.ops.base.shapes import dims_of
@@ -28,8 +29,6 @@ def by_parts(
     Returns:
         One gradient an input; None where none is defined.
     """
-    from graphio.autodiff.gradients import gradients
-
     # What one input owes to another outside the operation must not count, hence the copies.
     copies = [None if x is None else node("Identity", [x], x.dtype, dims_of(x)) for x in op.inputs]
     found = parts(*copies)
@@ -42,6 +41,6 @@ def by_parts(
     xs = [x for x in copies if x is not None and x.dtype.is_floating]
     if not pairs or not xs:
         return [None] * len(copies)
-    results = gradients([y for y, _ in pairs], xs, [dy for _, dy in pairs])
+    results = registered.gradients([y for y, _ in pairs], xs, [dy for _, dy in pairs], [])
     by_input = dict(zip(xs, results, strict=True))
     return [None if x is None else by_input.get(x) for x in copies]

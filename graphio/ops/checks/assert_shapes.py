@@ -15,7 +15,7 @@ from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.array import joining
 from graphio.ops.array import surface as array
 from graphio.ops.base.emit import scope
-from graphio.ops.checks.check import Assert
+from graphio.ops.checks.assertion import Assert
 from graphio.ops.control_flow import branches
 from graphio.ops.math import comparison, elementwise
 from graphio.support import api_guard

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio.framework import dtypes, scopes
+from graphio.framework.collections import GraphKeys
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Operation, Tensor
@@ -133,11 +134,15 @@ def assert_variables_initialized(var_list: Collection[Any] | None = None) -> Ten
     Returns:
         The ranks of the variables (a scalar of one variable), None if there are none.
     """
-    from graphio.variables.variables import global_variables, local_variables
-
-    chosen = global_variables() + local_variables() if var_list is None else list(var_list)
+    chosen = _of_the_graph() if var_list is None else list(var_list)
     if not chosen:
         return None
     ranks = np.asarray([v.shape.ndims or 0 for v in chosen], np.int32)
     with scopes.control_dependencies(chosen):
         return array.identity(constant(ranks[0] if len(chosen) == 1 else ranks))
+
+
+def _of_the_graph() -> list[Any]:
+    graph = scopes.get_default_graph()
+    keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES)
+    return [variable for key in keys for variable in graph.get_collection(key)]

@@ -15,7 +15,7 @@ from graphio.framework.folding import constant_value
 from graphio.framework.graph import Operation, Tensor
 from graphio.ops.base.emit import operands, scope
 from graphio.ops.base.signatures import Assertion, AssertionOfTwo, Binary, Documented
-from graphio.ops.checks.check import Assert
+from graphio.ops.checks.assertion import Assert
 from graphio.ops.control_flow import branches
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.support import api_guard, errors

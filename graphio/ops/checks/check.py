@@ -1,69 +1,20 @@
-"""Assert and check_numerics: operators that give an error or nothing."""
+"""check_numerics and what uses it: operators that give an error or nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from graphio.framework import dtypes, scopes
+from graphio.framework import scopes
 from graphio.framework.constants import convert_to_tensor
-from graphio.framework.gradient_registry import gradient, not_differentiable
+from graphio.framework.gradient_registry import gradient
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.ops.array import surface as array
-from graphio.ops.base.emit import FLOATING, node, operation, require, scope
+from graphio.ops.base.emit import FLOATING, node, require, scope
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.control_flow import branches
 from graphio.support import api_guard
 
-__all__ = ["Assert", "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite"]
-
-not_differentiable("Assert", domain="graphio")
-
-
-@api_guard.operator
-def Assert(
-    condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
-) -> Operation:
-    """An operation that fails, showing data, if the condition does not hold.
-
-    It runs where something waits for it: `with tf.control_dependencies([tf.Assert(...)])`.
-
-    Args:
-        condition: bool scalar.
-        data: list of tensors and values of any dtype to show.
-        summarize: elements that are shown of each; None: 3; negative: all.
-        name: of the operation.
-
-    Returns:
-        The operation. A run in which the condition does not hold is an InvalidArgumentError
-        "assertion failed: [...] [...]".
-
-    Raises:
-        TypeError: condition is no bool, or data is no list.
-        ValueError: condition is no scalar.
-    """
-    if not isinstance(data, (list, tuple)):
-        raise TypeError(f"Assert: data is {type(data).__name__}, expected a list of tensors")
-    with scope(name, "Assert") as at:
-        holds = convert_to_tensor(condition, name="Condition")
-        if holds.dtype != dtypes.bool:
-            raise TypeError(
-                f"Assert: condition '{holds.name}' is {holds.dtype.name}, expected bool"
-            )
-        if holds.shape.ndims not in (None, 0):
-            raise ValueError(
-                f"Assert: condition '{holds.name}' has shape {holds.shape}, expected a scalar; "
-                "tf.reduce_all makes one"
-            )
-        shown = [convert_to_tensor(value, name=f"data_{i}") for i, value in enumerate(data)]
-        return operation(
-            "Assert",
-            [holds, *shown],
-            [],
-            name=at,
-            domain="graphio",
-            attrs={"summarize": 3 if summarize is None else int(summarize)},
-        )
+__all__ = ["add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite"]
 
 
 @api_guard.operator

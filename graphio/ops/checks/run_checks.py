@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphio.framework import dtypes, scopes
+from graphio.framework import dtypes
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
-from graphio.ops.array import filling, order
+from graphio.ops.array import distinct_values
 from graphio.ops.base import primitive
-from graphio.ops.base.emit import node, scalar
-from graphio.ops.checks.check import Assert
-from graphio.ops.math import comparison, reduction
-from graphio.support import errors
+from graphio.ops.base.emit import node
+from graphio.ops.base.primitive import cast
+from graphio.ops.base.shapes import dims_of
+from graphio.ops.checks.assertion import once
+from graphio.ops.math import comparison
 
 __all__ = [
     "ascending",
     "below",
     "distinct",
-    "holding",
+    "in_range",
     "matrices",
-    "never",
     "not_negative",
-    "once",
     "positive",
     "spread",
     "vector",
@@ -30,23 +29,12 @@ __all__ = [
 ]
 
 
-def once(x: Tensor, holds: Tensor, words: str) -> Tensor:
-    """x, once the condition is known to hold."""
-    with scopes.control_dependencies([Assert(holds, [words, x], summarize=10)]):
-        return primitive.unary("Identity", x)
-
-
-def never(x: Tensor, words: str) -> Tensor:
-    """x for static shapes alone: a run that wants it fails with the words."""
-    return once(x, scalar(False, dtypes.bool), words)
-
-
 def ascending(ids: Tensor) -> Tensor:
     """Segment numbers, once they are known not to descend."""
     known = constant_value(ids)
     if known is not None and not np.any(np.diff(known.ravel()) < 0):
         return ids
-    return once(ids, order.is_non_decreasing(ids), "segment ids are not increasing")
+    return once(ids, distinct_values.is_non_decreasing(ids), "segment ids are not increasing")
 
 
 def distinct(x: Tensor, words: str) -> Tensor:
@@ -54,7 +42,7 @@ def distinct(x: Tensor, words: str) -> Tensor:
     known = constant_value(x)
     if known is not None and len(np.unique(known)) == len(known):
         return x
-    values, _ = order.unique(x)
+    values, _ = distinct_values.unique(x)
     count, of_each = (primitive.count(t, dtypes.int64) for t in (values, x))
     return once(x, comparison.equal(count, of_each), words)
 
@@ -63,7 +51,7 @@ def matrices(x: Tensor, op: str) -> Tensor:
     """Matrices, once they are known to be of rank 2 or more."""
     if x.shape.ndims is not None:
         return x
-    holds = comparison.greater_equal(filling.rank(x), 2)
+    holds = comparison.greater_equal(primitive.rank_of(x), 2)
     return once(x, holds, f"{op}: expected a matrix, of rank 2 or more")
 
 
@@ -71,7 +59,7 @@ def vector(x: Tensor, words: str) -> Tensor:
     """x, once it is known to be of rank 1."""
     if x.shape.ndims == 1:
         return x
-    found = once(x, comparison.equal(filling.rank(x), 1), words)
+    found = once(x, comparison.equal(primitive.rank_of(x), 1), words)
     return node("Identity", [found], x.dtype, (None,))
 
 
@@ -80,7 +68,7 @@ def not_negative(x: Tensor, words: str) -> Tensor:
     known = constant_value(x)
     if known is not None and not np.any(known < 0):
         return x
-    return once(x, reduction.reduce_all(comparison.greater_equal(x, 0)), words)
+    return once(x, primitive.all_of(comparison.greater_equal(x, 0)), words)
 
 
 def below(x: Tensor, limit: Tensor, words: str) -> Tensor:
@@ -88,21 +76,7 @@ def below(x: Tensor, limit: Tensor, words: str) -> Tensor:
     known, most = constant_value(x), constant_value(limit)
     if known is not None and most is not None and not np.any(known >= most):
         return x
-    return once(x, reduction.reduce_all(comparison.less(x, limit)), words)
-
-
-def holding(x: Tensor, holds: Tensor, words: str) -> Tensor:
-    """As once, without a check in the run where the condition is known.
-
-    Raises:
-        InvalidArgumentError: it is known not to hold.
-    """
-    known = constant_value(holds)
-    if known is None:
-        return once(x, holds, words)
-    if not known:
-        raise errors.InvalidArgumentError(message=f"{words} {x.name}")
-    return x
+    return once(x, primitive.all_of(comparison.less(x, limit)), words)
 
 
 def positive(x: Tensor, words: str) -> Tensor:
@@ -116,7 +90,7 @@ def positive(x: Tensor, words: str) -> Tensor:
         raise ValueError(f"{words}, but are {known.tolist()}")
     if known is not None:
         return x
-    return once(x, reduction.reduce_all(comparison.greater_equal(x, 1)), words)
+    return once(x, primitive.all_of(comparison.greater_equal(x, 1)), words)
 
 
 def spread(x: Tensor, like: Tensor, words: str) -> Tensor:
@@ -131,7 +105,7 @@ def spread(x: Tensor, like: Tensor, words: str) -> Tensor:
         node("Slice", [shape, zero, length, axis], dtypes.int64, (None,)) for shape in (own, other)
     )
     fits = comparison.logical_or(comparison.equal(own, 1), comparison.equal(own, other))
-    fits = comparison.logical_and(same_rank, reduction.reduce_all(fits))
+    fits = comparison.logical_and(same_rank, primitive.all_of(fits))
     return once(x, comparison.logical_or(comparison.equal(rank, 0), fits), words)
 
 
@@ -141,4 +115,18 @@ def within(x: Tensor, limit: int, words: str) -> Tensor:
     if known is not None and not np.any((known < 0) | (known >= limit)):
         return x
     inside = comparison.logical_and(comparison.greater_equal(x, 0), comparison.less(x, limit))
-    return once(x, reduction.reduce_all(inside), words)
+    return once(x, primitive.all_of(inside), words)
+
+
+def in_range(places: Tensor, size: int | None = None, name: str | None = None) -> Tensor:
+    """Indices, once they are known to be 0 or more and, where it is given, less than the size."""
+    known = constant_value(places)
+    if known is not None and not np.any(known < 0):
+        return places  # the kernels that read and write by number look at the upper end
+    if places.dtype.name not in ("int32", "int64"):
+        places = cast(places, dtypes.int64)
+    limit = -1 if size is None else size
+    return node(
+        "IndexRange", [places], places.dtype, dims_of(places), name=name, domain="graphio",
+        limit=limit,
+    )  # fmt: skip

@@ -6,6 +6,8 @@ from graphio.framework import scopes
 from graphio.framework.constants import constant_from
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.ops.array import surface as array
+from graphio.ops.checks.assertion import once
+from graphio.ops.math import comparison
 
 __all__ = ["BranchValues"]
 
@@ -43,9 +45,6 @@ class BranchValues:
         return self._known[tensor]
 
     def _output(self, op: Operation, tensor: Tensor) -> Tensor:
-        from graphio.ops.checks.run_checks import once
-        from graphio.ops.math import comparison
-
         branch = self._branches.index(tensor.graph)
         other = self._branches[1 - branch]
         with other.as_body(), scopes.control_dependencies(None):

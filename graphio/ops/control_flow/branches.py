@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio.framework import carrying, dtypes, nest, scopes
+from graphio.framework import carrying, dtypes, nest, registered, scopes
 from graphio.framework.carrying import Late, Part
 from graphio.framework.composite import Composite
 from graphio.framework.constants import constant, convert_to_tensor
@@ -22,13 +22,14 @@ from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.framework.indexed_slices import IndexedSlices
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.framework.tensor_shape import TensorShape
+from graphio.framework.variable import variables_of
+from graphio.framework.variable_reads import into_bodies
 from graphio.ops.array import surface as array
 from graphio.ops.base import primitive
+from graphio.ops.checks.assertion import Assert
 from graphio.ops.control_flow.branch_values import BranchValues
 from graphio.ops.math import comparison, elementwise
 from graphio.support import api_guard
-from graphio.variables.variable_reads import into_bodies
-from graphio.variables.variables import variables_of
 
 __all__ = [
     "case",
@@ -409,8 +410,6 @@ def _only_if(predicate: Tensor, function: Callable[[], Any]) -> Callable[[], Any
 
 
 def _checked(condition: Tensor, message: str) -> Operation:
-    from graphio.ops.checks.check import Assert
-
     return Assert(condition, [f"case: {message}"])
 
 
@@ -515,3 +514,6 @@ def smart_cond(
     elif pred not in (0, 1):
         raise TypeError(f"smart_cond: pred is {pred!r}, expected a bool or a bool tensor")
     return yes() if known else no()
+
+
+registered.cond.register(cond)

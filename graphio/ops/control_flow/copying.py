@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from graphio.framework import scopes
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.variable_reads import is_plain
 from graphio.ops.array import surface as array
-from graphio.variables.variable_reads import is_plain
 
 __all__ = ["inlined", "made_again"]
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from graphio.framework import dtypes, gradient_registry, scopes
-from graphio.framework.constants import constant, constant_from
+from graphio.framework import dtypes, gradient_registry, registered, scopes
+from graphio.framework.constants import constant, constant_from, convert_to_tensor
 from graphio.framework.gradient_registry import gradient
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.framework.indexed_slices import IndexedSlices
@@ -163,16 +163,11 @@ def _differentiate(
 
     They are dense, but for the xs from rows_of on: those of which rows were read get rows.
     """
-    from graphio.autodiff.gradients import gradients
-    from graphio.framework.constants import convert_to_tensor
-
     pairs = [(y, dy) for y, dy in zip(ys, dys, strict=True) if dy is not None]
     if not pairs or not xs:
         return [None] * len(xs)
     # One capture may depend on another; that way leads outside and is differentiated there.
-    found = gradients(
-        [y for y, _ in pairs], list(xs), [dy for _, dy in pairs], stop_gradients=list(xs)
-    )
+    found = registered.gradients([y for y, _ in pairs], xs, [dy for _, dy in pairs], xs)
     kept = len(xs) if rows_of is None else rows_of
     return [dx if dx is None or i >= kept else convert_to_tensor(dx) for i, dx in enumerate(found)]
 
@@ -188,8 +183,6 @@ def _in_reach(function: ControlFlowGradient) -> ControlFlowGradient:
     whenever they run, and so could not leave the iterations of a loop around it."""
 
     def differentiate(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
-        from graphio.autodiff.gradients import total
-
         here = op.graph.outer is None or op.graph is scopes.get_default_graph()
         if here or _keeps_shapes(op) or not _repeatable(op):
             return function(op, *dy, wanted=wanted)
@@ -208,7 +201,7 @@ def _in_reach(function: ControlFlowGradient) -> ControlFlowGradient:
         for copy, dx in zip(own, found, strict=True):
             if copy is not None and dx is not None:
                 before = by_copy.get(copy)
-                by_copy[copy] = dx if before is None else total([before, dx])
+                by_copy[copy] = dx if before is None else registered.sum_of_gradients([before, dx])
         return [None if t is None else by_copy.pop(known[t], None) for t in sources]
 
     return differentiate
@@ -288,8 +281,6 @@ def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gr
 def _left(dx: Any, target: Tensor, rows: bool) -> list[Tensor]:
     """What a backward branch gives as the gradient by a target: the tensor, or values and indices
     of the rows."""
-    from graphio.framework.constants import convert_to_tensor
-
     if not rows:
         return [_inside(_zeros_like(target) if dx is None else convert_to_tensor(dx))]
     if dx is None:

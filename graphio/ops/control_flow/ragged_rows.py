@@ -12,6 +12,7 @@ from graphio.framework.graph import Tensor
 from graphio.ops.base import primitive as p
 from graphio.ops.base.emit import node, scalar
 from graphio.ops.base.shapes import dims_of
+from graphio.ops.checks.assertion import once
 from graphio.ops.math import comparison, reduction
 
 __all__ = ["TAKEN", "cut", "fitted", "joined", "mark"]
@@ -80,8 +81,6 @@ def cut(rows: Tensor, taken: Tensor, marks: Tensor) -> Tensor:
         taken: of the rows.
         marks: of what was taken.
     """
-    from graphio.ops.checks.run_checks import once
-
     lengths, longest = _lengths(rows, marks)
     axis = 0 if marks.shape.ndims == 0 else 1
     if axis:

@@ -12,7 +12,7 @@ branches as loop variables, and gradients go through the rows like any tensor's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,14 +28,13 @@ from graphio.ops.array.index import add_at
 from graphio.ops.base import primitive as p
 from graphio.ops.base.emit import INTEGER, node, require, scalar
 from graphio.ops.base.shapes import dims_of
-from graphio.ops.checks.run_checks import never
+from graphio.ops.checks.assertion import never
 from graphio.ops.control_flow import ragged_rows, read_once
 from graphio.ops.control_flow.array_cells import Cells
+from graphio.ops.control_flow.branches import no_op
 from graphio.ops.control_flow.ragged_rows import TAKEN
+from graphio.ops.control_flow.tensor_array_grad import TensorArrayGradient
 from graphio.support import errors
-
-if TYPE_CHECKING:
-    from graphio.ops.control_flow.tensor_array_grad import TensorArrayGradient
 
 __all__ = ["TensorArray"]
 
@@ -157,8 +156,6 @@ class TensorArray:
 
     def close(self, name: str | None = None) -> Operation:
         """Nothing: memory is given back with the run."""
-        from graphio.ops.control_flow.branches import no_op
-
         return no_op(name or "TensorArrayClose")
 
     def grad(self, source: Any, flow: Any = None, name: str | None = None) -> TensorArrayGradient:
@@ -171,8 +168,6 @@ class TensorArray:
             flow: accepted.
             name: name scope of the operations.
         """
-        from graphio.ops.control_flow.tensor_array_grad import TensorArrayGradient
-
         key = source.decode() if isinstance(source, bytes) else str(source)
         if key not in self._gradients:
             with scopes.operation_scope(name, "TensorArrayGrad"):

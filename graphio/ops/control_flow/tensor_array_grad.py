@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphio.framework import api_boundary, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Operation, Tensor
 from graphio.ops.array import surface as array
-from graphio.ops.checks.run_checks import never
-from graphio.ops.control_flow.tensor_array import TensorArray
+from graphio.ops.checks.assertion import never
 from graphio.ops.math import elementwise
+
+if TYPE_CHECKING:
+    from graphio.ops.control_flow.tensor_array import TensorArray
 
 __all__ = ["TensorArrayGradient"]
 
@@ -28,7 +30,7 @@ class TensorArrayGradient:
     """
 
     def __init__(self, of: TensorArray) -> None:
-        self._sums = TensorArray(
+        self._sums: TensorArray = type(of)(
             of.dtype, of.size(), of.dynamic_size, clear_after_read=False, infer_shape=False,
             element_shape=of.element_shape,
         )  # fmt: skip

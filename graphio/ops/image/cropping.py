@@ -25,7 +25,7 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import cast
 from graphio.ops.base.shapes import dims_of
-from graphio.ops.checks.check import Assert
+from graphio.ops.checks.assertion import Assert
 from graphio.ops.image.imaging import axis_size, check_size, image_and_row, resize_images
 from graphio.ops.linalg.any_rank import of_any_rank
 from graphio.ops.math import comparison, elementwise, reduction

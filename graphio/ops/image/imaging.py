@@ -31,6 +31,8 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import binary, cast, compare, select
 from graphio.ops.base.shapes import dims_of
+from graphio.ops.checks import run_checks
+from graphio.ops.control_flow.branches import switch_case
 from graphio.ops.linalg import matmul
 from graphio.ops.linalg.any_rank import of_any_rank
 from graphio.ops.math import elementwise, reduction
@@ -467,8 +469,6 @@ def _quarters(x: Tensor, row: int, turns: int, name: str | None = None) -> Tenso
 
 
 def _turned_in_run(x: Tensor, row: int, turns: Tensor, name: str) -> Tensor:
-    from graphio.ops.control_flow.branches import switch_case
-
     ways = [functools.partial(_quarters, x, row, n) for n in range(4)]
     y = primitive.unary("Identity", switch_case(cast(turns, dtypes.int32), ways), name)
     dims = dims_of(x) or ()
@@ -663,8 +663,6 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
         ValueError: gamma is a negative number.
         InvalidArgumentError: of the run, gamma is a tensor with a negative number in it.
     """
-    from graphio.ops.checks import run_checks
-
     words = "Gamma should be a non-negative real number."
     if not is_symbolic(gamma) and np.any(np.asarray(gamma) < 0):
         raise ValueError(words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio.framework import dtypes
+from graphio.framework import dtypes, registered
 from graphio.framework.dtypes import DType
 from graphio.framework.folding import constant_value
 from graphio.framework.gradient_registry import gradient, not_differentiable
@@ -78,9 +78,7 @@ def _grid_sample_grad(
     op: Operation, ddx: Tensor | None, ddgrid: Tensor | None
 ) -> list[Tensor | None]:
     def parts(x: Tensor, grid: Tensor, dy: Tensor) -> list[Tensor | None]:
-        from graphio.autodiff.gradients import gradients
-
-        return gradients([grid_sample(x, grid, op.attrs)], [x, grid], [dy])
+        return registered.gradients([grid_sample(x, grid, op.attrs)], [x, grid], [dy], [])
 
     return by_parts(op, [ddx, ddgrid], parts)
 
@@ -88,9 +86,7 @@ def _grid_sample_grad(
 @gradient("RoiAlignGrad", "graphio")
 def _roi_align_grad(op: Operation, ddx: Tensor) -> list[Tensor | None]:
     def parts(x: Tensor, rois: Tensor, batch: Tensor, dy: Tensor) -> list[Tensor | None]:
-        from graphio.autodiff.gradients import gradients
-
-        return gradients([roi_align(x, rois, batch, op.attrs)], [x], [dy])
+        return registered.gradients([roi_align(x, rois, batch, op.attrs)], [x], [dy], [])
 
     return [None, None, None, by_parts(op, [ddx], parts)[3]]
 

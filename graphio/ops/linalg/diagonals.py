@@ -19,6 +19,7 @@ from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import describe, is_symbolic, like, scalar, scope, static_ints, whole
 from graphio.ops.base.primitive import select
 from graphio.ops.base.shapes import dims_of
+from graphio.ops.checks.assertion import Assert
 from graphio.ops.linalg.any_rank import of_any_rank
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.support import errors
@@ -153,8 +154,6 @@ def _required(holds: Tensor, words: str, facts: Mapping[str, Tensor]) -> list[An
     """
     known = constant_value(holds)
     if known is None:
-        from graphio.ops.checks.check import Assert
-
         shown = [part for label, number in facts.items() for part in (f"{label}:", number)]
         return [Assert(holds, [words, *shown])]
     if not np.all(known):

@@ -11,7 +11,9 @@ from graphio.framework.constants import convert_to_tensor
 from graphio.framework.folding import constant_value
 from graphio.framework.gradient_registry import gradient
 from graphio.framework.graph import Operation, Tensor
+from graphio.ops.array import filling
 from graphio.ops.array import surface as array
+from graphio.ops.array.permuting import as_matrix
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import (
     NUMERIC,
@@ -31,7 +33,8 @@ from graphio.ops.base.emit import (
 from graphio.ops.base.primitive import unbroadcast
 from graphio.ops.base.recompute import by_parts
 from graphio.ops.base.shapes import dims_of
-from graphio.ops.math import special
+from graphio.ops.checks import assertion, run_checks
+from graphio.ops.math import comparison, special
 from graphio.support import api_guard
 
 __all__ = ["matmul", "matrix_transpose", "tensordot"]
@@ -91,8 +94,6 @@ def matmul(
                     f"{describe(at, 'MatMul')} with input shapes: {shapes.text_of(x)}, "
                     f"{shapes.text_of(y)}; give a matrix, say by expand_dims."
                 )
-        from graphio.ops.checks import run_checks
-
         x, y = (run_checks.matrices(tensor, "MatMul") for tensor in (x, y))
         if transpose_a or adjoint_a:
             x = matrix_transpose(x)
@@ -199,8 +200,6 @@ def _are_open(axes: Any) -> bool:
 
 def _tensordot_in_run(x: Tensor, y: Tensor, axes: Any, name: str) -> Tensor:
     """tensordot where only the run knows the axes or a rank."""
-    from graphio.ops.array.permuting import as_matrix
-
     pair: list[Any]
     if is_symbolic(axes):
         pair = array.unstack(_two_rows(convert_to_tensor(axes, name="axes")), 2)
@@ -221,14 +220,10 @@ def _tensordot_in_run(x: Tensor, y: Tensor, axes: Any, name: str) -> Tensor:
 
 
 def _two_rows(axes: Tensor) -> Tensor:
-    from graphio.ops.array import filling
-    from graphio.ops.checks import run_checks
-    from graphio.ops.math import comparison
-
     if axes.shape.ndims == 2:
         return axes
     holds = comparison.equal(filling.rank(axes), 2)
-    return run_checks.once(axes, holds, "tensordot: axes of a run must be two rows of axes:")
+    return assertion.once(axes, holds, "tensordot: axes of a run must be two rows of axes:")
 
 
 def _contracted(axes: Any, rank_x: int, rank_y: int) -> tuple[list[int], list[int]]:

@@ -24,7 +24,7 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import binary, cast, compare, select
 from graphio.ops.base.shapes import Dims, dims_of
-from graphio.ops.checks import run_checks
+from graphio.ops.checks import assertion
 from graphio.ops.linalg import diagonals
 from graphio.ops.linalg.any_rank import of_any_rank
 from graphio.ops.math import comparison, reduction
@@ -319,7 +319,7 @@ def _diag_part_in_run(x: Tensor, name: str) -> Tensor:
     some = comparison.greater(filling.size(first), 0)
     fits = comparison.logical_and(some, reduction.reduce_all(comparison.equal(first, second)))
     words = "Input must have even and non-zero rank, and sizes that come twice, but has the sizes"
-    both = run_checks.once(both, fits, words)
+    both = assertion.once(both, fits, words)
     product = node("ReduceProd", [both, primitive.int_vector([1])], dtypes.int64, (2,), keepdims=0)
     square = primitive.reshape_to(x, product, (None, None))
     return primitive.reshape_to(matrix_diag_part(square), both[0], None, name)

@@ -29,7 +29,6 @@ __all__ = [
     "matrix_solve_ls",
     "matrix_triangular_solve",
     "matvec",
-    "normalize",
     "slogdet",
 ]
 
@@ -272,16 +271,3 @@ def matvec(
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
     """Matrices transposed; elements are real."""
     return matmul.matrix_transpose(matrix, name or "adjoint")
-
-
-@api_guard.operator
-def normalize(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
-) -> tuple[Tensor, Tensor]:
-    """A tensor over its norm, and the norm; see norm for the arguments."""
-    from graphio.ops.math.clip import norm
-
-    with scope(name, "normalize") as at:
-        x = convert_to_tensor(tensor, name="tensor")
-        length = norm(x, ord=ord, axis=axis, keepdims=True)
-        return elementwise.divide(x, elementwise.cast(length, x.dtype), name=at), length

@@ -30,8 +30,9 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import binary, cast, compare, select, unary
 from graphio.ops.base.shapes import Dims, dims_of
+from graphio.ops.checks import assertion
 from graphio.ops.control_flow import loops
-from graphio.ops.math import elementwise, reduction
+from graphio.ops.math import comparison, elementwise, reduction
 from graphio.schema import equation as equations
 from graphio.support import api_guard
 
@@ -483,15 +484,12 @@ def _einsum_ranks(equation: str, tensors: list[Tensor]) -> list[Tensor]:
     left, arrow, right = equation.replace(" ", "").partition("->")
     if not arrow or "..." in right:
         return tensors
-    from graphio.ops.checks import run_checks
-    from graphio.ops.math import comparison
-
     words = f"einsum: {equation!r} has no ellipsis (...) in the output for axes of its inputs"
     checked = []
     for term, tensor in zip(left.split(","), tensors, strict=False):
         if tensor.shape.ndims is None and "..." in term:
             named = len(term) - len("...")
-            tensor = run_checks.once(
+            tensor = assertion.once(
                 tensor, comparison.less_equal(filling.rank(tensor), named), words
             )
         checked.append(tensor)

@@ -16,6 +16,7 @@ from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import describe, node, scalar, scope, whole
 from graphio.ops.base.primitive import binary, cast, compare
 from graphio.ops.base.shapes import dims_of
+from graphio.ops.checks import run_checks
 from graphio.support import api_guard
 
 __all__ = ["bincount", "length_for"]
@@ -146,8 +147,6 @@ def _summed(counted: _Counted, parts: Tensor, size: Tensor, cut: bool, name: str
         dims: shapes.Dims = (None,)
     else:
         assert counted.row_count is not None
-        from graphio.ops.checks import run_checks
-
         numbers = run_checks.not_negative(numbers, "bincount: a number is negative:")
         places = binary("Add", binary("Mul", counted.rows, width), numbers)
         count = primitive.squeeze(counted.row_count, [0])

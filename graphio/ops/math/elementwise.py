@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.framework import dtypes
+from graphio.framework import dtypes, registered
 from graphio.framework.composite import Composite
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
@@ -35,6 +35,8 @@ from graphio.ops.base.primitive import binary, compare, select, unary, unbroadca
 from graphio.ops.base.primitive import cast as _cast
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.base.signatures import Binary, Unary, UnaryOfSparse
+from graphio.ops.checks import run_checks
+from graphio.ops.strings.joining import string_join
 from graphio.support import api_guard, errors
 
 __all__ = [
@@ -384,8 +386,6 @@ def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
 
 def _joined(a: Tensor, b: Tensor, name: str) -> Tensor:
     """The sum of two tensors of texts, with broadcasting."""
-    from graphio.ops.strings.core import string_join
-
     one, two = dims_of(a), dims_of(b)
     if one and two and one != two and None not in (*one, *two):
         common = shapes.broadcast(one, two, describe(name, "Add")) or ()
@@ -398,8 +398,6 @@ def _joined(a: Tensor, b: Tensor, name: str) -> Tensor:
 
 def _exponent(y: Tensor) -> Tensor:
     """The exponent of an integer, once it is known not to be negative."""
-    from graphio.ops.checks import run_checks
-
     return run_checks.not_negative(y, "Integers to negative integer powers are not allowed")
 
 
@@ -901,3 +899,6 @@ def _install() -> None:
 
 
 _install()
+
+
+registered.negative.register(negative)

@@ -1,1 +1,1 @@
-"""Operators of ai.onnx.ml: classic machine learning and ensembles of trees."""
+"""Operators of ai.onnx.ml: classical machine learning (ml) and ensembles of trees (trees)."""

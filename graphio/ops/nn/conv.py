@@ -24,7 +24,7 @@ from graphio.ops.base.emit import (
     static_ints,
 )
 from graphio.ops.base.shapes import Dims, dims_of
-from graphio.ops.checks import run_checks
+from graphio.ops.checks import assertion
 from graphio.ops.math import elementwise
 from graphio.ops.nn.batches import has_more_batches, over_batches
 from graphio.ops.nn.padding import (
@@ -188,7 +188,7 @@ def _conv2d(
             return over_batches(x, 4, at, lambda flat: _conv2d(
                 flat, w, strides, padding, data_format, dilations, None, op))  # fmt: skip
         if not plain:
-            x = run_checks.never(x, f"{op}: strides is {strides!r}: those of batch and channels "
+            x = assertion.never(x, f"{op}: strides is {strides!r}: those of batch and channels "
                                  "must be 1; only height and width can have others")  # fmt: skip
         x = to_nhwc(x, first) if x.shape.ndims in (4, None) else x
         x = x if pairs is None else joining.pad(x, pairs)

@@ -12,7 +12,7 @@ from graphio.framework.sparse_tensor import SparseTensor
 from graphio.ops.array import index
 from graphio.ops.array import surface as array
 from graphio.ops.base.emit import FLOATING, describe, require, scope
-from graphio.ops.checks import run_checks
+from graphio.ops.checks import assertion
 from graphio.ops.control_flow.functional import scan
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.ops.nn import core as nn
@@ -39,7 +39,7 @@ def _logits(inputs: Any, op: str, at: str) -> Tensor:
 def _lengths(sequence_length: Any, steps: Tensor) -> Tensor:
     lengths = convert_to_tensor(sequence_length, dtype=dtypes.int32, name="sequence_length")
     fits = reduction.reduce_all(comparison.less_equal(lengths, steps))
-    return run_checks.once(lengths, fits, "sequence_length is more than there are steps:")
+    return assertion.once(lengths, fits, "sequence_length is more than there are steps:")
 
 
 @api_guard.operator
@@ -87,14 +87,14 @@ def ctc_loss(
         lengths = _lengths(sequence_length, sizes[0])
         dense = elementwise.cast(sparse_tensor_to_dense(labels, -1), dtypes.int32)
         known = reduction.reduce_all(comparison.less(dense, sizes[2] - 1))
-        dense = run_checks.once(dense, known, "a label is not below the number of the blank:")
+        dense = assertion.once(dense, known, "a label is not below the number of the blank:")
         counts = reduction.reduce_sum(
             elementwise.cast(comparison.greater_equal(dense, 0), dtypes.int32), 1
         )
         fits = comparison.less_equal(counts + _repeats(dense), lengths)
         if not ignore_longer_outputs_than_inputs:
             words = "Not enough time for the labels; sequence_length:"
-            lengths = run_checks.once(lengths, reduction.reduce_all(fits), words)
+            lengths = assertion.once(lengths, reduction.reduce_all(fits), words)
         chances = _chances(x, _with_blanks(dense, sizes[2] - 1), lengths, counts)
         return array.where(fits, elementwise.negative(chances), array.zeros_like(chances), name=at)
 

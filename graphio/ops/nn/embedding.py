@@ -8,7 +8,9 @@ from typing import Any
 from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
+from graphio.framework.save_slice_info import parts_of
 from graphio.framework.sparse_tensor import SparseTensor
+from graphio.framework.variable import Variable
 from graphio.ops.array import index, scattering
 from graphio.ops.array.index_gradients import with_each_row_once
 from graphio.ops.base import primitive
@@ -23,8 +25,6 @@ from graphio.ops.sparse import parts
 from graphio.ops.sparse.arranging import sparse_fill_empty_rows, sparse_reshape, sparse_retain
 from graphio.ops.sparse.parts import picked
 from graphio.support import api_guard
-from graphio.variables.partitioned_variables import parts_of
-from graphio.variables.variables import Variable
 
 __all__ = [
     "embedding_lookup_sparse",

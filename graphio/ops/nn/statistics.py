@@ -9,6 +9,8 @@ from typing import Any
 from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
+from graphio.framework.operation import TENSORFLOW_ATTRIBUTES
+from graphio.framework.save_slice_info import parts_of
 from graphio.ops.array import index
 from graphio.ops.array import surface as array
 from graphio.ops.base import primitive, shapes
@@ -30,9 +32,7 @@ from graphio.ops.math import elementwise, reduction
 from graphio.ops.math.arithmetic import div_no_nan
 from graphio.ops.nn import core as nn
 from graphio.ops.nn.padding import channels_first, to_nchw, to_nhwc
-from graphio.protos.node_def import TENSORFLOW_ATTRIBUTES
 from graphio.support import api_guard
-from graphio.variables.partitioned_variables import parts_of
 
 __all__ = [
     "batch_norm_with_global_normalization",

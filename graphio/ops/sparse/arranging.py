@@ -26,7 +26,7 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import binary, cast, compare, int_vector, last, select
 from graphio.ops.base.shapes import dims_of
-from graphio.ops.checks import run_checks
+from graphio.ops.checks import assertion
 from graphio.ops.math import reduction
 from graphio.ops.sparse import parts
 from graphio.ops.sparse.parts import as_sparse, checked, picked, rank_of
@@ -161,7 +161,7 @@ def _tells_the_rest(given: Tensor, open_size: Tensor) -> Tensor:
     nothing = compare("Equal", given, scalar(0, dtypes.int64))
     several = compare("And", reduction.reduce_any(open_size), nothing)
     holds = node("Not", [several], dtypes.bool, ())
-    return run_checks.once(given, holds, "reshape cannot infer a size beside one of 0:")
+    return assertion.once(given, holds, "reshape cannot infer a size beside one of 0:")
 
 
 def _checked_reshape(sp: SparseTensor, wanted: Tensor) -> Tensor:
@@ -175,7 +175,7 @@ def _checked_reshape(sp: SparseTensor, wanted: Tensor) -> Tensor:
         words = "At most one dimension can be inferred (-1)."
         if size is not None:
             raise ValueError(f"{words} Found: {known.tolist()}")
-        return run_checks.never(wanted, words)
+        return assertion.never(wanted, words)
     rest = int(np.prod(known[known != -1], dtype=np.int64))
     if implied and not rest:
         raise errors.InvalidArgumentError(

@@ -6,20 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from graphio.framework import dtypes
+from graphio.framework import dtypes, registered
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
+from graphio.framework.indexed_slices import IndexedSlices
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.ops.array import filling, index, reshaping
 from graphio.ops.array import surface as array
+from graphio.ops.array.order import setdiff1d
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import INTEGER, describe, ints, node, require, scope, single
 from graphio.ops.base.primitive import binary, cast
 from graphio.ops.base.shapes import dims_of
-from graphio.ops.checks import run_checks
+from graphio.ops.checks import assertion
 from graphio.ops.linalg import matmul
 from graphio.ops.math import elementwise
 from graphio.ops.sparse import parts
+from graphio.ops.sparse.arranging import sparse_merge
 from graphio.ops.sparse.parts import as_sparse, checked
 from graphio.support import api_guard
 
@@ -198,8 +201,6 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
     Raises:
         TypeError: sp_input is no SparseTensor of integers.
     """
-    from graphio.ops.sparse.arranging import sparse_merge
-
     sp = as_sparse(sp_input)
     with scope(name, "SparseToIndicator") as at:
         ones = primitive.fill_like(sp.values, 1, dtypes.bool)
@@ -317,7 +318,7 @@ def _read_at(sp: SparseTensor, dense: Tensor, at: str) -> Tensor:
         if wide is not None and dims is not None and not _broadcasts(wide, dims):
             nothing = array.zeros_like(sp.values, dense.dtype)
             words = f"{message} for {what}: {shapes.text(wide)} and {shapes.text(dims)}"
-            return run_checks.never(nothing, words)
+            return assertion.never(nothing, words)
         dense = node("Expand", [dense, sp.dense_shape], dense.dtype, wide)
         shape = node("Shape", [dense], dtypes.int64, dims_of(sp.dense_shape))
         shape = parts.check_equal(shape, sp.dense_shape, message)
@@ -332,6 +333,7 @@ def _broadcasts(wide: tuple[int | None, ...], narrow: tuple[int | None, ...]) ->
     )
 
 
+@registered.multiplied.register
 def multiplied(sp: SparseTensor, y: Any) -> SparseTensor:
     """sparse * dense, whose shape broadcasts to the sparse one's."""
     with scope(None, "mul") as at:
@@ -340,6 +342,7 @@ def multiplied(sp: SparseTensor, y: Any) -> SparseTensor:
         return SparseTensor(sp.indices, values, sp.dense_shape)
 
 
+@registered.divided.register
 def divided(sp: SparseTensor, y: Any) -> SparseTensor:
     """sparse / dense; integers become float64, those of 16 bits or less float32."""
     with scope(None, "truediv") as at:
@@ -360,9 +363,6 @@ def sparse_mask(a: Any, mask_indices: Any, name: str | None = None) -> Any:
         mask_indices: vector of the indices to leave out, of the dtype of a's.
         name: name scope of the operations.
     """
-    from graphio.framework.indexed_slices import IndexedSlices
-    from graphio.ops.array.order import setdiff1d
-
     with scope(name, "sparse_mask"):
         left = convert_to_tensor(mask_indices, dtype=a.indices.dtype, name="mask_indices")
         kept, at = setdiff1d(a.indices, left)

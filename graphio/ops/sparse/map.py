@@ -14,7 +14,7 @@ from graphio.ops.array import index
 from graphio.ops.array import surface as array
 from graphio.ops.array.order import argsort, searchsorted
 from graphio.ops.base import primitive as p
-from graphio.ops.checks.run_checks import once
+from graphio.ops.checks.assertion import once
 from graphio.ops.control_flow.loops import while_loop
 from graphio.ops.control_flow.tensor_array import TensorArray
 from graphio.ops.math import comparison, elementwise

@@ -14,17 +14,18 @@ from graphio.framework import dtypes, scopes
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.gradient_registry import not_differentiable
 from graphio.framework.graph import Tensor
+from graphio.framework.handle_reads import by_handle
+from graphio.framework.variable import Variable, variable_behind
 from graphio.ops.array import index, slicing
 from graphio.ops.array import surface as array
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import INTEGER, describe, node, require, scope
 from graphio.ops.base.primitive import cast
 from graphio.ops.base.shapes import dims_of
+from graphio.ops.checks import run_checks
 from graphio.ops.math.arithmetic import truncatediv
 from graphio.ops.math.elementwise import divide
 from graphio.support import api_guard, errors
-from graphio.variables.handle_reads import by_handle
-from graphio.variables.variables import Variable, variable_behind
 
 __all__ = [
     "batch_scatter_update",
@@ -64,10 +65,10 @@ def _scatter(
         values = convert_to_tensor(updates, dtype=ref.dtype, name="updates")
         coordinates = cast(places, dtypes.int64)
         if nd:
-            coordinates = index.in_range(coordinates)
+            coordinates = run_checks.in_range(coordinates)
         else:
             rows = ref.shape[0].value if ref.shape.ndims else None
-            coordinates = array.expand_dims(index.in_range(coordinates, rows), -1)
+            coordinates = array.expand_dims(run_checks.in_range(coordinates, rows), -1)
         values = _shaped(ref, coordinates, values, describe(at, tf_type), spread=not nd)
         old = by_handle(ref.read_value(), ref.use_resource)
         if action == "div":

@@ -19,8 +19,10 @@ from graphio.framework.dtypes import DType
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.array import surface as array
 from graphio.ops.base.emit import scope
 from graphio.ops.base.host import host_call
+from graphio.ops.math import comparison, elementwise
 from graphio.ops.strings.python_strings import string_to_hash_bucket_fast
 from graphio.support import errors
 
@@ -283,9 +285,6 @@ class StaticVocabularyTable:
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The numbers of words; see StaticHashTable.lookup."""
-        from graphio.ops.array import surface as array
-        from graphio.ops.math import comparison, elementwise
-
         if isinstance(keys, SparseTensor):
             return keys.with_values(self.lookup(keys.values, name))
         with scope(name, "string_to_index_Lookup") as at:

@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from graphio.autodiff.gradients import gradients
-from graphio.framework import dtypes
+from graphio.framework import dtypes, registered
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.gradient_registry import Region, lacks_gradient
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.tensor_shape import TensorShape
+from graphio.framework.variable import Variable
 from graphio.ops.base import immediate, primitive
 from graphio.ops.base.emit import scope
 from graphio.ops.base.host import host_call
 from graphio.support import api_guard
-from graphio.variables.variables import Variable
 
 __all__ = ["numpy_function", "py_func", "py_function"]
 
@@ -136,7 +135,7 @@ def _differentiable(operation: Operation, func: Callable[..., Any]) -> None:
             results = _results(func(*given[:count]))
             ys = [convert_to_tensor(results[i]) for i in present]
             xs = [given[i] for i in wanted]
-            found = gradients(ys, xs, list(given[count:]))
+            found = registered.gradients(ys, xs, list(given[count:]), [])
             return [primitive.fill_like(x, 0) if g is None else convert_to_tensor(g)
                     for g, x in zip(found, xs, strict=True)]  # fmt: skip
 

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphio.framework import scopes
 from graphio.framework.constants import constant
 from graphio.framework.graph import Tensor
+from graphio.framework.variable import Variable, is_variable_initialized
 from graphio.ops.array import surface as array
 from graphio.ops.control_flow import branches
-
-if TYPE_CHECKING:
-    from graphio.variables.variables import Variable
 
 
 def names_where_not(names: Sequence[str], variables: Sequence[Variable], name: str) -> Tensor:
     """The names of those variables that are not initialised, in order (string vector)."""
-    from graphio.variables.variables import is_variable_initialized
-
     nobody = np.empty(0, object)
     with scopes.name_scope(name, "report_uninitialized_variables"):
         parts = [

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from graphio.framework import dtypes
-from graphio.framework.constants import constant, convert_to_tensor
+from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.gradient_registry import not_differentiable
 from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.ops.array import index, run_axis
+from graphio.ops.array.permuting import as_matrix
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import (
     INTEGER,
@@ -35,7 +36,6 @@ __all__ = [
     "lower",
     "reduce_join",
     "split",
-    "string_join",
     "string_split",
     "string_strip",
     "substr",
@@ -169,31 +169,6 @@ def _broadcast(x: Tensor, start: Tensor, count: Tensor, what: str) -> tuple[Tens
 
 
 @api_guard.operator
-def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
-    """Texts joined one by one.
-
-    Args:
-        inputs: list of string tensors of one shape; scalars go with every text. No list gives "".
-        separator: what stands between.
-        name: of the operation.
-
-    Raises:
-        ValueError: the shapes differ.
-    """
-    if not inputs:
-        return constant("", name=name or "StringJoin")
-    with scope(name, "StringJoin") as at:
-        texts = [as_text(t, f"inputs_{i}") for i, t in enumerate(inputs)]
-        dims: Dims = ()
-        for text in texts:
-            if text.shape.ndims != 0:
-                own = dims_of(text)
-                dims = own if dims == () else shapes.merge(dims, own, describe(at, "StringJoin"))
-        return node("StringJoin", texts, dtypes.string, dims, name=at, domain="graphio",
-                    separator=as_bytes(separator))  # fmt: skip
-
-
-@api_guard.operator
 def reduce_join(
     inputs: Any,
     axis: Any = None,
@@ -241,8 +216,6 @@ def reduce_join(
 def _joined_in_run(x: Tensor, axis: Any, separator: bytes, keep: bool, name: str) -> Tensor:
     """reduce_join where only the run knows the axes or the rank: the elements that become one lie
     in a row of a matrix, the first axis moving fastest."""
-    from graphio.ops.array.permuting import as_matrix
-
     if axis is None:
         axes = run_axis.numbers_of_axes(x)
     else:

@@ -14,6 +14,7 @@ from graphio.ops.base import primitive
 from graphio.ops.base.emit import operation, scope
 from graphio.ops.base.shapes import Dims, dims_of
 from graphio.ops.strings import core as text
+from graphio.ops.strings.joining import string_join
 from graphio.ops.strings.python_strings import as_text
 from graphio.support import api_guard, errors
 
@@ -136,7 +137,7 @@ def _widened(x: Tensor, width: int, left: bool, at: str) -> Tensor:
     missing = primitive.binary("Max", missing, none)
     starts = primitive.binary("Mul", missing, none)
     blanks = text.substr(" " * width, starts, missing)
-    return text.string_join([x, blanks] if left else [blanks, x], name=at)
+    return string_join([x, blanks] if left else [blanks, x], name=at)
 
 
 _PRINTED = (dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128)
@@ -183,7 +184,7 @@ def decode_raw(
                     f"DecodeRaw: fixed_length is {fixed_length}, which must be a multiple of "
                     f"{wanted.size}, the size of {wanted.name}"
                 )
-            x = text.substr(text.string_join([x, b"\0" * fixed_length]), 0, fixed_length)
+            x = text.substr(string_join([x, b"\0" * fixed_length]), 0, fixed_length)
         return _made(
             "DecodeRaw",
             [x],

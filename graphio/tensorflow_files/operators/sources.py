@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import graphio as tf
-from graphio.ops.checks import run_checks
+from graphio.ops.checks import assertion
 from graphio.tensorflow_files.calls import Call, Row
 from graphio.tensorflow_files.values import array_of
 
@@ -28,7 +28,7 @@ def _no_constant(c: Call, held: Any) -> Any:
     TensorFlow."""
     found, wanted = tf.as_dtype(held.dtype), c.dtype("dtype")
     words = f"Type mismatch between value ({found.name}) and dtype ({wanted.name})"
-    return run_checks.never(tf.zeros(held.shape, wanted), words)
+    return assertion.never(tf.zeros(held.shape, wanted), words)
 
 
 def _assert(c: Call) -> Any:

@@ -344,3 +344,22 @@ def _is_there(folder: str, name: str) -> bool:
     if stores.is_remote(folder):
         return stores.of_folder(folder).exists(name)
     return files.exists(stores.join(folder, name), follow=False)
+
+
+def listed_beside(prefix: str) -> str | None:
+    """The checkpoint to go on from in the place of a damaged one: of those that the file beside it
+    lists the one before it, or else the newest; None if there is no other."""
+    folder, base = stores.split(prefix)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            state = read_state(folder)
+        listed = state.all_model_checkpoint_paths if state is not None else []
+        names = [stores.split(path)[1] for path in listed]
+        place = names.index(base) if base in names else 0
+        for path in [*reversed(listed[:place]), *reversed(listed[place:])]:
+            if stores.split(path)[1] != base and checkpoint_exists(path):
+                return path
+    except errors.OpError:
+        pass
+    return None

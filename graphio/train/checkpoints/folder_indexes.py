@@ -12,6 +12,7 @@ from graphio.schema import checkpoint_files, checkpoint_index
 from graphio.schema.checkpoint_index import is_safe_name, read_index_of
 from graphio.storage import stores
 from graphio.support import errors
+from graphio.train.interop import formats
 
 __all__ = ["indexes", "newest_of", "none_is_whole"]
 
@@ -121,8 +122,6 @@ def _begins_as_ours(store: stores.Store, base: str) -> bool:
 
 
 def _is_tensorflow(prefix: str) -> bool:
-    from graphio.train.interop import formats
-
     try:
         return formats.is_tensorflow(prefix)
     except (errors.OpError, ValueError):

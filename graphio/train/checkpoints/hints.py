@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from graphio.model import casting
-from graphio.schema.restore import Problems, Rows, Wanted, same_count
+from graphio.schema.restore import Problems, Required, Rows, same_count
 
 _SHOWN = 12
 
@@ -21,7 +21,7 @@ def listed(names: Iterable[str]) -> str:
 def lines(
     problems: Problems,
     rows: Rows,
-    wanted: Wanted,
+    wanted: Required,
     names: Mapping[str, str],
     *,
     strict: bool = True,
@@ -50,7 +50,7 @@ def lines(
 def _advice(
     problems: Problems,
     rows: Rows,
-    wanted: Wanted,
+    wanted: Required,
     names: Mapping[str, str],
     unused: Sequence[str],
     strict: bool,

@@ -14,6 +14,7 @@ from graphio.schema.crc32c import crc32c as checksum
 from graphio.storage import stores
 from graphio.support import api_guard, errors, html
 from graphio.train.checkpoints.checkpoint_reader import resolved
+from graphio.train.interop import formats
 from graphio.train.interop.sources import CheckpointSource, Source, open_source
 
 __all__ = ["Listed", "Listing", "Verified", "list_checkpoint", "verify"]
@@ -144,8 +145,6 @@ def _check(prefix: str) -> _Check:
         check.newer = f"{check.prefix}: {error}"
         return check
     except errors.OpError as error:
-        from graphio.train.interop import formats
-
         if isinstance(error, errors.DataLossError) and formats.is_tensorflow(prefix):
             return _check_foreign(check)
         check.says(error)

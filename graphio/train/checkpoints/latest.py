@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from graphio.schema.checkpoint_index import read_index
-from graphio.storage import stores
 from graphio.support import api_guard, errors
+from graphio.train.checkpoints import restoring
 from graphio.train.checkpoints.checkpoint_state import (
     checkpoint_exists,
     indexes_count,
@@ -56,8 +56,6 @@ def restore_latest(
         UnimplementedError: a newer graphio wrote the newest, or may have.
         ValueError, OpError: see Saver.restore.
     """
-    from graphio.train.checkpoints import restoring
-
     damaged: dict[str, str] = {}
     while True:
         found = _newest_but(damaged, checkpoint_dir, latest_filename)
@@ -93,25 +91,6 @@ def _newest_but(
     for prefix in [*reversed(listed), *reversed(indexes(os.fspath(folder))[0])]:
         if prefix not in damaged and checkpoint_exists(prefix):
             return prefix
-    return None
-
-
-def beside(prefix: str) -> str | None:
-    """The checkpoint to go on from in the place of a damaged one: of those that the file beside it
-    lists the one before it, or else the newest; None if there is no other."""
-    folder, base = stores.split(prefix)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            state = read_state(folder)
-        listed = state.all_model_checkpoint_paths if state is not None else []
-        names = [stores.split(path)[1] for path in listed]
-        place = names.index(base) if base in names else 0
-        for path in [*reversed(listed[:place]), *reversed(listed[place:])]:
-            if stores.split(path)[1] != base and checkpoint_exists(path):
-                return path
-    except errors.OpError:
-        pass
     return None
 
 

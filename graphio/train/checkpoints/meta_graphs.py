@@ -9,6 +9,7 @@ from typing import Any
 from graphio.framework import scopes
 from graphio.framework.collections import GraphKeys
 from graphio.framework.graph import Tensor
+from graphio.model import registered
 from graphio.protos import meta_graph
 from graphio.protos.graph_def import functions_of, graph_def_of
 from graphio.schema import model_pb2
@@ -63,6 +64,7 @@ def import_meta_graph(
     return saver if return_elements is None else (saver, elements)
 
 
+@registered.saver_of.register
 def saver_of(message: model_pb2.Saver, variables: Mapping[str, Variable]) -> Saver | None:
     """The Saver of an imported message, which knows the names that its checkpoints have; None if
     it has no variables, or one that is not among those given."""
@@ -83,7 +85,7 @@ def own_saver(
 ) -> Saver | None:
     """The Saver of an imported graph: that of the file, or, where there are variables in
     import_scope, one of all variables."""
-    found = saver_of(model.saver, variables)
+    found: Saver | None = saver_of(model.saver, variables)
     graph = scopes.get_default_graph()
     if found is None and graph.get_collection(GraphKeys.GLOBAL_VARIABLES, import_scope):
         return Saver()

@@ -15,11 +15,11 @@ from graphio.engine.interface import State
 from graphio.model import casting
 from graphio.schema.checkpoint import Checkpoint
 from graphio.schema.model_pb2 import IteratorState
-from graphio.schema.restore import Problems, Rows, Wanted, find_problems, same_count
+from graphio.schema.restore import Problems, Required, Rows, find_problems, same_count
 from graphio.schema.tensors import Stored
 from graphio.storage import stores
 from graphio.support import errors
-from graphio.train.checkpoints import hints, latest, renaming, slices
+from graphio.train.checkpoints import checkpoint_state, hints, renaming, slices
 from graphio.train.checkpoints.user_state import Stateful, missing
 from graphio.train.interop.sources import CheckpointSource, Resource, Source, open_source
 from graphio.variables.variables import Variable
@@ -105,7 +105,7 @@ def _damaged(what: str, prefix: str, error: errors.OpError) -> errors.OpError:
     """The error; of damage with which checkpoint it is, and what to do."""
     if not isinstance(error, errors.DataLossError):
         return error
-    found = latest.beside(prefix)
+    found = checkpoint_state.listed_beside(prefix)
     todo = "no other checkpoint is listed beside it"
     if found is not None:
         todo = (
@@ -176,7 +176,7 @@ def _all_names(target: Target) -> Iterable[str]:
 
 
 def _settle_missing(
-    problems: Problems, wanted: Wanted, options: Options, source: Source
+    problems: Problems, wanted: Required, options: Options, source: Source
 ) -> set[str]:
     """What may be missing, with a warning: anything but everything, if not strict."""
     absent, lost = problems.missing, problems.lost_objects
@@ -200,7 +200,7 @@ def _reader(
         return source.array
     if options.verify == "full":
         rows = source.entries()
-        into = {name: state.room(rows[name].dtype, rows[name].dims) for name in found}
+        into = {name: state.buffer(rows[name].dtype, rows[name].dims) for name in found}
         source.checkpoint.read(into)
         source.checkpoint.check_meta()
         return into.__getitem__
@@ -256,7 +256,7 @@ def _assign(
     target: Target,
     source: Source,
     values: Mapping[str, Array | Stored],
-    declared: Wanted,
+    declared: Required,
     ignored: set[str],
 ) -> None:
     """The only part that changes anything; what fails is undone."""
@@ -318,7 +318,7 @@ def _tell_iterators(session: Any, found: Checkpoint, ignored: set[str]) -> None:
     that had taken steps saved no place of any."""
     if not session.graph.root.state_attributes.get("iterators"):
         return
-    from graphio.data import resource
+    from graphio.data import resource  # tf.data is loaded where it is used
 
     places = {name for name, it in found.resources.items() if isinstance(it, IteratorState)}
     begun = bool(places) or not found.step
@@ -337,7 +337,7 @@ def _move_iterators(
     states = {name: place for name, place in resources.items() if isinstance(place, IteratorState)}
     if not states:
         return
-    from graphio.data import resource
+    from graphio.data import resource  # tf.data is loaded where it is used
 
     before = resource.save_all(session)
     undo.callback(resource.put_back, session, before, states)

@@ -127,7 +127,7 @@ def _described(value: Any) -> str:
 def _is_iterator(saveable: Any) -> bool:
     if isinstance(saveable, Variable):
         return False
-    from graphio.data.iterator import IteratorSaveable
+    from graphio.data.iterator import IteratorSaveable  # tf.data is loaded where it is used
 
     return isinstance(saveable, IteratorSaveable)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +22,10 @@ from graphio.train.checkpoints.retention import FOR_EVER, Retention
 from graphio.train.checkpoints.saveables import Saveables, of_message, of_session, of_var_list
 from graphio.train.checkpoints.saver_arguments import checked_size, is_kept, kept
 from graphio.train.checkpoints.saver_messages import Described
+from graphio.train.checkpoints.saver_operators import Operators
 from graphio.train.checkpoints.user_state import Stateful, checked_objects
 from graphio.train.interop.sources import CheckpointSource
 from graphio.variables.variables import Variable
-
-if TYPE_CHECKING:
-    from graphio.train.checkpoints.saver_operators import Operators
 
 __all__ = ["Saver"]
 
@@ -146,6 +144,16 @@ class Saver(Described):
             self._take_over(saver_def, name, best)
         elif not defer_build:
             self._take(of_var_list(var_list, allow_empty))
+
+    @staticmethod
+    def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
+        """The Saver of a message, for the variables of the default graph.
+
+        Args:
+            saver_def: what to_proto gave.
+            import_scope: the name scope that the variables are in.
+        """
+        return Saver(saver_def=saver_def, name=import_scope)
 
     def _take_over(
         self, saver_def: Any, import_scope: str | None, best: tuple[Any, Any, Any]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphio.engine.pickling import Unpicklable
 from graphio.protos import meta_graph
 from graphio.protos.meta_graph import MetaGraphDef, SaverDef
 from graphio.protos.node_def import message_of
 from graphio.schema import model_pb2
+from graphio.train.checkpoints import saver_operators
 from graphio.train.checkpoints.retention import Retention
+from graphio.train.checkpoints.saver_operators import Operators
 from graphio.variables.variables import Variable
-
-if TYPE_CHECKING:
-    from graphio.train.checkpoints.saver import Saver
-    from graphio.train.checkpoints.saver_operators import Operators
 
 __all__ = ["Described"]
 
@@ -86,26 +84,12 @@ class Described(Unpicklable):
         if self._variables and self._operators is None:
             graph = next(iter(self._variables.values())).graph
             if not graph.finalized:
-                from graphio.train.checkpoints import saver_operators
-
                 self._operators = saver_operators.add(
                     graph, self._variables, self._scope, self._filename
                 )
         if self._operators is not None:
             made.filename_tensor_name, made.save_tensor_name, made.restore_op_name = self._operators
         return made
-
-    @staticmethod
-    def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """The Saver of a message, for the variables of the default graph.
-
-        Args:
-            saver_def: what to_proto gave.
-            import_scope: the name scope that the variables are in.
-        """
-        from graphio.train.checkpoints.saver import Saver
-
-        return Saver(saver_def=saver_def, name=import_scope)
 
     def export_meta_graph(
         self,

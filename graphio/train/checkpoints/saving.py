@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from graphio.framework.graph import Graph, Tensor
+from graphio.model.export import build_model
 from graphio.schema import checkpoint, container, model_pb2
 from graphio.schema.checkpoint import Resource
 from graphio.storage import files, stores
@@ -224,8 +225,6 @@ class GraphFile:
 
 def export_meta_bytes(graph: Graph, saver: model_pb2.Saver | None) -> bytes:
     """The graph file of a checkpoint: the whole graph with its collections, without values."""
-    from graphio.model.export import build_model
-
     model, arrays = build_model(graph.root, [], prune=False)
     if saver is not None:
         model.saver.CopyFrom(saver)
@@ -286,6 +285,6 @@ def slots_of(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
 def _iterators(session: Any) -> dict[str, Any]:
     if not session.graph.root.state_attributes.get("iterators"):
         return {}
-    from graphio.data import resource
+    from graphio.data import resource  # tf.data is loaded where it is used
 
     return dict(resource.save_all(session, asked=True))

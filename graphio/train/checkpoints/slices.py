@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio.variables.save_slice_info import SaveSliceInfo
+from graphio.framework.save_slice_info import SaveSliceInfo
 from graphio.variables.variables import Variable
 
 __all__ = ["Part", "info_of_slot", "joined", "missing_parts", "part_of", "stored_names"]

@@ -18,7 +18,7 @@ from graphio.train.checkpoints.checkpoint_reader import CheckpointReader, load_c
 from graphio.train.checkpoints.checkpoint_state import latest_checkpoint
 from graphio.variables.partitioned_variables import parts_of
 from graphio.variables.variable_scope import targets_by_name
-from graphio.variables.variables import Variable
+from graphio.variables.variables import Variable, global_variables, trainable_variables
 
 __all__ = ["checkpoints_iterator", "init_from_checkpoint", "warm_start"]
 
@@ -184,8 +184,6 @@ def _whole_name(variable: Variable) -> str:
 
 
 def _chosen(wanted: Any) -> list[Variable]:
-    from graphio.variables.variables import global_variables, trainable_variables
-
     if wanted is None:
         return []
     if isinstance(wanted, str):

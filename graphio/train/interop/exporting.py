@@ -158,7 +158,7 @@ def _npy(name: str, array: Array) -> tuple[bytes, Any]:
 
 
 def _fixed_width(name: str, array: Array) -> Array:
-    texts = tensors.texts(array)
+    texts = tensors.strings(array)
     if any(text.endswith(b"\0") for text in texts.flat):
         raise errors.InvalidArgumentError(
             message=f"a text of {name!r} ends with a zero byte, which an .npz file would lose"

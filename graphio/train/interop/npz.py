@@ -208,6 +208,6 @@ def _texts(row: _Row, dims: tuple[int, ...], data: memoryview, what: str, name: 
             and np.frombuffer(data, f"{order}u4").max() > sys.maxunicode
         ):
             raise ValueError("beyond Unicode")
-        return frozen(tensors.texts(fixed.astype(object)).reshape(dims))
+        return frozen(tensors.strings(fixed.astype(object)).reshape(dims))
     except ValueError:
         raise damaged(what, f"{name!r} holds what is no Unicode text") from None

@@ -12,6 +12,7 @@ import numpy as np
 from graphio.schema import checkpoint, checkpoint_index, dtypes
 from graphio.storage import files, stores
 from graphio.support import errors
+from graphio.train.interop import formats
 from graphio.train.interop.source import Entry, Resource, Source
 
 __all__ = [
@@ -121,8 +122,6 @@ def open_source(where: Any, *, lazy: bool = False, unpacked: int | None = None) 
     path = stores.plain(where)
     if _starts_as_ours(path + ".index"):
         return CheckpointSource(path, lazy=lazy)
-    from graphio.train.interop import formats
-
     return formats.open_foreign(path, unpacked)
 
 

@@ -10,12 +10,12 @@ from graphio.framework.collections import GraphKeys
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.modes import init_scope
+from graphio.framework.variable_reads import at_start
 from graphio.ops.array import surface as array
 from graphio.ops.base.emit import scope
 from graphio.ops.control_flow.branches import group
 from graphio.ops.math import elementwise
 from graphio.train.checkpoints.slices import info_of_slot
-from graphio.variables.variable_reads import at_start
 from graphio.variables.variable_scope import get_variable_scope
 from graphio.variables.variables import (
     Variable,

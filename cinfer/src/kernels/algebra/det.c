@@ -17,7 +17,7 @@ ci_status ci_prepare_det(ci_kernel *k) {
   }
   if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2]) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected square matrices",
-                     ci_k_describe(x, text, sizeof text));
+                     ci_value_describe(x, text, sizeof text));
   }
   CI_TRY(ci_k_out(k, 0, x->dtype, x->rank - 2, x->dims));
   det_plan *p = ci_k_private(k, sizeof *p);

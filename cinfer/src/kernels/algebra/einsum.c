@@ -107,7 +107,7 @@ static ci_status es_bind(ci_kernel *k, int i, const es_term *term, int wide, uin
   if (extra < 0 ? rank != term->count : rank < term->count - 1) {
     char text[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "term %d of the equation names %d axes, input %d is %s", i,
-                     term->count - (extra >= 0), i, ci_k_describe(k->in[i], text, sizeof text));
+                     term->count - (extra >= 0), i, ci_value_describe(k->in[i], text, sizeof text));
   }
   *dots = extra < 0 ? 0 : extra;
   for (int t = 0; t < term->count; t++) {
@@ -458,8 +458,8 @@ static ci_status es_types(ci_kernel *k, es_plan *p) {
                      ci_dtype_name(dtype));
   }
   if (p->dtype != dtype) {
-    p->widen = ci_find_cast(k->isa, dtype, p->dtype);
-    p->narrow = ci_find_cast(k->isa, p->dtype, dtype);
+    p->widen = ci_cast_find(k->isa, dtype, p->dtype);
+    p->narrow = ci_cast_find(k->isa, p->dtype, dtype);
   }
   p->item = ci_dtype_size(p->dtype);
   return CI_OK;
@@ -523,7 +523,7 @@ static void es_sum_part(void *argument, int64_t begin, int64_t end, int thread) 
     if (p->dtype == CI_FLOAT || p->dtype == CI_DOUBLE) {
       ci_sum_row(job->k->isa->math, p->dtype, y, x, s->product.k, (char *)job->k->scratch + s->partial);
     } else {
-      ci_find_reduce(CI_REDUCE_SUM, p->dtype)->row(y, x, s->product.k);
+      ci_reduce_find(CI_REDUCE_SUM, p->dtype)->row(y, x, s->product.k);
     }
   }
 }

@@ -21,7 +21,7 @@ static ci_status factor_plan_for(ci_kernel *k, int64_t rows, int64_t columns, in
   const ci_value *a = k->in[0];
   factor_plan *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
-  *p = (factor_plan){rows, columns, wide, ci_product(a->dims, 0, a->rank - 2)};
+  *p = (factor_plan){rows, columns, wide, ci_shape_count(a->dims, 0, a->rank - 2)};
   const int64_t side = columns > wide ? columns : wide;
   size_t bytes;
   if (!ci_mul_size((uint64_t)rows, (uint64_t)side, &bytes)) return ci_k_no_memory(k);
@@ -38,7 +38,7 @@ static ci_status factor_check(ci_kernel *k, bool square) {
   }
   if (a->rank < 2 || (square && a->dims[a->rank - 1] != a->dims[a->rank - 2])) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected %smatrices",
-                     ci_k_describe(a, text, sizeof text), square ? "square " : "");
+                     ci_value_describe(a, text, sizeof text), square ? "square " : "");
   }
   return CI_OK;
 }

@@ -22,7 +22,7 @@ static ci_status solve_square(ci_kernel *k) {
   char text[128];
   if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected square matrices",
-                     ci_k_describe(a, text, sizeof text));
+                     ci_value_describe(a, text, sizeof text));
   }
   return CI_OK;
 }
@@ -34,7 +34,7 @@ static ci_status solve_plan_for(ci_kernel *k, int64_t columns) {
   if (p == NULL) return ci_k_no_memory(k);
   p->n = a->dims[a->rank - 1];
   p->columns = columns;
-  p->batches = ci_product(a->dims, 0, a->rank - 2);
+  p->batches = ci_shape_count(a->dims, 0, a->rank - 2);
   size_t numbers, wide;
   if (!ci_mul_size((uint64_t)p->n, sizeof(double), &wide)) return ci_k_no_memory(k);
   if (!ci_mul_size((uint64_t)p->n + (uint64_t)columns, wide, &numbers)) return ci_k_no_memory(k);
@@ -50,7 +50,7 @@ ci_status ci_prepare_matrix_solve(ci_kernel *k) {
   if (!fits) {
     char left[128], right[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the matrix is %s and the right side %s, expected as many rows of each",
-                     ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
+                     ci_value_describe(a, left, sizeof left), ci_value_describe(b, right, sizeof right));
   }
   CI_TRY(ci_k_out_like(k, 0, b->dtype, b));
   return solve_plan_for(k, b->dims[b->rank - 1]);

@@ -79,7 +79,7 @@ static const ci_cast_fn cast_table[CI_DTYPES][CI_DTYPES] = {
                    [CI_BFLOAT16] = cast_f64_bf16}};
 /* clang-format on */
 
-ci_cast_fn ci_find_cast(const struct ci_isa *isa, int32_t from, int32_t to) {
+ci_cast_fn ci_cast_find(const struct ci_isa *isa, int32_t from, int32_t to) {
   for (int i = 0; i < CI_MOVE_CAST_COUNT; i++) {
     const ci_move_cast *cast = &isa->move->casts[i];
     if (cast->from == from && cast->to == to) return cast->fn;
@@ -170,9 +170,9 @@ bool ci_caster_make(ci_caster *c, const struct ci_isa *isa, int32_t from, int32_
   c->encodes = to_float || to_packed;
   const int32_t base = from_float ? CI_FLOAT : !from_packed ? from : cast_is_signed(from) ? CI_INT8 : CI_UINT8;
   c->middle = to_packed ? CI_INT32 : !to_float ? to : base == CI_FLOAT ? CI_FLOAT : CI_DOUBLE;
-  c->direct = ci_find_cast(isa, from, to);
-  if (base == c->middle) return base == CI_FLOAT || ci_find_cast(isa, base, CI_FLOAT) != NULL;
-  c->converts = ci_find_cast(isa, base, c->middle);
+  c->direct = ci_cast_find(isa, from, to);
+  if (base == c->middle) return base == CI_FLOAT || ci_cast_find(isa, base, CI_FLOAT) != NULL;
+  c->converts = ci_cast_find(isa, base, c->middle);
   return c->converts != NULL;
 }
 
@@ -180,7 +180,7 @@ static void cast_decode(const struct ci_isa *isa, int32_t dtype, void *out, cons
   const uint8_t *x = in;
   float *y = out;
   if (dtype == CI_FLOAT16 || dtype == CI_BFLOAT16) {
-    ci_find_cast(isa, dtype, CI_FLOAT)(out, in, n);
+    ci_cast_find(isa, dtype, CI_FLOAT)(out, in, n);
   } else if (dtype == CI_FLOAT8E8M0) {
     for (int64_t i = 0; i < n; i++) y[i] = cast_from_power(x[i]);
   } else if (cast_is_float(dtype)) {
@@ -199,7 +199,7 @@ static void cast_encode(const ci_caster *c, void *out, const void *in, int64_t n
   uint8_t *y = out;
   const uint8_t mask = (uint8_t)((1u << ci_dtype_bits(c->to)) - 1);
   if (c->to == CI_FLOAT16 || c->to == CI_BFLOAT16) {
-    ci_find_cast(c->isa, CI_FLOAT, c->to)(out, in, n);
+    ci_cast_find(c->isa, CI_FLOAT, c->to)(out, in, n);
   } else if (c->to == CI_FLOAT8E8M0) {
     for (int64_t i = 0; i < n; i++) y[i] = cast_to_power(x[i], c->saturate, c->round);
   } else if (cast_is_float(c->to)) {
@@ -264,8 +264,8 @@ typedef struct cast_plan {
 static ci_status cast_round_mode(ci_kernel *k, int *round) {
   ci_span mode;
   CI_TRY(ci_k_attr_s(k, "round_mode", "up", &mode));
-  *round = ci_k_span_is(mode, "up") ? CI_ROUND_UP : ci_k_span_is(mode, "down") ? CI_ROUND_DOWN : CI_ROUND_NEAREST;
-  if (*round != CI_ROUND_NEAREST || ci_k_span_is(mode, "nearest")) return CI_OK;
+  *round = ci_span_is(mode, "up") ? CI_ROUND_UP : ci_span_is(mode, "down") ? CI_ROUND_DOWN : CI_ROUND_NEAREST;
+  if (*round != CI_ROUND_NEAREST || ci_span_is(mode, "nearest")) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "round_mode is '%.*s', expected up, down or nearest",
                    (int)(mode.length < 64 ? mode.length : 64), mode.data);
 }

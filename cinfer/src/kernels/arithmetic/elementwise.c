@@ -143,8 +143,8 @@ ci_status ci_prepare_hard_sigmoid(ci_kernel *k) {
 ci_status ci_prepare_gelu(ci_kernel *k) {
   ci_span method;
   CI_TRY(ci_k_attr_s(k, "approximate", "none", &method));
-  const bool approximate = ci_k_span_is(method, "tanh");
-  if (!approximate && !ci_k_span_is(method, "none")) {
+  const bool approximate = ci_span_is(method, "tanh");
+  if (!approximate && !ci_span_is(method, "none")) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute 'approximate' is '%.*s', expected 'none' or 'tanh'",
                      (int)(method.length < 40 ? method.length : 40), method.data);
   }
@@ -247,7 +247,8 @@ ci_status ci_prepare_prelu(ci_kernel *k) {
   const ci_value *x = k->in[0], *y = k->out[0];
   if (x->rank == y->rank && memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims) == 0) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "slope is %s, which does not broadcast to x, %s",
-                   ci_k_describe(k->in[1], found[0], sizeof found[0]), ci_k_describe(x, found[1], sizeof found[1]));
+                   ci_value_describe(k->in[1], found[0], sizeof found[0]),
+                   ci_value_describe(x, found[1], sizeof found[1]));
 }
 
 ci_status ci_prepare_mod(ci_kernel *k) {
@@ -262,8 +263,8 @@ ci_status ci_prepare_mod(ci_kernel *k) {
 ci_status ci_prepare_bit_shift(ci_kernel *k) {
   ci_span direction;
   CI_TRY(ci_k_attr_s(k, "direction", "", &direction));
-  const bool left = ci_k_span_is(direction, "LEFT");
-  if (!left && !ci_k_span_is(direction, "RIGHT")) {
+  const bool left = ci_span_is(direction, "LEFT");
+  if (!left && !ci_span_is(direction, "RIGHT")) {
     const int length = direction.length < 40 ? (int)direction.length : 40;
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "direction is \"%.*s\", expected \"LEFT\" or \"RIGHT\"", length,
                      direction.data);
@@ -311,7 +312,7 @@ ci_status ci_prepare_sum(ci_kernel *k) {
 
 /* The sum divided by the number of inputs. */
 ci_status ci_prepare_mean(ci_kernel *k) {
-  const ci_typed_reduce *reduce = ci_find_reduce(CI_REDUCE_SUM, k->in[0]->dtype);
+  const ci_typed_reduce *reduce = ci_reduce_find(CI_REDUCE_SUM, k->in[0]->dtype);
   if (reduce == NULL) return ew_no_type(k, 0);
   CI_TRY(ci_prepare_sum(k));
   if (k->n_in > 1) ((ew_fold *)k->private_memory)->divide = reduce->divide;
@@ -380,9 +381,9 @@ ci_status ci_prepare_pow(ci_kernel *k) {
   }
   const bool whole = ci_is_integer(x->dtype) && ci_is_integer(z->dtype);
   const int32_t between = !whole ? CI_DOUBLE : ew_is_unsigned(z->dtype) ? CI_UINT64 : CI_INT64;
-  p->from = ci_find_cast(k->isa, x->dtype, between);
-  p->exponent = ci_find_cast(k->isa, z->dtype, between);
-  p->to = ci_find_cast(k->isa, between, x->dtype);
+  p->from = ci_cast_find(k->isa, x->dtype, between);
+  p->exponent = ci_cast_find(k->isa, z->dtype, between);
+  p->to = ci_cast_find(k->isa, between, x->dtype);
   p->compute = ci_typed_binary(CI_EW_POW, between);
   if (p->compute == NULL) return ew_no_type(k, 1);
   p->item[0] = ci_dtype_size(x->dtype);

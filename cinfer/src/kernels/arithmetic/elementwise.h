@@ -43,7 +43,7 @@ CI_LOCAL ci_scalar_map_fn ci_scalar_map(int32_t dtype);
 
 /* Cast, docs/numerics.md "Casts". NULL: one of the types has no numbers. */
 typedef void (*ci_cast_fn)(void *y, const void *x, int64_t n);
-CI_LOCAL ci_cast_fn ci_find_cast(const struct ci_isa *isa, int32_t from, int32_t to);
+CI_LOCAL ci_cast_fn ci_cast_find(const struct ci_isa *isa, int32_t from, int32_t to);
 
 /* Types of numbers: X(C type, name, ONNX number, type to compute in, class: F, S or U). */
 #define CI_INTEGER_TYPES(X) CI_USUAL_INTEGERS(X) CI_RARE_INTEGERS(X)

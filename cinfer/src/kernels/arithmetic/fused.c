@@ -197,7 +197,7 @@ static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
   ci_status ci_prepare_fused_##name(ci_kernel *k) {                                       \
     const ci_fused *program;                                                              \
     CI_TRY(ci_k_prepare_as(k, (ci_span){op, sizeof op - 1}, "nodes", ci_prepare_##name)); \
-    const int64_t width = ci_product(k->out[0]->dims, axis, k->out[0]->rank);             \
+    const int64_t width = ci_shape_count(k->out[0]->dims, axis, k->out[0]->rank);         \
     return ci_fused_prepare(k, first_extra, width, &program);                             \
   }                                                                                       \
   ci_status ci_run_fused_##name(ci_kernel *k) { return fused_epilogue(k, run(k)); }

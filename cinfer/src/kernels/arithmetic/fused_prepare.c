@@ -78,7 +78,7 @@ static const fused_op fused_ops[] = {
 
 static const fused_op *fused_find(ci_span name) {
   for (size_t i = 0; i < sizeof fused_ops / sizeof fused_ops[0]; i++) {
-    if (ci_k_span_is(name, fused_ops[i].name)) return &fused_ops[i];
+    if (ci_span_is(name, fused_ops[i].name)) return &fused_ops[i];
   }
   return NULL;
 }
@@ -335,7 +335,8 @@ static ci_status fused_program(ci_kernel *k, ci_fused *f, const fused_text *text
              memcmp(result.dims, k->out[0]->dims, (size_t)result.rank * sizeof result.dims[0]) != 0) {
     char found[160], wanted[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the program makes %s of the product %s; it must keep the shape",
-                     ci_k_describe(&result, found, sizeof found), ci_k_describe(k->out[0], wanted, sizeof wanted));
+                     ci_value_describe(&result, found, sizeof found),
+                     ci_value_describe(k->out[0], wanted, sizeof wanted));
   }
   ci_broadcast_plan(&f->walk, k->out[0], f->in, f->inputs);
   return fused_steps(k, f, text, &values);

@@ -4,6 +4,7 @@
 
 #include "../../simd/isa.h"
 #include "../arithmetic/elementwise.h"
+#include "../activation/softmax.h"
 #include "../normalization/normalize.h"
 #include "../linear/product.h"
 #if CI_HAS(attention)
@@ -90,7 +91,7 @@ static void attn_softmax_row(const ci_kernel *k, const attn_plan *p, void *row, 
   const int64_t keys = p->k.length;
   void *at = row;
   if (p->soft != p->dtype) {
-    ci_find_cast(k->isa, p->dtype, p->soft)(soft, row, keys);
+    ci_cast_find(k->isa, p->dtype, p->soft)(soft, row, keys);
     at = soft;
   }
   if (p->soft == CI_FLOAT) {
@@ -98,7 +99,7 @@ static void attn_softmax_row(const ci_kernel *k, const attn_plan *p, void *row, 
   } else {
     ci_softmax_double(at, at, 1, keys, false);
   }
-  if (at != row) ci_find_cast(k->isa, p->soft, p->dtype)(row, soft, keys);
+  if (at != row) ci_cast_find(k->isa, p->soft, p->dtype)(row, soft, keys);
 }
 
 static void attn_tanh(const ci_kernel *k, const attn_plan *p, void *x, int64_t n) {
@@ -301,8 +302,8 @@ static ci_status attn_views(ci_kernel *k, attn_plan *p) {
       k, CI_INVALID_ARGUMENT,
       "q, k, v are %s, %s, %s, expected (n, heads, q, size), (n, kv, k, size), (n, kv, k, v size) where kv "
       "divides heads, or rank 3 with q_num_heads and kv_num_heads",
-      ci_k_describe(x[0], found[0], sizeof found[0]), ci_k_describe(x[1], found[1], sizeof found[1]),
-      ci_k_describe(x[2], found[2], sizeof found[2]));
+      ci_value_describe(x[0], found[0], sizeof found[0]), ci_value_describe(x[1], found[1], sizeof found[1]),
+      ci_value_describe(x[2], found[2], sizeof found[2]));
 }
 
 /* The past: k and v become views of past and present together. */
@@ -321,7 +322,7 @@ static ci_status attn_past(ci_kernel *k, attn_plan *p) {
                       v->length <= INT64_MAX / 4;
     if (!fits) {
       return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s[%lld,%lld,past,%lld]",
-                       i == 0 ? "past_key" : "past_value", ci_k_describe(x, found, sizeof found),
+                       i == 0 ? "past_key" : "past_value", ci_value_describe(x, found, sizeof found),
                        ci_dtype_name(p->dtype), (long long)v->n, (long long)v->heads, (long long)v->size);
     }
   }
@@ -345,7 +346,7 @@ static ci_status attn_mask(ci_kernel *k, attn_plan *p) {
   if (lengths != NULL && (lengths->dtype != CI_INT64 || lengths->rank != 1 || lengths->dims[0] != p->q.n ||
                           attn_in(k, ATTN_PAST_KEY) != NULL)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "nonpad_kv_seqlen is %s, expected int64[%lld] and no past_key",
-                     ci_k_describe(lengths, found, sizeof found), (long long)p->q.n);
+                     ci_value_describe(lengths, found, sizeof found), (long long)p->q.n);
   }
   if (mask == NULL) return CI_OK;
   bool fits = mask->rank >= 1 && mask->rank <= 4 && (mask->dtype == CI_BOOL || mask->dtype == p->dtype);
@@ -361,7 +362,7 @@ static ci_status attn_mask(ci_kernel *k, attn_plan *p) {
   if (fits) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT,
                    "attn_mask is %s, expected bool or %s, broadcasting to [%lld,%lld,%lld,%lld]",
-                   ci_k_describe(mask, found, sizeof found), ci_dtype_name(p->dtype), (long long)full[0],
+                   ci_value_describe(mask, found, sizeof found), ci_dtype_name(p->dtype), (long long)full[0],
                    (long long)full[1], (long long)full[2], (long long)p->k.length);
 }
 

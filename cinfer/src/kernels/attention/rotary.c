@@ -23,7 +23,7 @@ static ci_status rotary_angles(ci_kernel *k, const rotary_plan *p) {
                           : c->rank == 3 && c->dims[0] == p->n && c->dims[1] == p->length && c->dims[2] == p->half;
     if (fits) continue;
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s%lld]", i == 1 ? "cos_cache" : "sin_cache",
-                     ci_k_describe(c, found, sizeof found), places != NULL ? "[positions, " : "[n, length, ",
+                     ci_value_describe(c, found, sizeof found), places != NULL ? "[positions, " : "[n, length, ",
                      (long long)p->half);
   }
   if (places == NULL ||
@@ -31,7 +31,7 @@ static ci_status rotary_angles(ci_kernel *k, const rotary_plan *p) {
     return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "position_ids is %s, expected int64[%lld,%lld]",
-                   ci_k_describe(places, found, sizeof found), (long long)p->n, (long long)p->length);
+                   ci_value_describe(places, found, sizeof found), (long long)p->n, (long long)p->length);
 }
 
 ci_status ci_prepare_rotary_embedding(ci_kernel *k) {
@@ -49,7 +49,7 @@ ci_status ci_prepare_rotary_embedding(ci_kernel *k) {
   if ((x->rank != 4 && !flat) || (flat && (heads < 1 || x->dims[2] % heads != 0))) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "x is %s and num_heads %lld, expected rank 4, or rank 3 whose last axis num_heads divides",
-                     ci_k_describe(x, found, sizeof found), (long long)heads);
+                     ci_value_describe(x, found, sizeof found), (long long)heads);
   }
   p->interleaved = interleaved != 0;
   p->item = ci_dtype_size(x->dtype);

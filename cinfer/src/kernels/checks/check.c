@@ -106,7 +106,7 @@ ci_status ci_prepare_assert(ci_kernel *k) {
   CI_TRY(ci_k_attr_i(k, "summarize", 3, &most));
   if (k->in[0]->dtype == CI_BOOL && k->in[0]->count == 1) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "the condition is %s, expected one bool",
-                   ci_k_describe(k->in[0], text, sizeof text));
+                   ci_value_describe(k->in[0], text, sizeof text));
 }
 
 ci_status ci_run_assert(ci_kernel *k) {

@@ -31,7 +31,7 @@ static ci_status sparse_vector(ci_kernel *k, int i, int64_t count) {
   char text[128];
   if (v->dtype == CI_INT64 && v->rank == 1 && (count < 0 || v->count == count)) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected an int64 vector%s", i,
-                   ci_k_describe(v, text, sizeof text), count < 0 ? "" : " of one number a coordinate");
+                   ci_value_describe(v, text, sizeof text), count < 0 ? "" : " of one number a coordinate");
 }
 
 ci_status ci_prepare_check_sparse_indices(ci_kernel *k) {
@@ -42,7 +42,7 @@ ci_status ci_prepare_check_sparse_indices(ci_kernel *k) {
   CI_TRY(ci_k_attr_i(k, "ordered", 1, ordered));
   if (indices->dtype != CI_INT64 || indices->rank != 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices is %s, expected an int64 matrix",
-                     ci_k_describe(indices, text, sizeof text));
+                     ci_value_describe(indices, text, sizeof text));
   }
   CI_TRY(sparse_vector(k, 1, indices->dims[1]));
   CI_TRY(ci_k_out_like(k, 0, indices->dtype, indices));

@@ -1,14 +1,8 @@
 /* control.c - If, Loop and Scan. */
 #include "../../plan/compile.h"
 
-static int32_t control_index(const ci_plan *plan, const ci_cell *cell) { return (int32_t)(cell - plan->cells); }
-
 static bool control_same_shape(const ci_value *a, const ci_value *b) {
-  if (a->rank < 0 || a->rank != b->rank || a->dtype != b->dtype) return false;
-  for (int32_t d = 0; d < a->rank; d++) {
-    if (a->dims[d] != b->dims[d]) return false;
-  }
-  return true;
+  return a->rank >= 0 && a->dtype == b->dtype && ci_shape_same(a->rank, a->dims, b->rank, b->dims);
 }
 
 /* Gives a cell a place of its own, in the arena if its shape is known. */
@@ -48,7 +42,7 @@ static ci_status control_bool(ci_kernel *k, const ci_value *value, const char *w
   if (value->dtype != CI_BOOL || value->count != 1) {
     char text[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one bool", what,
-                     ci_k_describe(value, text, sizeof text));
+                     ci_value_describe(value, text, sizeof text));
   }
   *truth = *(const uint8_t *)value->data != 0;
   return CI_OK;
@@ -75,8 +69,8 @@ ci_status ci_prepare_if(ci_kernel *k) {
   int32_t end = (int32_t)plan->compiler->step_at.count; /* the position that this step's end will have */
   for (int o = 0; o < k->n_out; o++) {
     const ci_cell *yes = k->node->bodies[CONTROL_THEN]->outputs[o], *no = k->node->bodies[CONTROL_ELSE]->outputs[o];
-    ci_compile_read(plan, control_index(plan, yes), end);
-    ci_compile_read(plan, control_index(plan, no), end);
+    ci_plan_note_reader(plan, ci_cell_index(plan, yes), end);
+    ci_plan_note_reader(plan, ci_cell_index(plan, no), end);
     if (control_same_shape(&yes->value, &no->value)) {
       CI_TRY(control_like(k, o, &yes->value));
     } else {
@@ -169,7 +163,7 @@ static ci_status loop_check(ci_kernel *k) {
   if (trips != NULL && (trips->dtype != CI_INT64 || (trips->rank >= 0 && trips->count != 1))) {
     char text[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the trip count is %s, expected one int64",
-                     ci_k_describe(trips, text, sizeof text));
+                     ci_value_describe(trips, text, sizeof text));
   }
   return CI_OK;
 }
@@ -198,7 +192,7 @@ static ci_status loop_carried(ci_kernel *k, loop_plan *loop, int i) {
   if (loop->grows[i]) formal->value.rank = -1;
   formal->last_read = CI_NONE;
   CI_TRY(control_place(k, formal));
-  plan->places.at[formal->place].carried = control_index(plan, formal);
+  plan->places.at[formal->place].carried = ci_cell_index(plan, formal);
   loop->staged[i] = CI_NONE;
   if (formal->value.rank < 0) {
     loop->grows[i] = true;
@@ -248,7 +242,7 @@ static ci_status scan_formal(ci_kernel *k, const loop_plan *loop, int i) {
   CI_TRY(control_later(k, status));
   formal->last_read = CI_NONE;
   CI_TRY(control_place(k, formal));
-  plan->places.at[formal->place].carried = control_index(plan, formal); /* it is no result's buffer */
+  plan->places.at[formal->place].carried = ci_cell_index(plan, formal); /* it is no result's buffer */
   return CI_OK;
 }
 
@@ -350,9 +344,9 @@ static ci_status loop_results(ci_kernel *k, loop_plan *loop) {
     plan->places.at[formal->place].first = k->node->begin; /* also when nobody reads it: it is written every time */
     plan->places.at[formal->place].last = frame->end;
     if (root == formal) continue;
-    bool is_formal = root->made == k->node->begin && plan->places.at[root->place].carried == control_index(plan, root);
+    bool is_formal = root->made == k->node->begin && plan->places.at[root->place].carried == ci_cell_index(plan, root);
     if (!is_formal) {
-      if (root->made > k->node->begin) root->result = control_index(plan, formal);
+      if (root->made > k->node->begin) root->result = ci_cell_index(plan, formal);
       continue;
     }
     loop->staged[i] = ci_plan_place(plan, CI_HOME_ARENA, formal->value.bytes);
@@ -423,13 +417,13 @@ static ci_status loop_shapes_differ(ci_kernel *k, int s, const ci_value *one, in
       k, CI_INVALID_ARGUMENT,
       "scan output %d is %s in step %lld, another shape than before: pad it to the largest, or keep it out "
       "of the gradient with stop_gradient, for a gradient through a loop stacks the values of its body",
-      s, ci_k_describe(one, found, sizeof found), (long long)step);
+      s, ci_value_describe(one, found, sizeof found), (long long)step);
 }
 
 /* Room for one step more, twice as much each time that there is none. */
 static ci_status loop_scan_grow(ci_kernel *k, const loop_plan *loop, int s, const ci_value *one, int64_t step) {
   ci_value *out = k->out[loop->carried + s];
-  ci_place *place = ci_place_of(k->node->plan, out);
+  ci_place *place = ci_plan_place_of(k->node->plan, out);
   bool same = one->dtype == out->dtype && one->rank + 1 == out->rank &&
               memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
   if (step > 0 && !same) return loop_shapes_differ(k, s, one, step);
@@ -445,7 +439,7 @@ static ci_status loop_scan_step(ci_kernel *k, loop_plan *loop, int64_t step) {
   for (int s = 0; s < loop->scans; s++) {
     const ci_value *one = &k->node->bodies[0]->outputs[1 + loop->carried + s]->value;
     ci_value *out = k->out[loop->carried + s];
-    if (ci_place_of(k->node->plan, out)->home == CI_HOME_HEAP) CI_TRY(loop_scan_grow(k, loop, s, one, step));
+    if (ci_plan_place_of(k->node->plan, out)->home == CI_HOME_HEAP) CI_TRY(loop_scan_grow(k, loop, s, one, step));
     if (one->bytes > 0) memcpy((char *)out->data + loop->filled[s], one->data, one->bytes);
     loop->filled[s] += one->bytes;
   }
@@ -476,13 +470,13 @@ static ci_status loop_carry(ci_kernel *k, loop_plan *loop) {
     ci_cell *formal = k->node->bodies[0]->formals[loop->head + i];
     if (loop->staged[i] != CI_NONE) result = &loop->next[i];
     if (loop->grows[i]) {
-      ci_place *now = ci_place_of(plan, &formal->value), *next = &plan->places.at[loop->staged[i]];
+      ci_place *now = ci_plan_place_of(plan, &formal->value), *next = &plan->places.at[loop->staged[i]];
       ci_block old = {now->block, now->block_bytes, NULL};
       now->block = next->block;
       now->block_bytes = next->block_bytes;
       next->block = old.data;
       next->block_bytes = old.bytes;
-      ci_heap_release(plan, next);
+      ci_place_release(plan, next);
       formal->value = *result;
     } else if (result->data != formal->value.data && result->bytes > 0) {
       memcpy(formal->value.data, result->data, result->bytes);
@@ -532,7 +526,7 @@ ci_status ci_run_loop(ci_kernel *k) {
   CI_TRY(loop_iterate(k, loop, &steps));
   loop_last_values(k, loop);
   for (int s = 0; s < loop->scans && steps == 0; s++) {
-    if (ci_place_of(k->node->plan, k->out[loop->carried + s])->home == CI_HOME_HEAP)
+    if (ci_plan_place_of(k->node->plan, k->out[loop->carried + s])->home == CI_HOME_HEAP)
       CI_TRY(loop_scan_empty(k, loop, s));
   }
   return CI_OK;
@@ -638,7 +632,7 @@ ci_status ci_prepare_scan(ci_kernel *k) {
   CI_TRY(loop_prepare(k, loop));
   const int32_t end = (int32_t)plan->compiler->step_at.count; /* the position that this step's end will have */
   for (int i = 0; i < sliced; i++) { /* read and written before every iteration */
-    ci_compile_read(plan, control_index(plan, ci_cell_of(k->in[loop->carried + i])), end);
+    ci_plan_note_reader(plan, ci_cell_index(plan, ci_cell_of(k->in[loop->carried + i])), end);
     const ci_cell *formal = k->node->bodies[0]->formals[loop->carried + i];
     if (formal->value.rank < 0) continue;
     plan->places.at[formal->place].first = k->node->begin;
@@ -651,8 +645,8 @@ ci_status ci_prepare_scan(ci_kernel *k) {
 static void scan_move(const ci_value *whole, char *piece, const scan_way *way, int64_t step, bool out) {
   if (whole->bytes == 0) return;
   const int axis = (int)(way->axis < 0 ? way->axis + whole->rank : way->axis);
-  const int64_t outer = ci_product(whole->dims, 0, axis), steps = whole->dims[axis];
-  const size_t inner = (size_t)ci_product(whole->dims, axis + 1, whole->rank) * ci_dtype_size(whole->dtype);
+  const int64_t outer = ci_shape_count(whole->dims, 0, axis), steps = whole->dims[axis];
+  const size_t inner = (size_t)ci_shape_count(whole->dims, axis + 1, whole->rank) * ci_dtype_size(whole->dtype);
   char *at = (char *)whole->data + (size_t)(way->backward ? steps - 1 - step : step) * inner;
   for (int64_t o = 0; o < outer; o++, at += (size_t)steps * inner, piece += inner) {
     memcpy(out ? at : piece, out ? piece : at, inner);
@@ -662,7 +656,7 @@ static void scan_move(const ci_value *whole, char *piece, const scan_way *way, i
 static ci_status scan_take(ci_kernel *k, const loop_plan *loop, int64_t step) {
   for (int i = 0; i < loop->sliced; i++) {
     ci_value *one = &k->node->bodies[0]->formals[loop->carried + i]->value;
-    if (ci_place_of(k->node->plan, one)->home == CI_HOME_HEAP) {
+    if (ci_plan_place_of(k->node->plan, one)->home == CI_HOME_HEAP) {
       CI_TRY(scan_slice_shape(k, loop, i, one));
       CI_TRY(ci_heap_value(k, one));
     }
@@ -677,7 +671,7 @@ static ci_status scan_give(ci_kernel *k, const loop_plan *loop, int64_t step, in
     ci_value *out = k->out[loop->carried + s];
     int64_t dims[CI_MAX_RANK];
     CI_TRY(scan_joined(k, loop, s, one, steps, dims));
-    if (step == 0 && ci_place_of(k->node->plan, out)->home == CI_HOME_HEAP) {
+    if (step == 0 && ci_plan_place_of(k->node->plan, out)->home == CI_HOME_HEAP) {
       CI_TRY(ci_k_out(k, loop->carried + s, one->dtype, one->rank + 1, dims));
       CI_TRY(ci_heap_value(k, out));
     }
@@ -694,7 +688,7 @@ static ci_status scan_nothing(ci_kernel *k, const loop_plan *loop) {
   for (int s = 0; s < loop->scans; s++) {
     int64_t dims[CI_MAX_RANK];
     const ci_value one = loop_scan_type(k, loop, s);
-    if (ci_place_of(k->node->plan, k->out[loop->carried + s])->home != CI_HOME_HEAP) continue;
+    if (ci_plan_place_of(k->node->plan, k->out[loop->carried + s])->home != CI_HOME_HEAP) continue;
     CI_TRY(scan_joined(k, loop, s, &one, 0, dims));
     CI_TRY(ci_k_out(k, loop->carried + s, one.dtype, one.rank + 1, dims));
     CI_TRY(ci_heap_value(k, k->out[loop->carried + s]));

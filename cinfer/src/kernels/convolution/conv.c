@@ -225,9 +225,9 @@ ci_status ci_prepare_conv2d(ci_kernel *k) {
   if (x->rank != 4 || w->rank != 4 || x->dtype != w->dtype) {
     char left[128], right[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected two tensors of rank 4 and one type",
-                     ci_k_describe(x, left, sizeof left), ci_k_describe(w, right, sizeof right));
+                     ci_value_describe(x, left, sizeof left), ci_value_describe(w, right, sizeof right));
   }
-  const int64_t depth = ci_product(w->dims, 0, 3);
+  const int64_t depth = ci_shape_count(w->dims, 0, 3);
   const size_t offsets = depth > 0 && depth <= CI_CONV_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
   ci_conv *p = ci_k_private(k, sizeof *p + offsets);
   if (p == NULL) return ci_k_no_memory(k);

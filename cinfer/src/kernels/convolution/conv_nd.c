@@ -53,7 +53,7 @@ static ci_status conv_nd_floating(ci_kernel *k, const ci_value *a, const ci_valu
   char left[128], right[128];
   if (a->dtype != b->dtype || a->rank < 3 || a->rank != b->rank) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the operands are %s and %s, expected one type and one rank, 3 or more",
-                     ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
+                     ci_value_describe(a, left, sizeof left), ci_value_describe(b, right, sizeof right));
   }
   if (a->dtype == CI_FLOAT || a->dtype == CI_DOUBLE) return CI_OK;
   return ci_k_fail(k, CI_UNIMPLEMENTED, "convolution of %s, it exists for float32 and float64",
@@ -64,7 +64,7 @@ ci_status ci_conv_nd_bias(ci_kernel *k, int input, int64_t outputs, int32_t dtyp
   const ci_value *b = k->n_in > input ? k->in[input] : NULL;
   char text[128];
   if (b == NULL || (b->rank == 1 && b->dims[0] == outputs && b->dtype == dtype)) return CI_OK;
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "the bias is %s, expected %s[%lld]", ci_k_describe(b, text, sizeof text),
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "the bias is %s, expected %s[%lld]", ci_value_describe(b, text, sizeof text),
                    ci_dtype_name(dtype), (long long)outputs);
 }
 
@@ -373,7 +373,7 @@ static size_t conv_nd_join(ci_kernel *k, const ci_kernel *next) {
 ci_status ci_prepare_conv(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   CI_TRY(conv_nd_floating(k, x, w));
-  const int64_t depth = ci_product(w->dims, 1, w->rank);
+  const int64_t depth = ci_shape_count(w->dims, 1, w->rank);
   const size_t offsets = depth > 0 && depth <= CI_CONV_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
   ci_conv_nd *p = ci_k_private(k, sizeof *p + offsets);
   if (p == NULL) return ci_k_no_memory(k);
@@ -612,7 +612,7 @@ static ci_status conv_nd_grad_prepare(ci_kernel *k, int shape_input, ci_conv_nd 
   char text[128];
   if (!fits) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, which is not what x and w give",
-                     ci_k_describe(dy, text, sizeof text));
+                     ci_value_describe(dy, text, sizeof text));
   }
   CI_TRY(ci_nd_totals(k, &p->g));
   return ci_k_out(k, 0, dy->dtype, count, dims);

@@ -222,7 +222,7 @@ ci_status ci_prepare_col2im(ci_kernel *k) {
   CI_TRY(ci_nd_prepare(k, rank, size, kernel, g));
   if (x->rank != 3 || x->dims[1] % g->taps != 0 || x->dims[2] != g->places) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected [n, a multiple of %lld, %lld]",
-                     ci_k_describe(x, text, sizeof text), (long long)g->taps, (long long)g->places);
+                     ci_value_describe(x, text, sizeof text), (long long)g->taps, (long long)g->places);
   }
   int64_t dims[CI_MAX_RANK] = {x->dims[0], x->dims[1] / g->taps};
   memcpy(dims + 2, size, (size_t)rank * sizeof *size);

@@ -24,7 +24,7 @@ ci_status ci_window_mode(ci_kernel *k, int *mode) {
   ci_span text;
   CI_TRY(ci_k_attr_s(k, "auto_pad", "NOTSET", &text));
   for (*mode = 0; *mode < 4; ++*mode) {
-    if (ci_k_span_is(text, names[*mode])) return CI_OK;
+    if (ci_span_is(text, names[*mode])) return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
                    (int)(text.length < 32 ? text.length : 32), text.data);

@@ -52,7 +52,7 @@ ci_status ci_prepare_placeholder(ci_kernel *k) {
   const ci_model *model = k->node->plan->model;
   CI_TRY(ci_type_parse(ci_model_stored(model, model->edges.at[node->outputs].type), &type, error));
   state_shape_text(&type, shape, sizeof shape);
-  return ci_fail_node(model, node, error, CI_INVALID_ARGUMENT,
+  return ci_node_fail(model, node, error, CI_INVALID_ARGUMENT,
                       "You must feed a value for placeholder tensor '%.*s' with dtype %s and shape %s",
                       CI_SPAN_ARG(ci_node_own_name(model, node)), state_type_name(type.dtype), shape);
 }
@@ -63,7 +63,7 @@ ci_status ci_prepare_variable(ci_kernel *k) { return ci_plan_read(k); }
 
 ci_status ci_run_variable(ci_kernel *k) {
   const ci_slot *slot = ci_state_slot(k->node->plan->state, k->node->slot);
-  if (!slot->initialized) return ci_fail_uninitialized(k->node->plan, k->node->node, slot, k->node->plan->error);
+  if (!slot->initialized) return ci_plan_uninitialized(k->node->plan, k->node->node, slot, k->node->plan->error);
   if (k->node->dynamic || k->node->copies) {
     if (slot->value.bytes > 0) memcpy(k->out[0]->data, slot->value.data, slot->value.bytes);
     return CI_OK;
@@ -130,8 +130,8 @@ ci_status ci_prepare_ensure_shape(ci_kernel *k) {
     for (int i = 0; i < expected.rank; i++) expected.dims[i] = dims[i];
     char found[256], wanted[256];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "Shape of tensor %s is not compatible with expected shape %s.",
-                     strchr(ci_k_describe(x, found, sizeof found), '['),
-                     strchr(ci_k_describe(&expected, wanted, sizeof wanted), '['));
+                     strchr(ci_value_describe(x, found, sizeof found), '['),
+                     strchr(ci_value_describe(&expected, wanted, sizeof wanted), '['));
   }
   return ci_prepare_identity(k);
 }
@@ -185,7 +185,7 @@ static ci_status state_constant_of(ci_kernel *k, int32_t dtype, int rank, int64_
   void *copy = ci_k_private(k, k->out[0]->bytes);
   if (copy == NULL) return ci_k_no_memory(k);
   if (k->out[0]->bytes > 0) memcpy(copy, values, k->out[0]->bytes);
-  return ci_plan_fix(k, 0, copy);
+  return ci_k_fix(k, 0, copy);
 }
 
 static ci_status state_no_constant(ci_kernel *k) {
@@ -220,9 +220,9 @@ ci_status ci_prepare_constant(ci_kernel *k) {
   CI_TRY(ci_k_attr_stored(k, "value", &tensor));
   if (tensor.rank >= 0) {
     CI_TRY(ci_k_out(k, 0, tensor.dtype, tensor.rank, tensor.dims));
-    CI_TRY(ci_plan_fix(k, 0, tensor.data));
-    ci_place_of(k->node->plan, k->out[0])->constant =
-        ci_find_attr(k->node->plan->model, k->node->node, "value")->as.constant;
+    CI_TRY(ci_k_fix(k, 0, tensor.data));
+    ci_plan_place_of(k->node->plan, k->out[0])->constant =
+        ci_attr_find(k->node->plan->model, k->node->node, "value")->as.constant;
     return CI_OK;
   }
   if (ci_k_has(k, "value_int")) {

@@ -1,8 +1,9 @@
 /* custom.c - nodes whose operators the program around the library has. */
-#include "../../model/custom.h"
+#include "custom_kernel.h"
 
 #include <stdio.h>
 
+#include "../../model/custom.h"
 #include "../../session/session.h"
 
 typedef struct custom_plan { /* the step's private memory; the tensors follow it */
@@ -25,7 +26,7 @@ static ci_status custom_told(const ci_call *call, ci_status status) {
 
 static int32_t custom_has(const ci_call *call, const char *name) {
   const ci_step *step = ((const ci_kernel *)call->kernel)->node;
-  return ci_find_attr(step->plan->model, step->node, name) != NULL;
+  return ci_attr_find(step->plan->model, step->node, name) != NULL;
 }
 
 static ci_status custom_int(const ci_call *call, const char *name, int64_t otherwise, int64_t *value) {

@@ -86,7 +86,7 @@ static ci_status image_check(ci_kernel *k) {
   char found[128];
   if (x->dtype == CI_UINT8 && x->rank == 1) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected a vector of uint8",
-                   ci_k_describe(x, found, sizeof found));
+                   ci_value_describe(x, found, sizeof found));
 }
 
 /* Pictures are decoded by a function of the name ai.onnx.ImageDecoder/RGB, BGR or Grayscale: a vector of uint8 to
@@ -97,7 +97,7 @@ ci_status ci_prepare_image_decoder(ci_kernel *k) {
   ci_span pixels;
   int chosen = 0;
   CI_TRY(ci_k_attr_s(k, "pixel_format", "RGB", &pixels));
-  while (chosen < 3 && !ci_k_span_is(pixels, strrchr(names[chosen], '/') + 1)) chosen++;
+  while (chosen < 3 && !ci_span_is(pixels, strrchr(names[chosen], '/') + 1)) chosen++;
   if (chosen == 3) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "pixel_format is '%.*s', expected RGB, BGR or Grayscale",
                      (int)(pixels.length < 64 ? pixels.length : 64), pixels.length > 0 ? pixels.data : "");
@@ -133,7 +133,7 @@ static ci_status host_wrong(const ci_host_call *call, int32_t output, const ci_v
   char found[200], expected[200];
   memcpy(wanted.dims, declared->dims, sizeof wanted.dims);
   return ci_fail(error, CI_INVALID_ARGUMENT, "output %d of %.200s is %s, expected %s", (int)output, call->function,
-                 ci_k_describe(value, found, sizeof found), ci_k_describe(&wanted, expected, sizeof expected));
+                 ci_value_describe(value, found, sizeof found), ci_value_describe(&wanted, expected, sizeof expected));
 }
 
 static bool host_fits(const ci_info *declared, const ci_value *value) {
@@ -169,7 +169,7 @@ ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *tens
   ci_error *outside = k->node->plan->error;
   k->node->plan->error = error;
   ci_status status = CI_OK;
-  if (ci_place_of(k->node->plan, to)->home == CI_HOME_HEAP) {
+  if (ci_plan_place_of(k->node->plan, to)->home == CI_HOME_HEAP) {
     *to = value;
     status = ci_heap_value(k, to);
   }
@@ -239,7 +239,7 @@ static bool host_independent(const ci_step *step, ci_step *const *before, size_t
   return true;
 }
 
-int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next) {
+int ci_host_peek(const ci_host_call *call, int n, ci_host_call *next) {
   if (!CI_HAS(host) || call == NULL || next == NULL || n < 1) return 0;
   const ci_kernel *k = call->kernel;
   const ci_frame *frame = &k->node->plan->root;

@@ -18,7 +18,7 @@ static ci_status deform_check(ci_kernel *k, int input, const char *name, const d
     return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s[%lld,%lld,%lld,%lld]", name,
-                   ci_k_describe(v, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->conv.n,
+                   ci_value_describe(v, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->conv.n,
                    (long long)rows, (long long)g->out[0], (long long)g->out[1]);
 }
 
@@ -27,11 +27,11 @@ ci_status ci_prepare_deform_conv(ci_kernel *k) {
   char left[128], right[128];
   if (x->rank != 4 || (x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE)) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "x is %s, there is a kernel for float32 and float64 of rank 4",
-                     ci_k_describe(x, left, sizeof left));
+                     ci_value_describe(x, left, sizeof left));
   }
   if (w->rank != 4 || w->dtype != x->dtype) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected one type and rank",
-                     ci_k_describe(x, left, sizeof left), ci_k_describe(w, right, sizeof right));
+                     ci_value_describe(x, left, sizeof left), ci_value_describe(w, right, sizeof right));
   }
   deform_plan *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);

@@ -50,15 +50,15 @@ static ci_status grid_prepare(ci_kernel *k, grid_plan **plan) {
   if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_k_attr_i(k, "align_corners", 0, &p->align));
   p->axes = x->rank - 2;
-  p->taps = ci_k_span_is(mode, "nearest") ? 1 : ci_k_span_is(mode, "linear") ? 2 : ci_k_span_is(mode, "cubic") ? 4 : 0;
-  p->padding = ci_k_span_is(padding, "zeros") ? 0 : ci_k_span_is(padding, "border") ? 1 : 2;
-  if (p->taps == 0 || (p->padding == 2 && !ci_k_span_is(padding, "reflection"))) {
+  p->taps = ci_span_is(mode, "nearest") ? 1 : ci_span_is(mode, "linear") ? 2 : ci_span_is(mode, "cubic") ? 4 : 0;
+  p->padding = ci_span_is(padding, "zeros") ? 0 : ci_span_is(padding, "border") ? 1 : 2;
+  if (p->taps == 0 || (p->padding == 2 && !ci_span_is(padding, "reflection"))) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "mode or padding_mode is none of nearest, linear, cubic and zeros, border, reflection");
   }
   p->channels = x->dims[1];
-  p->x_count = ci_product(x->dims, 2, x->rank);
-  p->y_count = ci_product(grid->dims, 1, grid->rank - 1);
+  p->x_count = ci_shape_count(x->dims, 2, x->rank);
+  p->y_count = ci_shape_count(grid->dims, 1, grid->rank - 1);
   for (int i = 0; i < p->axes; i++) p->size[i] = x->dims[i + 2];
   *plan = p;
   return CI_OK;

@@ -38,7 +38,7 @@ static ci_status resize_word(ci_kernel *k, const char *name, const char *const *
   ci_span found;
   CI_TRY(ci_k_attr_s(k, name, words[0], &found));
   for (*number = 0; words[*number] != NULL; ++*number) {
-    if (ci_k_span_is(found, words[*number])) return CI_OK;
+    if (ci_span_is(found, words[*number])) return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is '%.*s', expected '%s' or another of its words", name,
                    (int)(found.length < 40 ? found.length : 40), found.data, words[0]);
@@ -322,7 +322,7 @@ ci_status ci_prepare_resize_grad(ci_kernel *k) {
   for (int i = 0; i < rank && same; i++) same = dy->dims[i] == plan.axis[i].out;
   if (!same) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected another shape from x_shape and the sizes",
-                     ci_k_describe(dy, text, sizeof text));
+                     ci_value_describe(dy, text, sizeof text));
   }
   return resize_layout(k, &plan);
 }
@@ -453,8 +453,8 @@ static bool resize_is_outside(const resize_plan *p, int64_t i) {
 /* One pass from `from` into `to`; shape is what comes in and becomes what goes out. */
 static void resize_step(ci_kernel *k, const resize_plan *p, int axis, int64_t *shape, const double *from, double *to) {
   const resize_axis *a = &p->axis[axis];
-  resize_pass pass = {a, from, to, ci_product(shape, axis + 1, p->rank)};
-  const int64_t outer = ci_product(shape, 0, axis);
+  resize_pass pass = {a, from, to, ci_shape_count(shape, axis + 1, p->rank)};
+  const int64_t outer = ci_shape_count(shape, 0, axis);
   const int64_t work = pass.inner * a->taps * (p->transposed ? a->out : 1);
   shape[axis] = p->transposed ? a->size : a->out;
   ci_k_parallel(k, p->transposed ? outer : outer * a->out, (1 << 15) / (work > 0 ? work : 1) + 1,
@@ -467,7 +467,7 @@ static void resize_passes(ci_kernel *k, const resize_plan *p, const ci_value *x)
   double *now = buffers[0];
   int64_t shape[CI_MAX_RANK];
   for (int i = 0; i < p->rank; i++) shape[i] = x->dims[i];
-  ci_find_cast(k->isa, x->dtype, CI_DOUBLE)(now, x->data, x->count);
+  ci_cast_find(k->isa, x->dtype, CI_DOUBLE)(now, x->data, x->count);
   for (int64_t i = 0; i < x->count && p->transposed && p->any_outside; i++) {
     if (resize_is_outside(p, i)) now[i] = 0.0;
   }
@@ -477,7 +477,7 @@ static void resize_passes(ci_kernel *k, const resize_plan *p, const ci_value *x)
     now = to;
   }
   if (y->dtype == CI_FLOAT || y->dtype == CI_DOUBLE) {
-    ci_find_cast(k->isa, CI_DOUBLE, y->dtype)(y->data, now, y->count);
+    ci_cast_find(k->isa, CI_DOUBLE, y->dtype)(y->data, now, y->count);
   } else {
     for (int64_t i = 0; i < y->count; i++) resize_store(y, i, now[i]);
   }
@@ -593,10 +593,10 @@ static void resize_move(ci_kernel *k, const resize_plan *p) {
   const ci_value *x = k->in[0], *y = k->out[0];
   resize_moves m = {p, k->isa, x->data, y->data, .inner = p->rank - 1, .item = ci_dtype_size(y->dtype)};
   while (m.inner > 0 && p->axis[m.inner].taps == 0) m.inner--;
-  m.row = m.item * (size_t)ci_product(y->dims, m.inner + 1, y->rank);
+  m.row = m.item * (size_t)ci_shape_count(y->dims, m.inner + 1, y->rank);
   size_t bytes = m.row * (size_t)x->dims[m.inner];
   for (int i = m.inner - 1; i >= 0; bytes *= (size_t)x->dims[i--]) m.stride[i] = bytes;
-  const int64_t places = ci_product(y->dims, 0, m.inner + 1), grain = RS_GRAIN / (int64_t)m.row + 1;
+  const int64_t places = ci_shape_count(y->dims, 0, m.inner + 1), grain = RS_GRAIN / (int64_t)m.row + 1;
   if (p->any_outside) { /* what lies there may be any NaN */
     ci_k_parallel(k, places, grain, resize_copies, &m);
   } else {

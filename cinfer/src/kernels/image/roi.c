@@ -54,8 +54,8 @@ static ci_status roi_prepare(ci_kernel *k, bool grad) {
                      "output_height %lld, output_width %lld or sampling_ratio %lld is out of range", (long long)oh,
                      (long long)ow, (long long)ratio);
   }
-  const bool maximum = ci_k_span_is(mode, "max"), half = ci_k_span_is(coordinates, "half_pixel");
-  if ((!maximum && !ci_k_span_is(mode, "avg")) || (!half && !ci_k_span_is(coordinates, "output_half_pixel"))) {
+  const bool maximum = ci_span_is(mode, "max"), half = ci_span_is(coordinates, "half_pixel");
+  if ((!maximum && !ci_span_is(mode, "avg")) || (!half && !ci_span_is(coordinates, "output_half_pixel"))) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "mode is none of avg and max, or coordinate_transformation_mode none of "
                      "half_pixel and output_half_pixel");

@@ -29,7 +29,7 @@ static ci_status space_prepare(ci_kernel *k, bool to_space) {
   if (b < 1 || b >= (int64_t)1 << 31) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "blocksize is %lld, expected 1 or more", (long long)b);
   }
-  if (!ci_k_span_is(mode, "DCR") && !ci_k_span_is(mode, "CRD")) {
+  if (!ci_span_is(mode, "DCR") && !ci_span_is(mode, "CRD")) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected DCR or CRD",
                      (int)(mode.length < 40 ? mode.length : 40), mode.data);
   }
@@ -50,7 +50,7 @@ static ci_status space_prepare(ci_kernel *k, bool to_space) {
   }
   ci_copy *copy = ci_k_private(k, sizeof *copy);
   if (copy == NULL) return ci_k_no_memory(k);
-  if (k->out[0]->count > 0) space_axes(k, copy, to_space, ci_k_span_is(mode, "CRD"), (space_sizes){n, depth, h, w, b});
+  if (k->out[0]->count > 0) space_axes(k, copy, to_space, ci_span_is(mode, "CRD"), (space_sizes){n, depth, h, w, b});
   return CI_OK;
 }
 

@@ -12,7 +12,7 @@ static ci_status index_type(ci_kernel *k, const ci_value *indices) {
   char text[128];
   if (indices->dtype == CI_INT32 || indices->dtype == CI_INT64) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected int32 or int64",
-                   ci_k_describe(indices, text, sizeof text));
+                   ci_value_describe(indices, text, sizeof text));
 }
 
 /* Position i of indices as "[2, 0]". */
@@ -109,8 +109,8 @@ ci_status ci_prepare_gather(ci_kernel *k) {
   p->size = data->dims[axis];
   p->outer = 1;
   if (k->out[0]->count > 0) {
-    p->outer = ci_product(data->dims, 0, axis);
-    p->inner = (size_t)ci_product(data->dims, axis + 1, data->rank) * item;
+    p->outer = ci_shape_count(data->dims, 0, axis);
+    p->inner = (size_t)ci_shape_count(data->dims, axis + 1, data->rank) * item;
   }
   return CI_OK;
 }
@@ -154,7 +154,7 @@ static ci_status index_nd_prepare(ci_kernel *k, int batch_dims, struct index_nd 
   CI_TRY(index_type(k, indices));
   if (indices->rank < 1 || batch_dims < 0 || batch_dims >= indices->rank || batch_dims > data->rank) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices is %s, expected rank %d or more",
-                     ci_k_describe(indices, text, sizeof text), batch_dims + 1);
+                     ci_value_describe(indices, text, sizeof text), batch_dims + 1);
   }
   const int64_t width = indices->dims[indices->rank - 1];
   if (width > data->rank - batch_dims) {
@@ -169,8 +169,8 @@ static ci_status index_nd_prepare(ci_kernel *k, int batch_dims, struct index_nd 
   }
   struct index_nd *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
-  p->batches = ci_product(indices->dims, 0, batch_dims);
-  p->rows = ci_product(indices->dims, batch_dims, indices->rank - 1);
+  p->batches = ci_shape_count(indices->dims, 0, batch_dims);
+  p->rows = ci_shape_count(indices->dims, batch_dims, indices->rank - 1);
   p->width = (int)width;
   p->first = batch_dims;
   p->item = item;
@@ -180,7 +180,7 @@ static ci_status index_nd_prepare(ci_kernel *k, int batch_dims, struct index_nd 
     slices *= data->dims[batch_dims + i];
   }
   p->batch_slices = slices;
-  p->slice = data->count > 0 ? ci_product(data->dims, batch_dims + p->width, data->rank) : 0;
+  p->slice = data->count > 0 ? ci_shape_count(data->dims, batch_dims + p->width, data->rank) : 0;
   *plan = p;
   return CI_OK;
 }
@@ -298,7 +298,7 @@ static ci_status index_reduction_attr(ci_kernel *k, int32_t dtype, int *reductio
   ci_span text;
   CI_TRY(ci_k_attr_s(k, "reduction", "none", &text));
   for (int i = 0; i < 5; i++) {
-    if (!ci_k_span_is(text, names[i])) continue;
+    if (!ci_span_is(text, names[i])) continue;
     if (i != INDEX_NONE && index_reduction(dtype) == NULL && (dtype != CI_STRING || i != INDEX_ADD)) {
       return ci_k_fail(k, CI_UNIMPLEMENTED, "reduction %s of %s", names[i], ci_dtype_name(dtype));
     }
@@ -385,7 +385,7 @@ ci_status ci_prepare_scatter_nd(ci_kernel *k) {
     return ci_k_fail(
         k, CI_INVALID_ARGUMENT,
         "updates is %s, expected %s and the indices' shape without its last axis, then data's axes from %d on",
-        ci_k_describe(updates, text, sizeof text), ci_dtype_name(data->dtype), p->width);
+        ci_value_describe(updates, text, sizeof text), ci_dtype_name(data->dtype), p->width);
   }
   p->reduction = reduction;
   CI_TRY(ci_k_out_like(k, 0, data->dtype, data));
@@ -433,7 +433,7 @@ static ci_status index_elements_prepare(ci_kernel *k, struct index_elements **pl
   if (!fits) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "indices is %s and data %s: the ranks must be equal and no axis but %d larger",
-                     ci_k_describe(indices, left, sizeof left), ci_k_describe(data, right, sizeof right), axis);
+                     ci_value_describe(indices, left, sizeof left), ci_value_describe(data, right, sizeof right), axis);
   }
   struct index_elements *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
@@ -538,8 +538,8 @@ ci_status ci_prepare_scatter_elements(ci_kernel *k) {
   if (!same) {
     char left[128], right[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "updates is %s, expected %s and the shape of indices, %s",
-                     ci_k_describe(updates, left, sizeof left), ci_dtype_name(data->dtype),
-                     ci_k_describe(indices, right, sizeof right));
+                     ci_value_describe(updates, left, sizeof left), ci_dtype_name(data->dtype),
+                     ci_value_describe(indices, right, sizeof right));
   }
   CI_TRY(ci_k_out_like(k, 0, data->dtype, data));
   ci_k_in_place_alone(k, 0, 0);
@@ -579,13 +579,13 @@ ci_status ci_prepare_scatter_sum(ci_kernel *k) {
   CI_TRY(index_type(k, indices));
   if (index_reduction(values->dtype) == NULL) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "values is %s, expected numbers",
-                     ci_k_describe(values, left, sizeof left));
+                     ci_value_describe(values, left, sizeof left));
   }
   bool fits = values->rank >= indices->rank;
   for (int i = 0; fits && i < indices->rank; i++) fits = values->dims[i] == indices->dims[i];
   if (!fits || values->rank - indices->rank + 1 > CI_MAX_RANK) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "values is %s, its shape must begin with that of indices, %s",
-                     ci_k_describe(values, left, sizeof left), ci_k_describe(indices, right, sizeof right));
+                     ci_value_describe(values, left, sizeof left), ci_value_describe(indices, right, sizeof right));
   }
   CI_TRY(ci_k_known_ints(k, 2, &rows, 1, &count));
   if (count != 1 || rows < 0) {
@@ -597,7 +597,7 @@ ci_status ci_prepare_scatter_sum(ci_kernel *k) {
   struct index_sum *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
   p->rows = rows;
-  p->slice = k->out[0]->count > 0 ? ci_product(values->dims, indices->rank, values->rank) : 0;
+  p->slice = k->out[0]->count > 0 ? ci_shape_count(values->dims, indices->rank, values->rank) : 0;
   p->item = ci_dtype_size(values->dtype);
   return CI_OK;
 }

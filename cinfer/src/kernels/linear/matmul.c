@@ -254,7 +254,7 @@ static ci_status matmul_types(ci_kernel *k) {
     return ci_k_fail(
         k, CI_INVALID_ARGUMENT,
         "a is %s and b is %s: both must have one of the types float32, float64, int32, int64, uint32, uint64",
-        ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
+        ci_value_describe(a, left, sizeof left), ci_value_describe(b, right, sizeof right));
   }
   return CI_OK;
 }
@@ -262,8 +262,8 @@ static ci_status matmul_types(ci_kernel *k) {
 ci_status ci_matmul_unequal(ci_kernel *k, const ci_value *a, const ci_value *b, int64_t columns, int64_t rows) {
   char left[128], right[128];
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "a has %lld columns, b has %lld rows, they must be equal (a %s, b %s)",
-                   (long long)columns, (long long)rows, ci_k_describe(a, left, sizeof left),
-                   ci_k_describe(b, right, sizeof right));
+                   (long long)columns, (long long)rows, ci_value_describe(a, left, sizeof left),
+                   ci_value_describe(b, right, sizeof right));
 }
 
 /* How several threads share the work. */
@@ -371,7 +371,7 @@ ci_status ci_prepare_matmul(ci_kernel *k) {
   int rank = 0;
   int64_t dims[CI_MAX_RANK];
   CI_TRY(ci_k_broadcast(k, both, 2, &rank, dims));
-  p->batches = ci_product(dims, 0, rank);
+  p->batches = ci_shape_count(dims, 0, rank);
   p->batch_rank = rank;
   memcpy(p->batch_dims, dims, (size_t)rank * sizeof *dims);
   const int axes = rank;
@@ -405,7 +405,7 @@ static ci_status matmul_gemm_c(ci_kernel *k, struct matmul *p, int64_t n) {
   const int64_t rows = c->rank < 2 ? 1 : c->dims[0], columns = c->rank == 0 ? 1 : c->dims[c->rank - 1];
   if (c->dtype != k->in[0]->dtype || c->rank > 2 || (rows != 1 && rows != p->m) || (columns != 1 && columns != n)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "c is %s, expected %s[%lld,%lld] or a shape that broadcasts to it",
-                     ci_k_describe(c, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->m,
+                     ci_value_describe(c, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->m,
                      (long long)n);
   }
   p->c = p->beta != 0.0 ? c : NULL;
@@ -426,7 +426,7 @@ ci_status ci_prepare_gemm(ci_kernel *k) {
   if (a->rank != 2 || b->rank != 2) {
     char left[128], right[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "a is %s and b is %s: both must be matrices; MatMul takes other ranks",
-                     ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
+                     ci_value_describe(a, left, sizeof left), ci_value_describe(b, right, sizeof right));
   }
   const bool whole = a->dtype != CI_FLOAT && a->dtype != CI_DOUBLE;
   const bool small = alpha >= -1e15 && alpha <= 1e15 && beta >= -1e15 && beta <= 1e15; /* not NaN either */

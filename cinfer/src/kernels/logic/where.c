@@ -113,7 +113,7 @@ ci_status ci_prepare_clip(ci_kernel *k) {
     if (bound == NULL || (bound->dtype == x->dtype && bound->count == 1)) continue;
     char found[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "bound %s is %s, expected one %s", i == 1 ? "min" : "max",
-                     ci_k_describe(bound, found, sizeof found), ci_dtype_name(x->dtype));
+                     ci_value_describe(bound, found, sizeof found), ci_dtype_name(x->dtype));
   }
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   ci_k_in_place(k, 0, 0);

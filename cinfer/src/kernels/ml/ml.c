@@ -77,7 +77,7 @@ ci_status ci_prepare_index_of(ci_kernel *k) {
   }
   if (keys->dtype != x->dtype || keys->rank != 1) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "keys is %s, expected a vector of %s",
-                     ci_k_describe(keys, text, sizeof text), ci_dtype_name(x->dtype));
+                     ci_value_describe(keys, text, sizeof text), ci_dtype_name(x->dtype));
   }
   struct index_plan *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
@@ -229,7 +229,7 @@ ci_status ci_prepare_pairwise_coupling(ci_kernel *k) {
   *p = (struct coupling_run){
       .classes = classes, .pairs = classes * (classes - 1) / 2, .is_double = r->dtype == CI_DOUBLE};
   if (r->rank != 2 || r->dims[1] != p->pairs) {
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "r is %s, expected [rows,%lld]", ci_k_describe(r, text, sizeof text),
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "r is %s, expected [rows,%lld]", ci_value_describe(r, text, sizeof text),
                      (long long)p->pairs);
   }
   size_t items;

@@ -56,7 +56,7 @@ static ci_status trees_vector(ci_kernel *k, int input, int32_t dtype, int rank, 
   if (v->dtype == dtype && v->rank == rank) return CI_OK;
   char text[128];
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s of rank %d", what,
-                   ci_k_describe(v, text, sizeof text), ci_dtype_name(dtype), rank);
+                   ci_value_describe(v, text, sizeof text), ci_dtype_name(dtype), rank);
 }
 
 static ci_status trees_shapes(ci_kernel *k, struct trees_plan *p) {
@@ -114,7 +114,7 @@ static ci_status trees_attributes(ci_kernel *k, struct trees_plan *p) {
   if (p->targets < 1)
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "n_targets is %lld, expected 1 or more", (long long)p->targets);
   for (p->aggregate = TREES_SUM; p->aggregate <= TREES_MAX; p->aggregate++) {
-    if (ci_k_span_is(aggregate, names[p->aggregate])) return CI_OK;
+    if (ci_span_is(aggregate, names[p->aggregate])) return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "aggregate is '%.*s', expected SUM, AVERAGE, MIN or MAX",
                    (int)(aggregate.length > 40 ? 40 : aggregate.length), aggregate.data);

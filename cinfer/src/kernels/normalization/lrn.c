@@ -3,7 +3,7 @@
 
 #include "../../math/scalar_math.h"
 #include "../arithmetic/elementwise.h"
-#include "../selection/order.h"
+#include "../reduction/arg.h"
 #include "normalize.h"
 #if CI_HAS(normalization)
 
@@ -35,14 +35,14 @@ ci_status ci_prepare_lrn(ci_kernel *k) {
   if (size < 1) return ci_k_fail(k, CI_INVALID_ARGUMENT, "size is %lld, expected 1 or more", (long long)size);
   if (x->rank < 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s, expected rank 2 or more: (n, channels, ...)",
-                     ci_k_describe(x, found, sizeof found));
+                     ci_value_describe(x, found, sizeof found));
   }
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
-  p->from = ci_find_cast(k->isa, x->dtype, CI_DOUBLE);
-  p->to = ci_find_cast(k->isa, CI_DOUBLE, x->dtype);
+  p->from = ci_cast_find(k->isa, x->dtype, CI_DOUBLE);
+  p->to = ci_cast_find(k->isa, CI_DOUBLE, x->dtype);
   p->item = ci_dtype_size(x->dtype);
   p->channels = x->dims[1];
-  p->inner = x->count > 0 ? ci_product(x->dims, 2, x->rank) : 1;
+  p->inner = x->count > 0 ? ci_shape_count(x->dims, 2, x->rank) : 1;
   p->planes = x->count / p->inner;
   p->below = (size - 1) / 2;
   p->above = (size - 1) - p->below;
@@ -116,7 +116,7 @@ ci_status ci_prepare_hardmax(ci_kernel *k) {
   CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   p->n = x->count > 0 ? x->dims[axis] : 1;
-  p->inner = x->count > 0 ? ci_product(x->dims, axis + 1, x->rank) : 1;
+  p->inner = x->count > 0 ? ci_shape_count(x->dims, axis + 1, x->rank) : 1;
   p->columns = x->count / p->n;
   return CI_OK;
 }
@@ -129,7 +129,7 @@ static void hardmax_rows(void *argument, int64_t begin, int64_t end, int thread)
   (void)thread;
   for (int64_t row = begin; row < end; row++) {
     memset(y + row * n, 0, (size_t)n * sizeof *y);
-    y[row * n + ci_best_float(k->isa, x + row * n, n, false, false)] = 1.0f;
+    y[row * n + ci_arg_best(k->isa, x + row * n, n, false, false)] = 1.0f;
   }
 }
 

@@ -235,8 +235,8 @@ static ci_status norm_form(ci_kernel *k, norm_plan *p, int which, int axis) {
   }
   if (!fits) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, which does not broadcast to x, %s",
-                     which == 0 ? "scale" : "bias", ci_k_describe(v, found[0], sizeof found[0]),
-                     ci_k_describe(x, found[1], sizeof found[1]));
+                     which == 0 ? "scale" : "bias", ci_value_describe(v, found[0], sizeof found[0]),
+                     ci_value_describe(x, found[1], sizeof found[1]));
   }
   p->form[which] = row ? NORM_ROW : v->count == 1 ? NORM_CHANNELS : NORM_LATER;
   if (p->form[0] == NORM_LATER) p->form[which] = NORM_LATER; /* the bias comes after the scale */
@@ -273,7 +273,7 @@ static ci_status norm_last_axes(ci_kernel *k, bool centred) {
   for (int i = 0; i < x->rank; i++) dims[i] = i < axis ? x->dims[i] : 1;
   for (int i = 1; i < k->n_out; i++) CI_TRY(ci_k_out(k, i, stash, x->rank, dims));
   const bool some = x->count > 0; /* products of sizes may overflow beside a zero; ci_k_out has checked those it made */
-  const int64_t n = some ? ci_product(x->dims, axis, x->rank) : 0;
+  const int64_t n = some ? ci_shape_count(x->dims, axis, x->rank) : 0;
   const int64_t rows = some ? x->count / n : k->n_out > 1 ? k->out[1]->count : 0;
   norm_plan *p = norm_make(k, rows, n, 0);
   if (p == NULL) return ci_k_no_memory(k);
@@ -294,14 +294,14 @@ static ci_status norm_per_channel(ci_kernel *k, int inputs) {
   CI_TRY(ci_same_floats(k, inputs));
   if (x->rank < 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s, expected rank 2 or more: (n, channels, ...)",
-                     ci_k_describe(x, found[0], sizeof found[0]));
+                     ci_value_describe(x, found[0], sizeof found[0]));
   }
   for (int i = 1; i < inputs; i++) {
     if (k->in[i]->rank == 1 && k->in[i]->dims[0] == x->dims[1]) continue;
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "input %d is %s, expected one number for each of the %lld channels of x, %s", i,
-                     ci_k_describe(k->in[i], found[0], sizeof found[0]), (long long)x->dims[1],
-                     ci_k_describe(x, found[1], sizeof found[1]));
+                     ci_value_describe(k->in[i], found[0], sizeof found[0]), (long long)x->dims[1],
+                     ci_value_describe(x, found[1], sizeof found[1]));
   }
   return CI_OK;
 }
@@ -311,7 +311,7 @@ static ci_status norm_groups(ci_kernel *k, int64_t groups) {
   double epsilon;
   CI_TRY(ci_k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
-  const int64_t channels = groups > 0 ? x->dims[1] / groups : 0, inner = ci_product(x->dims, 2, x->rank);
+  const int64_t channels = groups > 0 ? x->dims[1] / groups : 0, inner = ci_shape_count(x->dims, 2, x->rank);
   const bool some = x->count > 0; /* products of sizes may overflow beside a zero */
   norm_plan *p = norm_make(k, some ? x->dims[0] * groups : 0, some ? channels * inner : 0, 0);
   if (p == NULL) return ci_k_no_memory(k);
@@ -358,7 +358,7 @@ ci_status ci_prepare_batch_normalization(ci_kernel *k) {
   }
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   for (int i = 1; i < k->n_out; i++) CI_TRY(ci_k_out(k, i, x->dtype, 1, x->dims + 1));
-  const int64_t inner = ci_product(x->dims, 2, x->rank), images = x->dims[0];
+  const int64_t inner = ci_shape_count(x->dims, 2, x->rank), images = x->dims[0];
   norm_plan *p = norm_make(k, x->dims[1], x->count > 0 ? images * inner : 0, training != 0 ? 2 : 0);
   if (p == NULL) return ci_k_no_memory(k);
   p->centred = true;
@@ -486,7 +486,7 @@ ci_status ci_prepare_lp_normalization(ci_kernel *k) {
   }
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   const bool some = x->count > 0;
-  const int64_t inner = some ? ci_product(x->dims, axis + 1, x->rank) : 1;
+  const int64_t inner = some ? ci_shape_count(x->dims, axis + 1, x->rank) : 1;
   norm_plan *p = norm_make(k, some ? x->count / x->dims[axis] : 0, x->dims[axis], 2);
   if (p == NULL) return ci_k_no_memory(k);
   p->inner = inner;

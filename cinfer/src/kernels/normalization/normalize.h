@@ -28,6 +28,4 @@ CI_LOCAL void ci_vector_binary(const ci_kernel *k, int32_t dtype, int op, void *
 CI_LOCAL ci_number ci_vector_dot(const ci_kernel *k, int32_t dtype, const void *a, const void *b, int64_t n);
 /* float32 or float64, and the same for the first n inputs that are there. */
 CI_LOCAL ci_status ci_same_floats(ci_kernel *k, int n);
-/* The softmax of docs/numerics.md of rows of float64. */
-CI_LOCAL void ci_softmax_double(double *y, const double *x, int64_t rows, int64_t n, bool logarithm);
 #endif

@@ -130,7 +130,7 @@ static ci_status pool_image(ci_kernel *k, const ci_value *x, const char *name) {
   char text[128];
   if (x->rank == 4) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected rank 4: n, h, w, c", name,
-                   ci_k_describe(x, text, sizeof text));
+                   ci_value_describe(x, text, sizeof text));
 }
 
 static ci_status pool_forward_prepare(ci_kernel *k) {
@@ -153,8 +153,8 @@ static ci_status pool_gradient_prepare(ci_kernel *k, const int64_t *x_dims) {
   const int64_t dims[4] = {g->n, g->oh, g->ow, g->c};
   if (memcmp(dims, dy->dims, sizeof dims) != 0) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected [%lld,%lld,%lld,%lld] from the image and the window",
-                     ci_k_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1], (long long)dims[2],
-                     (long long)dims[3]);
+                     ci_value_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1],
+                     (long long)dims[2], (long long)dims[3]);
   }
   CI_TRY(ci_k_out(k, 0, dy->dtype, 4, x_dims));
   p->image_bytes = g->n > 0 ? (int64_t)k->out[0]->bytes / g->n : 0;

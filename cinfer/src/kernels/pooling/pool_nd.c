@@ -54,15 +54,15 @@ static ci_status nd_list(ci_kernel *k, const char *name, int count, int64_t leas
 
 static ci_status nd_axis(ci_kernel *k, nd_plan *p, int i, ci_span automatic, bool ceiling) {
   const int64_t extent = (p->kernel[i] - 1) * p->dilation[i] + 1, size = p->x[i], step = p->stride[i];
-  if (ci_k_span_is(automatic, "SAME_UPPER") || ci_k_span_is(automatic, "SAME_LOWER")) {
+  if (ci_span_is(automatic, "SAME_UPPER") || ci_span_is(automatic, "SAME_LOWER")) {
     p->y[i] = size / step + (size % step != 0);
     const int64_t total = p->y[i] > 0 ? (p->y[i] - 1) * step + extent - size : 0;
     const int64_t both = total > 0 ? total : 0;
-    p->head[i] = ci_k_span_is(automatic, "SAME_LOWER") ? (both + 1) / 2 : both / 2;
+    p->head[i] = ci_span_is(automatic, "SAME_LOWER") ? (both + 1) / 2 : both / 2;
     p->tail[i] = both - p->head[i];
     return CI_OK;
   }
-  if (!ci_k_span_is(automatic, "NOTSET")) p->head[i] = p->tail[i] = 0;
+  if (!ci_span_is(automatic, "NOTSET")) p->head[i] = p->tail[i] = 0;
   const int64_t room = size + p->head[i] + p->tail[i] - extent;
   const bool part = ceiling && room < 0 && room > -step; /* of one window lies inside */
   if (room < 0 && !part) {
@@ -91,8 +91,8 @@ static ci_status nd_geometry(ci_kernel *k, nd_plan *p) {
   int64_t ceiling;
   CI_TRY(ci_k_attr_s(k, "auto_pad", "NOTSET", &automatic));
   CI_TRY(ci_k_attr_i(k, "ceil_mode", 0, &ceiling));
-  if (!ci_k_span_is(automatic, "NOTSET") && !ci_k_span_is(automatic, "VALID") &&
-      !ci_k_span_is(automatic, "SAME_UPPER") && !ci_k_span_is(automatic, "SAME_LOWER")) {
+  if (!ci_span_is(automatic, "NOTSET") && !ci_span_is(automatic, "VALID") && !ci_span_is(automatic, "SAME_UPPER") &&
+      !ci_span_is(automatic, "SAME_LOWER")) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
                      (int)(automatic.length < 40 ? automatic.length : 40), automatic.data);
   }
@@ -120,7 +120,7 @@ static ci_status nd_plan_make(ci_kernel *k, const int64_t *dims, int rank, bool 
   }
   if (!whole) CI_TRY(nd_geometry(k, p));
   if (p->axes == 0) p->axes = 1, p->x[0] = p->kernel[0] = p->y[0] = p->stride[0] = p->dilation[0] = 1;
-  p->planes = ci_product(dims, 0, 2);
+  p->planes = ci_shape_count(dims, 0, 2);
   p->area = 1;
   for (int i = 0; i < p->axes && p->area < nd_limit; i++) p->area *= p->kernel[i] < p->x[i] ? p->kernel[i] : p->x[i];
   *plan = p;
@@ -613,15 +613,15 @@ ci_status ci_prepare_average_pool_grad(ci_kernel *k) {
   CI_TRY(ci_k_attr_s(k, "divisor", "window", &divisor));
   CI_TRY(ci_k_out(k, 0, dy->dtype, rank, dims));
   CI_TRY(nd_plan_make(k, dims, rank, false, &p));
-  p->divisor = ci_k_span_is(divisor, "padded") ? ND_PADDED : ci_k_span_is(divisor, "one") ? ND_ONE : ND_WINDOW;
-  if (p->divisor == ND_WINDOW && !ci_k_span_is(divisor, "window")) {
+  p->divisor = ci_span_is(divisor, "padded") ? ND_PADDED : ci_span_is(divisor, "one") ? ND_ONE : ND_WINDOW;
+  if (p->divisor == ND_WINDOW && !ci_span_is(divisor, "window")) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute divisor is none of window, padded and one");
   }
   bool same = dy->rank == rank;
   for (int i = 0; i < rank && same; i++) same = dy->dims[i] == (i < 2 ? dims[i] : p->y[i - 2]);
   if (!same) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected another shape from the image and the window",
-                     ci_k_describe(dy, text, sizeof text));
+                     ci_value_describe(dy, text, sizeof text));
   }
   nd_counts(p, k->out[0]->count, dy->count);
   return CI_OK;

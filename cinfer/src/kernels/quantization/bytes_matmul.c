@@ -60,7 +60,7 @@ static bool bytes_matmul_shape(const ci_kernel *k, int a, int b, const ci_value 
   fits = fits && (a_zero == NULL || a_zero->count == 1 || (a_zero->rank == 1 && left->rank == 2));
   fits = fits && (b_zero == NULL || b_zero->count == 1 || b_zero->rank == 1);
   if (!fits) return false;
-  *p = (ci_bytes_matmul){.batches = ci_product(left->dims, 0, left->rank - 2),
+  *p = (ci_bytes_matmul){.batches = ci_shape_count(left->dims, 0, left->rank - 2),
                          .m = left->dims[left->rank - 2],
                          .n = right->dims[right->rank - 1],
                          .depth = left->dims[left->rank - 1],

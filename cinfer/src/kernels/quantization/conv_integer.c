@@ -25,7 +25,7 @@ static ci_status conv_row_values(ci_kernel *k, int i, const char *name, int32_t 
   if (v == NULL) return CI_OK;
   const bool one = v->rank <= 1 && v->count == 1, each = rows > 0 && v->rank == 1 && v->dims[0] == rows;
   if (v->dtype == dtype && (one || each)) return CI_OK;
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one %s%s", name, ci_k_describe(v, text, sizeof text),
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one %s%s", name, ci_value_describe(v, text, sizeof text),
                    ci_dtype_name(dtype), rows > 0 ? " or one for each output" : "");
 }
 
@@ -34,11 +34,11 @@ static ci_status conv_bytes_prepare(ci_kernel *k, int x, int w, int zero_x, int 
   char left[128], right[128];
   if (!conv_is_byte(a) || !conv_is_byte(b)) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "x is %s and w is %s, there is a kernel for int8 and uint8",
-                     ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
+                     ci_value_describe(a, left, sizeof left), ci_value_describe(b, right, sizeof right));
   }
   if (a->rank < 3 || a->rank != b->rank) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected one rank, 3 or more",
-                     ci_k_describe(a, left, sizeof left), ci_k_describe(b, right, sizeof right));
+                     ci_value_describe(a, left, sizeof left), ci_value_describe(b, right, sizeof right));
   }
   conv_bytes *p = *plan = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);

@@ -62,7 +62,7 @@ static ci_status quant_shapes_differ(ci_kernel *k, int axis, int64_t block) {
   return ci_k_fail(k, CI_INVALID_ARGUMENT,
                    "the scale is %s for x %s, axis %d and block_size %lld: expected one number, "
                    "one for each index of the axis, or x's shape with one for each block of the axis",
-                   ci_k_describe(k->in[1], scale, sizeof scale), ci_k_describe(k->in[0], x, sizeof x), axis,
+                   ci_value_describe(k->in[1], scale, sizeof scale), ci_value_describe(k->in[0], x, sizeof x), axis,
                    (long long)block);
 }
 
@@ -90,7 +90,7 @@ static ci_status quant_grid_of(ci_kernel *k, quant_plan *p) {
     if (!equal || (p->one && zero->count != 1)) {
       char one[160], other[160];
       return ci_k_fail(k, CI_INVALID_ARGUMENT, "the zero point is %s, expected the shape of the scale %s",
-                       ci_k_describe(zero, one, sizeof one), ci_k_describe(scale, other, sizeof other));
+                       ci_value_describe(zero, one, sizeof one), ci_value_describe(scale, other, sizeof other));
     }
   }
   if (p->one) return CI_OK;
@@ -102,7 +102,7 @@ static ci_status quant_grid_of(ci_kernel *k, quant_plan *p) {
   }
   if (x->count == 0) return CI_OK;
   p->grid.axis = x->dims[axis];
-  p->grid.inner = ci_product(x->dims, axis + 1, x->rank);
+  p->grid.inner = ci_shape_count(x->dims, axis + 1, x->rank);
   p->grid.block = block > 0 ? block : 1;
   p->grid.blocks = block > 0 ? scale->dims[axis] : x->dims[axis];
   return CI_OK;
@@ -358,7 +358,7 @@ static ci_status quant_along(ci_kernel *k, const ci_value *matrix, const ci_valu
     for (int i = 0; fits && i < rank; i++) fits = v->dims[i] == (i == summed ? 1 : matrix->dims[i]);
   if (fits) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s for a matrix %s: expected one number or one for each %s", what,
-                   ci_k_describe(v, one, sizeof one), ci_k_describe(matrix, other, sizeof other),
+                   ci_value_describe(v, one, sizeof one), ci_value_describe(matrix, other, sizeof other),
                    rows ? "row" : "column");
 }
 
@@ -471,7 +471,7 @@ CI_FAST static void quant_floats(float *y, const uint8_t *x, int64_t n, int32_t 
 /* Places `first` to first + QUANT_DEPTH of K; those beyond it are 0. */
 static void quant_widen(const ci_value *v, const ci_value *zero, bool rows, int64_t first, float *y) {
   const int axis = quant_axis(v, rows);
-  const int64_t depth = v->dims[axis], inner = ci_product(v->dims, axis + 1, v->rank);
+  const int64_t depth = v->dims[axis], inner = ci_shape_count(v->dims, axis + 1, v->rank);
   const int64_t most = depth < QUANT_DEPTH ? depth : QUANT_DEPTH, left = depth - first < most ? depth - first : most;
   const uint8_t *x = v->data, *z = zero != NULL ? zero->data : NULL;
   const int32_t sign = v->dtype == CI_INT8 ? 0x80 : 0;

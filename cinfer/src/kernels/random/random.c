@@ -46,7 +46,7 @@ static ci_status random_seed(ci_kernel *k) {
   char text[160];
   if (k->in[1]->rank == 1 && k->in[1]->count == 2) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "seed is %s, expected two integers of shape (2)",
-                   ci_k_describe(k->in[1], text, sizeof text));
+                   ci_value_describe(k->in[1], text, sizeof text));
 }
 
 static ci_status random_prepare(ci_kernel *k, int kind, bool seeded) {

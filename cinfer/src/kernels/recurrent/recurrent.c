@@ -578,9 +578,9 @@ static ci_status rec_read_attributes(ci_kernel *k, rec *p) {
   if (p->gates == REC_LSTM) CI_TRY(ci_k_attr_i(k, "input_forget", 0, &coupled));
   if (p->gates == REC_GRU) CI_TRY(ci_k_attr_i(k, "linear_before_reset", 0, &before));
   CI_TRY(ci_k_attr_f(k, "clip", 0.0, &p->clip));
-  const bool both = ci_k_span_is(direction, "bidirectional");
-  p->backward = ci_k_span_is(direction, "reverse");
-  if (!both && !p->backward && !ci_k_span_is(direction, "forward")) {
+  const bool both = ci_span_is(direction, "bidirectional");
+  p->backward = ci_span_is(direction, "reverse");
+  if (!both && !p->backward && !ci_span_is(direction, "forward")) {
     return ci_k_fail(
         k, CI_INVALID_ARGUMENT, "attribute direction is '%.*s', expected forward, reverse or bidirectional",
         (int)(direction.length < 40 ? direction.length : 40), direction.data == NULL ? "" : direction.data);
@@ -612,8 +612,9 @@ static ci_status rec_check(ci_kernel *k, const rec *p, int i, const char *name, 
   const bool fits =
       v->rank == rank && v->dtype == wanted.dtype && memcmp(v->dims, dims, (size_t)rank * sizeof *dims) == 0;
   if (fits) return CI_OK;
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s", name, ci_k_describe(v, found[0], sizeof found[0]),
-                   ci_k_describe(&wanted, found[1], sizeof found[1]));
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s", name,
+                   ci_value_describe(v, found[0], sizeof found[0]),
+                   ci_value_describe(&wanted, found[1], sizeof found[1]));
 }
 
 static ci_status rec_check_inputs(ci_kernel *k, rec *p) {
@@ -621,7 +622,7 @@ static ci_status rec_check_inputs(ci_kernel *k, rec *p) {
   char found[2][160];
   if ((x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) || x->rank != 3 || r->rank != 3) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "X is %s and R is %s, expected float32 or float64 of rank 3",
-                     ci_k_describe(x, found[0], sizeof found[0]), ci_k_describe(r, found[1], sizeof found[1]));
+                     ci_value_describe(x, found[0], sizeof found[0]), ci_value_describe(r, found[1], sizeof found[1]));
   }
   p->dtype = x->dtype;
   p->item = ci_dtype_size(x->dtype);

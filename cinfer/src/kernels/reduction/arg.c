@@ -3,7 +3,7 @@
 #include "../../simd/math/isa_math.h"
 #include "../../simd/math/isa_move.h"
 #include "../arithmetic/elementwise.h"
-#include "../selection/order.h"
+#include "arg.h"
 
 typedef void (*arg_fn)(void *y, const void *x, int64_t n, int64_t inner, int64_t select);
 
@@ -158,7 +158,7 @@ ARG_FIND(u8, uint8_t, ARG_SAME)
 ARG_FIND(i32, int32_t, ARG_SAME)
 ARG_FIND(i64, int64_t, ARG_SAME)
 
-int64_t ci_best_float(const struct ci_isa *isa, const float *x, int64_t n, bool least, bool last) {
+int64_t ci_arg_best(const struct ci_isa *isa, const float *x, int64_t n, bool least, bool last) {
   const float best = isa->math->row[least ? CI_REDUCE_MIN : CI_REDUCE_MAX](x, n);
   return best != best ? arg_find_nan(x, &best, n, false) : arg_find_f32(x, &best, n, last);
 }
@@ -181,7 +181,7 @@ static void arg_rows_part(void *argument, int64_t begin, int64_t end, int thread
   (void)thread;
   for (int64_t i = begin; i < end; i++) {
     const void *x = (const char *)k->in[0]->data + (size_t)i * p->in;
-    ((int64_t *)k->out[0]->data)[i] = type < 0 ? ci_best_float(k->isa, x, p->n, p->least, last)
+    ((int64_t *)k->out[0]->data)[i] = type < 0 ? ci_arg_best(k->isa, x, p->n, p->least, last)
                                                : arg_best_integer(k->isa, type, x, p->n, p->least, last);
   }
 }
@@ -196,9 +196,9 @@ static ci_status arg_prepare(ci_kernel *k, int kind, int64_t axis_wanted, int64_
   const int slot = CI_SLOT(x->dtype);
   p->fn = slot < CI_SLOTS ? arg_table[slot][kind] : NULL;
   if (p->fn == NULL) return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
-  p->outer = ci_product(x->dims, 0, *axis);
+  p->outer = ci_shape_count(x->dims, 0, *axis);
   p->n = x->dims[*axis];
-  p->inner = ci_product(x->dims, *axis + 1, x->rank);
+  p->inner = ci_shape_count(x->dims, *axis + 1, x->rank);
   p->select = select;
   if (x->count > 0) {
     const int64_t work = p->n * p->inner;

@@ -140,7 +140,7 @@ static void reduce_parts(reduce_plan *p) {
 /* The functions of one operator on one type. */
 static bool reduce_choose(const ci_kernel *k, reduce_plan *p, int op) {
   const int32_t dtype = k->in[0]->dtype;
-  p->typed = ci_find_reduce(op, dtype);
+  p->typed = ci_reduce_find(op, dtype);
   const int integer = ci_move_integer(dtype == CI_BOOL ? CI_UINT8 : dtype);
   if (p->typed != NULL) p->typed_row = p->typed->row;
   if (p->typed != NULL && integer >= 0 && op != CI_REDUCE_PROD) {
@@ -208,7 +208,7 @@ ci_status ci_prepare_sum_to_shape(ci_kernel *k) {
   if (!fits) {
     char text[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "a shape of %d sizes does not broadcast to x, which is %s", rank,
-                     ci_k_describe(x, text, sizeof text));
+                     ci_value_describe(x, text, sizeof text));
   }
   CI_TRY(ci_k_out(k, 0, x->dtype, rank, target));
   if (!any) ci_k_in_place(k, 0, 0);
@@ -405,7 +405,7 @@ static void reduce_sum_once(const struct ci_isa_math *math, int32_t dtype, void 
   if (dtype == CI_FLOAT) {
     *(float *)y = math->row[CI_REDUCE_SUM](x, n);
   } else {
-    ci_find_reduce(CI_REDUCE_SUM, dtype)->row(y, x, n);
+    ci_reduce_find(CI_REDUCE_SUM, dtype)->row(y, x, n);
   }
 }
 

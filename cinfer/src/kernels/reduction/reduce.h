@@ -21,7 +21,7 @@ typedef struct ci_typed_reduce {
 } ci_typed_reduce;
 
 /* op: CI_REDUCE_... NULL: the operator does not take the type. float32 has divide and fill only. */
-CI_LOCAL const ci_typed_reduce *ci_find_reduce(int op, int32_t dtype);
+CI_LOCAL const ci_typed_reduce *ci_reduce_find(int op, int32_t dtype);
 
 /* The parts of a norm around its sum (reduce_norm.c). The tensor is [outer, n, inner]; `top` has the largest of each
  * [outer, inner] and is read by the exponential alone. y may be x. */

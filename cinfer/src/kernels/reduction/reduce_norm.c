@@ -74,7 +74,7 @@ void ci_reduce_finite(int32_t dtype, void *top, int64_t n) {
 
 /* Roots of integers are cut to whole numbers; one below 0, where the sum wrapped, gives 0. */
 static void norm_integer_root(const ci_kernel *k, int32_t dtype, char *y, int64_t n) {
-  const ci_cast_fn from = ci_find_cast(k->isa, dtype, CI_DOUBLE), to = ci_find_cast(k->isa, CI_DOUBLE, dtype);
+  const ci_cast_fn from = ci_cast_find(k->isa, dtype, CI_DOUBLE), to = ci_cast_find(k->isa, CI_DOUBLE, dtype);
   const size_t item = ci_dtype_size(dtype);
   double piece[NORM_PIECE];
   for (int64_t i = 0; i < n; i += NORM_PIECE, y += NORM_PIECE * item) {

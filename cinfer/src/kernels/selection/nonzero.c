@@ -33,7 +33,7 @@ enum { NZ_CHUNK = 256 };
 static void nonzero_flags(const ci_kernel *k, int64_t at, int64_t n, uint8_t *flags) {
   const ci_value *x = k->in[0];
   if (x->dtype == CI_FLOAT) {
-    ci_find_cast(k->isa, CI_FLOAT, CI_BOOL)(flags, (const float *)x->data + at, n);
+    ci_cast_find(k->isa, CI_FLOAT, CI_BOOL)(flags, (const float *)x->data + at, n);
     return;
   }
   for (int64_t i = 0; i < n; i++) flags[i] = nonzero_bits(x, at + i) != 0;

@@ -25,10 +25,11 @@ ci_status ci_prepare_trilu(ci_kernel *k) {
   CI_TRY(ci_k_attr_i(k, "upper", 1, upper));
   if (x->rank < 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected rank 2 or more",
-                     ci_k_describe(x, text, sizeof text));
+                     ci_value_describe(x, text, sizeof text));
   }
   if (k->n_in > 1 && k->in[1] != NULL && (k->in[1]->dtype != CI_INT64 || k->in[1]->count != 1)) {
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "k is %s, expected one int64", ci_k_describe(k->in[1], text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "k is %s, expected one int64",
+                     ci_value_describe(k->in[1], text, sizeof text));
   }
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   ci_k_in_place(k, 0, 0);
@@ -73,7 +74,7 @@ ci_status ci_prepare_eye_like(ci_kernel *k) {
   CI_TRY(ci_k_attr_i(k, "dtype", x->dtype, &dtype));
   if (x->rank != 2) {
     char text[128];
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected a matrix", ci_k_describe(x, text, sizeof text));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected a matrix", ci_value_describe(x, text, sizeof text));
   }
   if (dtype < 0 || dtype >= CI_DTYPES ||
       !ci_caster_make(&eye->caster, k->isa, CI_FLOAT, (int32_t)dtype, true, CI_ROUND_UP)) {
@@ -120,7 +121,7 @@ ci_status ci_prepare_compress(ci_kernel *k) {
   if (condition->dtype != CI_BOOL || condition->rank != 1 || condition->count > n) {
     char text[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "condition is %s, expected a vector of at most %lld bools",
-                     ci_k_describe(condition, text, sizeof text), (long long)n);
+                     ci_value_describe(condition, text, sizeof text), (long long)n);
   }
   if (condition->count > 0 && !ci_k_known(k, 1)) return CI_PENDING;
   for (int64_t i = 0; i < condition->count; i++) found += ((const uint8_t *)condition->data)[i] != 0;
@@ -131,8 +132,8 @@ ci_status ci_prepare_compress(ci_kernel *k) {
   if (p == NULL) return ci_k_no_memory(k);
   if (k->out[0]->count == 0) return CI_OK;
   p->n = n;
-  p->outer = flat ? 1 : ci_product(x->dims, 0, axis);
-  p->inner = flat ? item : (size_t)ci_product(x->dims, axis + 1, x->rank) * item;
+  p->outer = flat ? 1 : ci_shape_count(x->dims, 0, axis);
+  p->inner = flat ? item : (size_t)ci_shape_count(x->dims, axis + 1, x->rank) * item;
   return CI_OK;
 }
 
@@ -165,11 +166,11 @@ ci_status ci_prepare_reverse_sequence(ci_kernel *k) {
   if (x->rank < 2 || batch < 0 || batch > 1 || time != 1 - batch) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "input is %s, batch_axis %lld and time_axis %lld: expected rank 2 or more and the axes 0 and 1",
-                     ci_k_describe(x, text, sizeof text), (long long)batch, (long long)time);
+                     ci_value_describe(x, text, sizeof text), (long long)batch, (long long)time);
   }
   if (lengths->dtype != CI_INT64 || lengths->rank != 1 || lengths->count != x->dims[batch]) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "sequence_lens is %s, expected int64[%lld]",
-                     ci_k_describe(lengths, text, sizeof text), (long long)x->dims[batch]);
+                     ci_value_describe(lengths, text, sizeof text), (long long)x->dims[batch]);
   }
   *axis = (int)batch;
   return ci_k_out_like(k, 0, x->dtype, x);
@@ -215,8 +216,8 @@ ci_status ci_prepare_tensor_scatter(ci_kernel *k) {
   CI_TRY(ci_k_attr_i(k, "axis", -2, &wanted));
   CI_TRY(ci_k_attr_s(k, "mode", "linear", &mode));
   CI_TRY(ci_k_axis(k, wanted, cache->rank, &p->axis));
-  p->circular = ci_k_span_is(mode, "circular");
-  if (!p->circular && !ci_k_span_is(mode, "linear")) {
+  p->circular = ci_span_is(mode, "circular");
+  if (!p->circular && !ci_span_is(mode, "linear")) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected linear or circular",
                      (int)(mode.length < 32 ? mode.length : 32), mode.data);
   }
@@ -227,11 +228,12 @@ ci_status ci_prepare_tensor_scatter(ci_kernel *k) {
   }
   if (!fits) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "update is %s and past_cache %s: only axis %d may differ, and be smaller",
-                     ci_k_describe(update, left, sizeof left), ci_k_describe(cache, right, sizeof right), p->axis);
+                     ci_value_describe(update, left, sizeof left), ci_value_describe(cache, right, sizeof right),
+                     p->axis);
   }
   if (starts != NULL && (starts->dtype != CI_INT64 || starts->rank != 1 || starts->count != cache->dims[0])) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "write_indices is %s, expected int64[%lld]",
-                     ci_k_describe(starts, left, sizeof left), (long long)cache->dims[0]);
+                     ci_value_describe(starts, left, sizeof left), (long long)cache->dims[0]);
   }
   CI_TRY(ci_k_out_like(k, 0, cache->dtype, cache));
   ci_k_in_place_alone(k, 0, 0);
@@ -250,7 +252,7 @@ ci_status ci_run_tensor_scatter(ci_kernel *k) {
   }
   if (k->out[0]->data != cache->data && cache->bytes > 0) memcpy(k->out[0]->data, cache->data, cache->bytes);
   if (update->count == 0) return CI_OK;
-  const int64_t lines = ci_product(cache->dims, 0, p->axis), each = lines / cache->dims[0];
+  const int64_t lines = ci_shape_count(cache->dims, 0, p->axis), each = lines / cache->dims[0];
   const size_t bytes = update->bytes / (size_t)(lines * steps);
   const char *from = update->data;
   for (int64_t line = 0; line < lines; line++) {

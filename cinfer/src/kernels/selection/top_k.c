@@ -1,64 +1,10 @@
-/* top_k.c - TopK, and the order of elements that Unique shares with it. */
+/* top_k.c - TopK. */
 #include "order.h"
 
 #include "../../simd/isa.h"
 #include "../../simd/math/isa_move.h"
 
-/* ---- keys ---- */
-
-/* Sign and magnitude as in IEEE's formats; a magnitude above that of infinity is a NaN. */
-static uint64_t order_float_key(uint64_t magnitude, bool negative, uint64_t infinity) {
-  const uint64_t middle = (uint64_t)1 << 63;
-  if (magnitude > infinity) return UINT64_MAX;
-  return negative ? middle - magnitude : middle + magnitude;
-}
-
-#define ORDER_LOOP(expression)                                      \
-  for (int64_t i = 0; i < n; i++, at += step) keys[i] = expression; \
-  return true
-#define ORDER_INT(T) ORDER_LOOP((uint64_t)(int64_t)((const T *)data)[at] ^ middle)
-#define ORDER_FLOAT(T, bits, infinity)                                                  \
-  ORDER_LOOP(order_float_key(((const T *)data)[at] & (((uint64_t)1 << (bits - 1)) - 1), \
-                             ((const T *)data)[at] >> (bits - 1) != 0, (uint64_t)(infinity)))
-
-/* The same of float32, without a branch. */
-CI_INLINE uint64_t order_single(uint32_t x) {
-  const int32_t size = (int32_t)(x & 0x7fffffff), number = (int32_t)x < 0 ? -size : size;
-  const int32_t key = size > 0x7f800000 ? INT32_MAX : number;
-  return ((uint64_t)1 << 63) + (uint64_t)(int64_t)key;
-}
-
-CI_FAST static void order_singles(uint64_t *keys, const uint32_t *x, int64_t n) {
-  for (int64_t i = 0; i < n; i++) keys[i] = order_single(x[i]);
-}
-
-bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, uint64_t *keys) {
-  const uint64_t middle = (uint64_t)1 << 63;
-  const void *data = v->data;
-  int64_t at = begin;
-  if (v->dtype == CI_FLOAT && step == 1 && n > 0) { /* without elements there may be no data */
-    order_singles(keys, (const uint32_t *)data + begin, n);
-    return true;
-  }
-  switch (v->dtype) {
-    case CI_FLOAT: ORDER_LOOP(order_single(((const uint32_t *)data)[at]));
-    case CI_DOUBLE: ORDER_FLOAT(uint64_t, 64, 0x7ff0000000000000);
-    case CI_FLOAT16: ORDER_FLOAT(uint16_t, 16, 0x7c00);
-    case CI_BFLOAT16: ORDER_FLOAT(uint16_t, 16, 0x7f80);
-    case CI_INT8: ORDER_INT(int8_t);
-    case CI_INT16: ORDER_INT(int16_t);
-    case CI_INT32: ORDER_INT(int32_t);
-    case CI_INT64: ORDER_INT(int64_t);
-    case CI_BOOL:
-    case CI_UINT8: ORDER_LOOP(((const uint8_t *)data)[at]);
-    case CI_UINT16: ORDER_LOOP(((const uint16_t *)data)[at]);
-    case CI_UINT32: ORDER_LOOP(((const uint32_t *)data)[at]);
-    case CI_UINT64: ORDER_LOOP(((const uint64_t *)data)[at]);
-    default: return false;
-  }
-}
-
-/* ---- TopK: the first k of a line by key, of equal ones the one with the lower index ---- */
+/* ---- the first k of a line by key, of equal ones the one with the lower index ---- */
 
 struct top_k_plan {
   int64_t n, inner, most, columns; /* columns: how many become lines before they are read, 0: none */
@@ -116,7 +62,7 @@ CI_FAST static void top_k_flip(uint64_t *keys, int64_t n, uint64_t flip) {
   for (int64_t i = 0; i < n; i++) keys[i] ^= flip;
 }
 
-static uint64_t top_k_key(const struct top_k_plan *p, float x) { return order_single(ci_float_bits(x)) ^ p->flip; }
+static uint64_t top_k_key(const struct top_k_plan *p, float x) { return ci_order_single(ci_float_bits(x)) ^ p->flip; }
 
 /* The same of a line x of float32: few of many enter, and only these need keys. */
 static void top_k_singles(const ci_kernel *k, const float *x, uint64_t *keys, int64_t *heap) {
@@ -196,7 +142,7 @@ ci_status ci_prepare_top_k(ci_kernel *k) {
   if (p == NULL) return ci_k_no_memory(k);
   if (k->out[0]->count == 0) return CI_OK;
   *p = (struct top_k_plan){.n = x->dims[axis],
-                           .inner = ci_product(x->dims, axis + 1, x->rank),
+                           .inner = ci_shape_count(x->dims, axis + 1, x->rank),
                            .most = most,
                            .flip = largest != 0 ? UINT64_MAX : 0,
                            .item = ci_dtype_size(x->dtype)};

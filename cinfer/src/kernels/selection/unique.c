@@ -137,14 +137,14 @@ ci_status ci_prepare_unique(ci_kernel *k) {
   if (!flat && x->count == 0 && x->dims[axis] > 0) {
     char text[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has no elements, but %lld slices along axis %d to compare",
-                     ci_k_describe(x, text, sizeof text), (long long)x->dims[axis], axis);
+                     ci_value_describe(x, text, sizeof text), (long long)x->dims[axis], axis);
   }
   if (x->count > 0 && !(ci_k_known(k, 0) && unique_is_short(k, x))) return CI_PENDING;
   struct unique_plan *p = NULL, sizes = {.x = x, .outer = 1, .n = x->count, .inner = 1, .item = ci_dtype_size(part)};
   if (!flat && x->count > 0) {
-    sizes.outer = ci_product(x->dims, 0, axis);
+    sizes.outer = ci_shape_count(x->dims, 0, axis);
     sizes.n = x->dims[axis];
-    sizes.inner = ci_product(x->dims, axis + 1, x->rank);
+    sizes.inner = ci_shape_count(x->dims, axis + 1, x->rank);
   }
   if (part != x->dtype) sizes.inner *= 2;
   CI_TRY(unique_memory(k, &sizes, &p));

@@ -7,7 +7,7 @@ static ci_status sequence_wanted(ci_kernel *k, int i) {
   char found[160];
   if (k->in[i]->dtype == CI_SEQUENCE) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a sequence", i,
-                   ci_k_describe(k->in[i], found, sizeof found));
+                   ci_value_describe(k->in[i], found, sizeof found));
 }
 
 static ci_status sequence_tensor(ci_kernel *k, int i) {
@@ -36,7 +36,7 @@ static ci_status sequence_ints(ci_kernel *k, int i, const char *what, bool one) 
   char found[160];
   const ci_value *v = k->in[i];
   if ((v->dtype == CI_INT64 || v->dtype == CI_INT32) && (!one || v->count == 1)) return CI_OK;
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "the %s is %s, expected %s", what, ci_k_describe(v, found, sizeof found),
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "the %s is %s, expected %s", what, ci_value_describe(v, found, sizeof found),
                    one ? "one integer" : "integers");
 }
 
@@ -190,7 +190,7 @@ typedef struct sequence_cut { /* of a tensor along an axis */
 static ci_status split_wrong(ci_kernel *k, int64_t total) {
   char found[160];
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "split is %s, expected sizes with the sum %lld or one number above 0",
-                   ci_k_describe(k->in[1], found, sizeof found), (long long)total);
+                   ci_value_describe(k->in[1], found, sizeof found), (long long)total);
 }
 
 /* How many pieces, checked. */
@@ -268,7 +268,7 @@ ci_status ci_prepare_split_to_sequence(ci_kernel *k) {
 ci_status ci_run_split_to_sequence(ci_kernel *k) {
   const ci_value *x = k->in[0];
   const sequence_cut *cut = k->private_memory;
-  const int64_t outer = x->bytes == 0 ? 0 : ci_product(x->dims, 0, cut->axis), total = x->dims[cut->axis];
+  const int64_t outer = x->bytes == 0 ? 0 : ci_shape_count(x->dims, 0, cut->axis), total = x->dims[cut->axis];
   ci_sequence_writer writer = ci_sequence_begin(k->out[0]->data, cut->count);
   for (int64_t i = 0, begin = 0; i < cut->count; i++) {
     ci_value piece;
@@ -287,7 +287,7 @@ ci_status ci_run_split_to_sequence(ci_kernel *k) {
 static ci_status concat_differ(ci_kernel *k, const ci_value *first, const ci_value *item, int axis) {
   char left[160], right[160];
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "the elements %s and %s cannot be joined along axis %d",
-                   ci_k_describe(first, left, sizeof left), ci_k_describe(item, right, sizeof right), axis);
+                   ci_value_describe(first, left, sizeof left), ci_value_describe(item, right, sizeof right), axis);
 }
 
 typedef struct sequence_join {
@@ -333,7 +333,7 @@ ci_status ci_run_concat_from_sequence(ci_kernel *k) {
   ci_value item;
   char *to = y->data;
   if (y->bytes == 0) return CI_OK;
-  const size_t outer = (size_t)ci_product(y->dims, 0, join->axis), line = y->bytes / outer;
+  const size_t outer = (size_t)ci_shape_count(y->dims, 0, join->axis), line = y->bytes / outer;
   while (ci_sequence_next(&reader, &item)) {
     const size_t part = item.bytes / outer;
     const char *from = item.data;
@@ -346,7 +346,7 @@ ci_status ci_run_concat_from_sequence(ci_kernel *k) {
 /* ---- optional values ---- */
 
 ci_status ci_prepare_optional(ci_kernel *k) {
-  const ci_attr *type = ci_find_attr(k->node->plan->model, k->node->node, "type");
+  const ci_attr *type = ci_attr_find(k->node->plan->model, k->node->node, "type");
   if (type != NULL && type->kind != CI_PB_ATTRIBUTEVALUE_TYPE)
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute type is no type");
   if (k->n_in == 0 || k->in[0] == NULL) return ci_k_out_nothing(k, 0);

@@ -35,7 +35,7 @@ ci_status ci_prepare_reshape(ci_kernel *k) {
     if (dims[i] == 0 && !allow_zero) {
       if (i >= x->rank) {
         return ci_k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is 0, which copies an axis that %s does not have", i,
-                         ci_k_describe(x, text, sizeof text));
+                         ci_value_describe(x, text, sizeof text));
       }
       dims[i] = x->dims[i];
     }
@@ -53,7 +53,7 @@ ci_status ci_prepare_reshape(ci_kernel *k) {
     dims[free_axis] = x->count / known;
   } else if (free_axis >= 0 || known != x->count) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld elements, the new shape %s %lld",
-                     ci_k_describe(x, text, sizeof text), (long long)x->count,
+                     ci_value_describe(x, text, sizeof text), (long long)x->count,
                      free_axis >= 0       ? "a multiple of"
                      : known == INT64_MAX ? "at least"
                                           : "has",
@@ -68,8 +68,8 @@ ci_status ci_prepare_flatten(ci_kernel *k) {
   int axis = x->rank;
   CI_TRY(ci_k_attr_i(k, "axis", 1, &wanted));
   if (wanted != x->rank && (x->rank > 0 || wanted != 1)) CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
-  dims[0] = ci_product(x->dims, 0, axis);
-  dims[1] = ci_product(x->dims, axis, x->rank);
+  dims[0] = ci_shape_count(x->dims, 0, axis);
+  dims[1] = ci_shape_count(x->dims, axis, x->rank);
   return array_view(k, 2, dims);
 }
 
@@ -86,7 +86,7 @@ ci_status ci_prepare_squeeze(ci_kernel *k) {
       CI_TRY(ci_k_axis(k, axes[i], x->rank, &axis));
       if (x->dims[axis] != 1) {
         return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %lld of %s is not 1 and cannot be squeezed", (long long)axes[i],
-                         ci_k_describe(x, text, sizeof text));
+                         ci_value_describe(x, text, sizeof text));
       }
       if (gone[axis]) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axes[i]);
       gone[axis] = true;
@@ -336,7 +336,7 @@ ci_status ci_prepare_concat(ci_kernel *k) {
     if (!same || dims[axis] > INT64_MAX - v->dims[axis]) {
       char left[128], right[128];
       return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s and input %d is %s: only axis %d may differ",
-                       ci_k_describe(first, left, sizeof left), i, ci_k_describe(v, right, sizeof right), axis);
+                       ci_value_describe(first, left, sizeof left), i, ci_value_describe(v, right, sizeof right), axis);
     }
     dims[axis] += v->dims[axis];
   }
@@ -344,8 +344,8 @@ ci_status ci_prepare_concat(ci_kernel *k) {
   if (lines == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_k_out(k, 0, first->dtype, first->rank, dims));
   lines->axis = axis;
-  lines->outer = k->out[0]->count == 0 ? 0 : (size_t)ci_product(dims, 0, axis);
-  lines->inner = k->out[0]->count == 0 ? 0 : (size_t)ci_product(dims, axis + 1, first->rank) * item;
+  lines->outer = k->out[0]->count == 0 ? 0 : (size_t)ci_shape_count(dims, 0, axis);
+  lines->inner = k->out[0]->count == 0 ? 0 : (size_t)ci_shape_count(dims, axis + 1, first->rank) * item;
   return CI_OK;
 }
 
@@ -412,8 +412,8 @@ ci_status ci_prepare_split(ci_kernel *k) {
     CI_TRY(ci_k_out(k, i, x->dtype, x->rank, dims));
   }
   lines->axis = axis;
-  lines->outer = x->count == 0 ? 0 : (size_t)ci_product(x->dims, 0, axis);
-  lines->inner = x->count == 0 ? 0 : (size_t)ci_product(x->dims, axis + 1, x->rank) * item;
+  lines->outer = x->count == 0 ? 0 : (size_t)ci_shape_count(x->dims, 0, axis);
+  lines->inner = x->count == 0 ? 0 : (size_t)ci_shape_count(x->dims, axis + 1, x->rank) * item;
   return CI_OK;
 }
 

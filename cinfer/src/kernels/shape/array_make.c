@@ -58,7 +58,7 @@ ci_status ci_prepare_range(ci_kernel *k) {
     if (k->in[i]->count != 1 || k->in[i]->rank > 1 || k->in[i]->dtype != start->dtype) {
       char text[128];
       return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected one %s like start", i,
-                       ci_k_describe(k->in[i], text, sizeof text), ci_dtype_name(start->dtype));
+                       ci_value_describe(k->in[i], text, sizeof text), ci_dtype_name(start->dtype));
     }
   }
   if (!ci_k_known(k, 0) || !ci_k_known(k, 1) || !ci_k_known(k, 2)) return CI_PENDING;
@@ -130,15 +130,15 @@ ci_status ci_prepare_one_hot(ci_kernel *k) {
   const bool floating = indices->dtype == CI_FLOAT || indices->dtype == CI_DOUBLE;
   if (!floating && !ci_is_integer(indices->dtype)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected numbers",
-                     ci_k_describe(indices, text, sizeof text));
+                     ci_value_describe(indices, text, sizeof text));
   }
   if (values->count != 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "values is %s, expected two elements: off and on",
-                     ci_k_describe(values, text, sizeof text));
+                     ci_value_describe(values, text, sizeof text));
   }
   if (depth_value->count != 1) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected one number",
-                     ci_k_describe(depth_value, text, sizeof text));
+                     ci_value_describe(depth_value, text, sizeof text));
   }
   if (!ci_k_known(k, 1)) return CI_PENDING;
   if (ci_is_integer(depth_value->dtype)) {
@@ -150,7 +150,7 @@ ci_status ci_prepare_one_hot(ci_kernel *k) {
     depth = number > -1 && number < 9e15 ? (int64_t)number : -1;
   } else {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected a number",
-                     ci_k_describe(depth_value, text, sizeof text));
+                     ci_value_describe(depth_value, text, sizeof text));
   }
   if (depth < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "depth is negative or not a number");
   if (indices->rank + 1 > CI_MAX_RANK) {
@@ -162,8 +162,8 @@ ci_status ci_prepare_one_hot(ci_kernel *k) {
   CI_TRY(ci_k_out(k, 0, values->dtype, indices->rank + 1, dims));
   struct array_make_one_hot *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
-  p->outer = ci_product(indices->dims, 0, axis);
-  p->inner = ci_product(indices->dims, axis, indices->rank);
+  p->outer = ci_shape_count(indices->dims, 0, axis);
+  p->inner = ci_shape_count(indices->dims, axis, indices->rank);
   p->depth = depth;
   p->item = ci_dtype_size(values->dtype);
   ci_copy_start(&p->fill, k->isa, p->item);

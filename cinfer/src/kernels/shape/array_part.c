@@ -106,7 +106,7 @@ static ci_status array_part_mode_of(ci_kernel *k, enum array_part_mode *mode) {
   ci_span text;
   CI_TRY(ci_k_attr_s(k, "mode", "constant", &text));
   for (int i = 0; i < 4; i++) {
-    if (ci_k_span_is(text, names[i])) {
+    if (ci_span_is(text, names[i])) {
       *mode = (enum array_part_mode)i;
       return CI_OK;
     }
@@ -223,7 +223,7 @@ ci_status ci_prepare_pad(ci_kernel *k) {
   if (k->n_in > 2 && k->in[2] != NULL && (k->in[2]->dtype != x->dtype || k->in[2]->count != 1)) {
     char text[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the padding value is %s, expected one %s",
-                     ci_k_describe(k->in[2], text, sizeof text), ci_dtype_name(x->dtype));
+                     ci_value_describe(k->in[2], text, sizeof text), ci_dtype_name(x->dtype));
   }
   CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   const bool empty = k->out[0]->count == 0;

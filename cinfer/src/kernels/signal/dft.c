@@ -22,7 +22,7 @@ static ci_status dft_type(ci_kernel *k, const ci_value *x) {
   }
   if (x->rank >= 2 && (x->dims[x->rank - 1] == 1 || x->dims[x->rank - 1] == 2)) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a last dimension of 1 (real) or 2 (complex)",
-                   ci_k_describe(x, found, sizeof found));
+                   ci_value_describe(x, found, sizeof found));
 }
 
 /* A scalar input that decides a shape; an absent one leaves *value. */
@@ -33,7 +33,7 @@ static ci_status dft_scalar(ci_kernel *k, int i, const char *name, int64_t *valu
   const ci_value *x = k->in[i];
   if ((x->dtype != CI_INT32 && x->dtype != CI_INT64) || x->count != 1 || x->rank > 1) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected an integer", name,
-                     ci_k_describe(x, found, sizeof found));
+                     ci_value_describe(x, found, sizeof found));
   }
   return ci_k_known_ints(k, i, value, 1, &count);
 }
@@ -82,13 +82,13 @@ ci_status ci_prepare_dft(ci_kernel *k) {
   p->inverse = inverse != 0;
   p->mirrored = onesided != 0 && inverse != 0;
   p->result = p->mirrored ? 1 : 2;
-  p->inner = ci_product(x->dims, axis + 1, x->rank - 1);
+  p->inner = ci_shape_count(x->dims, axis + 1, x->rank - 1);
   p->frames = 1;
   memcpy(dims, x->dims, sizeof dims);
   dims[axis] = p->wanted;
   dims[x->rank - 1] = p->result;
   CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
-  p->lanes = ci_product(x->dims, 0, axis) * p->inner;
+  p->lanes = ci_shape_count(x->dims, 0, axis) * p->inner;
   return CI_OK;
 }
 
@@ -100,7 +100,7 @@ static ci_status stft_length(ci_kernel *k, int64_t signal, int64_t *length) {
   *length = signal;
   if (window != NULL && (window->rank != 1 || window->dtype != k->in[0]->dtype)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the window is %s, expected a vector of %s",
-                     ci_k_describe(window, found, sizeof found), ci_dtype_name(k->in[0]->dtype));
+                     ci_value_describe(window, found, sizeof found), ci_dtype_name(k->in[0]->dtype));
   }
   if (window != NULL) *length = window->dims[0];
   CI_TRY(dft_scalar(k, 3, "frame_length", length));
@@ -120,7 +120,7 @@ ci_status ci_prepare_stft(ci_kernel *k) {
   CI_TRY(ci_k_attr_i(k, "onesided", 1, &onesided));
   if (x->rank != 3) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the signal is %s, expected [batch, length, 1 or 2]",
-                     ci_k_describe(x, found, sizeof found));
+                     ci_value_describe(x, found, sizeof found));
   }
   if (onesided != 0 && x->dims[2] == 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "onesided takes real numbers, the signal is complex");

@@ -265,7 +265,7 @@ static ci_status regex_named(regex_reader *r, regex_class *to, bool *taken) {
   for (end = begin; end != r->end && *end >= 'a' && *end <= 'z';) end++;
   if (r->end - end < 2 || end[0] != ':' || end[1] != ']') return CI_OK;
   for (int32_t i = 0; i < REGEX_PERL_SPACE; i++) {
-    if (!ci_k_span_is((ci_span){begin, (size_t)(end - begin)}, regex_group_names[i])) continue;
+    if (!ci_span_is((ci_span){begin, (size_t)(end - begin)}, regex_group_names[i])) continue;
     *taken = true;
     r->at = end + 2;
     return regex_add_group(r, to, i, others);

@@ -24,7 +24,7 @@ ci_status ci_text_input(ci_kernel *k, int i) {
   char found[128];
   if (k->in[i]->dtype == CI_STRING) return CI_OK;
   return ci_k_fail(k, CI_UNIMPLEMENTED, "input %d is %s, expected strings", i,
-                   ci_k_describe(k->in[i], found, sizeof found));
+                   ci_value_describe(k->in[i], found, sizeof found));
 }
 
 /* Which word of a list an attribute is. */
@@ -32,7 +32,7 @@ static ci_status text_word(ci_kernel *k, const char *name, const char *const *wo
   ci_span given;
   CI_TRY(ci_k_attr_s(k, name, words[0], &given));
   for (int i = 0; i < count; i++) {
-    if (ci_k_span_is(given, words[i])) {
+    if (ci_span_is(given, words[i])) {
       *found = i;
       return CI_OK;
     }
@@ -136,7 +136,7 @@ ci_status ci_prepare_substr(ci_kernel *k) {
     const ci_value *v = k->in[i];
     if (v->dtype == CI_INT64 && (v->rank == 0 || text_same_shape(v, k->in[0]))) continue;
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected an int64 scalar, or int64 of the shape of %s", i,
-                     ci_k_describe(v, found, sizeof found), ci_k_describe(k->in[0], texts, sizeof texts));
+                     ci_value_describe(v, found, sizeof found), ci_value_describe(k->in[0], texts, sizeof texts));
   }
   return ci_k_out_like(k, 0, CI_STRING, k->in[0]);
 }
@@ -193,7 +193,8 @@ ci_status ci_prepare_string_join(ci_kernel *k) {
     char found[128], expected[128];
     if (k->in[i]->rank == 0 || text_same_shape(k->in[i], shape)) continue;
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a scalar or the shape of %s", i,
-                     ci_k_describe(k->in[i], found, sizeof found), ci_k_describe(shape, expected, sizeof expected));
+                     ci_value_describe(k->in[i], found, sizeof found),
+                     ci_value_describe(shape, expected, sizeof expected));
   }
   return ci_k_out_like(k, 0, CI_STRING, shape);
 }
@@ -250,7 +251,7 @@ ci_status ci_prepare_string_reduce_join(ci_kernel *k) {
   CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
   for (int i = 0; i < x->rank; i++) dims[i] = i == axis ? 1 : x->dims[i];
   p->n = x->dims[axis];
-  p->inner = ci_product(x->dims, axis + 1, x->rank);
+  p->inner = ci_shape_count(x->dims, axis + 1, x->rank);
   return ci_k_out(k, 0, CI_STRING, x->rank, dims);
 }
 

@@ -65,9 +65,9 @@ static ci_status normalize_attributes(ci_kernel *k, normalize_plan *p) {
   CI_TRY(ci_k_attr_i(k, "is_case_sensitive", 0, &exact));
   CI_TRY(ci_k_attr_strings(k, "stopwords", &p->stops, &p->stop_count));
   p->exact = exact != 0;
-  if (ci_k_span_is(action, "LOWER")) p->change = ci_letter_small;
-  else if (ci_k_span_is(action, "UPPER")) p->change = ci_letter_large;
-  else if (!ci_k_span_is(action, "NONE")) {
+  if (ci_span_is(action, "LOWER")) p->change = ci_letter_small;
+  else if (ci_span_is(action, "UPPER")) p->change = ci_letter_large;
+  else if (!ci_span_is(action, "NONE")) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "case_change_action is '%.*s', expected NONE, LOWER or UPPER",
                      (int)(action.length < 64 ? action.length : 64), action.data);
   }
@@ -107,7 +107,7 @@ ci_status ci_prepare_string_normalizer(ci_kernel *k) {
   CI_TRY(normalize_attributes(k, p));
   if (x->rank < 1 || x->rank > 2 || (x->rank == 2 && x->dims[0] != 1)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected a vector or one row",
-                     ci_k_describe(x, found, sizeof found));
+                     ci_value_describe(x, found, sizeof found));
   }
   if (x->count > 0 && !ci_k_known(k, 0)) return CI_PENDING;
   for (int64_t i = 0; i < x->count; i++) {

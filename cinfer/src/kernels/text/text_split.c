@@ -83,7 +83,8 @@ ci_status ci_prepare_string_split(ci_kernel *k) {
   CI_TRY(ci_text_input(k, 0));
   CI_TRY(text_cutter_of(k, p));
   if (x->rank != 1) {
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a vector", ci_k_describe(x, found, sizeof found));
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a vector",
+                     ci_value_describe(x, found, sizeof found));
   }
   if (x->count > 0 && !ci_k_known(k, 0)) return CI_PENDING;
   for (int64_t i = 0; i < x->count; i++) {

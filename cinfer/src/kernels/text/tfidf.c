@@ -37,7 +37,7 @@ static ci_status tfidf_mode_of(ci_kernel *k, tfidf_mode *mode) {
   CI_TRY(ci_k_attr_s(k, "mode", "", &found));
   for (int i = 0; i < 3; i++) {
     *mode = (tfidf_mode)i;
-    if (ci_k_span_is(found, names[i])) return CI_OK;
+    if (ci_span_is(found, names[i])) return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected TF, IDF or TFIDF",
                    (int)(found.length < 64 ? found.length : 64), found.length > 0 ? found.data : "");
@@ -55,7 +55,7 @@ static ci_status tfidf_pool(ci_kernel *k, tfidf_plan *p) {
   p->pool = texts > 0 ? texts : integers;
   if (texts > 0 ? dtype == CI_STRING : dtype == CI_INT32 || dtype == CI_INT64) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected %s as the pool",
-                   ci_k_describe(k->in[0], found, sizeof found), texts > 0 ? "strings" : "integers");
+                   ci_value_describe(k->in[0], found, sizeof found), texts > 0 ? "strings" : "integers");
 }
 
 /* ---- n-grams ---- */
@@ -172,7 +172,7 @@ ci_status ci_prepare_tfidf(ci_kernel *k) {
   CI_TRY(tfidf_lists_of(k, &lists, &made));
   if (x->rank > 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a vector or rows",
-                     ci_k_describe(x, found, sizeof found));
+                     ci_value_describe(x, found, sizeof found));
   }
   if (lists.weight_count > 0 && !ci_mul_size((uint64_t)made.width, sizeof(float), &weights)) return ci_k_no_memory(k);
   grams = (size_t)lists.place_count * sizeof(tfidf_gram);

@@ -24,7 +24,7 @@ static ci_status conv_grad_prepare(ci_kernel *k, const int64_t *x_dims, const in
   if (dy->rank != 4 || other->rank != 4 || dy->dtype != other->dtype) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "dy is %s and the other operand %s, expected two tensors of rank 4 and one type",
-                     ci_k_describe(dy, text, sizeof text), ci_k_describe(other, more, sizeof more));
+                     ci_value_describe(dy, text, sizeof text), ci_value_describe(other, more, sizeof more));
   }
   ci_conv *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
@@ -32,8 +32,8 @@ static ci_status conv_grad_prepare(ci_kernel *k, const int64_t *x_dims, const in
   const int64_t dims[4] = {p->g.n, p->g.oh, p->g.ow, p->outputs};
   if (memcmp(dims, dy->dims, sizeof dims) != 0) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected [%lld,%lld,%lld,%lld] from the image and the filters",
-                     ci_k_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1], (long long)dims[2],
-                     (long long)dims[3]);
+                     ci_value_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1],
+                     (long long)dims[2], (long long)dims[3]);
   }
   *plan = p;
   return CI_OK;

@@ -31,9 +31,9 @@ static ci_status training_check(ci_kernel *k, const char *names, const char *sca
     for (int skip = i; skip > 0; names++) skip -= *names == ' ';
     while (names[length] != ' ' && names[length] != '\0') length++;
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%.*s is %s, expected %s%s", length, names,
-                     ci_k_describe(v, found, sizeof found),
+                     ci_value_describe(v, found, sizeof found),
                      one ? "one number of the type of parameter " : "the type and shape of parameter ",
-                     ci_k_describe(parameter, wanted, sizeof wanted));
+                     ci_value_describe(parameter, wanted, sizeof wanted));
   }
   for (int o = 0; o < k->n_out; o++) CI_TRY(ci_k_out_like(k, o, dtype, parameter));
   return CI_OK;

@@ -1,0 +1,67 @@
+/* node_names.c - names of nodes, which are read from the file only when they are needed. */
+#include <string.h>
+
+#include "model.h"
+
+void ci_node_text_take(ci_node_text *text, const ci_field *field) {
+  switch (field->key) {
+    case CI_KEY(NODE_NAME): text->name = field->bytes; break;
+    case CI_KEY(NODE_OP): text->op = field->bytes; break;
+    case CI_KEY(NODE_DOMAIN): text->domain = field->bytes; break;
+    case CI_KEY(NODE_VERSION): text->version = field->number; break;
+    case CI_KEY(NODE_SOURCE): text->source = field->bytes; break;
+    default: break;
+  }
+}
+
+ci_node_text ci_node_text_at(const ci_model *model, ci_stored at) {
+  ci_wire wire = ci_wire_open(ci_model_stored(model, at));
+  ci_field field;
+  ci_node_text text = {.version = 0};
+  while (ci_wire_next(&wire, &field)) ci_node_text_take(&text, &field);
+  return text;
+}
+
+ci_node_text ci_node_read(const ci_model *model, const ci_node *node) { return ci_node_text_at(model, node->at); }
+
+/* The bytes may lie in a file that somebody changes meanwhile: then there is none. */
+ci_span ci_node_own_name(const ci_model *model, const ci_node *node) {
+  ci_wire message = ci_wire_open(ci_model_stored(model, node->at));
+  ci_field field = {0};
+  while (field.key != CI_KEY(NODE_NAME) && ci_wire_next(&message, &field)) continue;
+  return field.bytes;
+}
+
+/* ---- names of what calls have in them ---- */
+
+/* The last call that begins no later than the node, or one around that. */
+int32_t ci_node_call(const ci_model *model, const ci_node *node) {
+  const int32_t number = (int32_t)(node - model->nodes.at);
+  size_t low = 0, high = model->inlined.count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (model->inlined.at[middle].nodes.begin <= number) low = middle + 1;
+    else high = middle;
+  }
+  int32_t call = (int32_t)low - 1;
+  while (call != CI_NONE && model->inlined.at[call].nodes.end <= number) call = model->inlined.at[call].parent;
+  return call;
+}
+
+/* Written from its end: what does not fit is missing at the beginning. */
+ci_span ci_call_name(const ci_model *model, int32_t call, ci_span name, char *room, size_t size) {
+  size_t at = size;
+  if (call == CI_NONE) return name;
+  for (;; call = model->inlined.at[call].parent) {
+    const size_t length = name.length < at ? name.length : at;
+    at -= length;
+    if (length > 0) memcpy(room + at, name.data + (name.length - length), length);
+    if (call == CI_NONE || at == 0) return (ci_span){room + at, size - at};
+    room[--at] = '/';
+    name = ci_node_text_at(model, model->inlined.at[call].at).name;
+  }
+}
+
+ci_span ci_node_name(const ci_model *model, const ci_node *node, char *room, size_t size) {
+  return ci_call_name(model, ci_node_call(model, node), ci_node_own_name(model, node), room, size);
+}

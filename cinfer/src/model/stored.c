@@ -1,0 +1,10 @@
+/* stored.c - bytes of the graph section, by where their length is stored. */
+#include "model.h"
+
+ci_span ci_model_stored(const ci_model *model, ci_stored at) {
+  return at == 0 ? (ci_span){NULL, 0} : ci_wire_stored(model->section, at);
+}
+
+ci_stored ci_model_store(const ci_model *model, const ci_field *field) {
+  return (ci_stored)(field->at - model->section.data);
+}

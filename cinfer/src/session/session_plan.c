@@ -1,0 +1,114 @@
+/* session_plan.c - the plan of a call: found, fitted to other shapes, or made; and the arena for all of them. */
+#include "session.h"
+
+/* A plan of the signature that only lacks room, or the oldest that may be fitted to other shapes, if there are as many
+ * as are kept of such: few of those that are fitted in no time, of others as many as there is room for. */
+static int session_plan_to_refit(const ci_plans *plans, int signature, const ci_tensor *inputs) {
+  int oldest = CI_NONE, count = 0;
+  for (int p = 0; p < plans->count; p++) {
+    const ci_plan *plan = plans->at[p];
+    if (plan->signature != signature || !plan->refits || plan->reserved || plan == plans->shown) continue;
+    if (ci_plan_lacks_room(plan, inputs)) return p;
+    if (oldest == CI_NONE || plans->used[p] < plans->used[oldest]) oldest = p;
+    count++;
+  }
+  if (oldest == CI_NONE) return CI_NONE;
+  const bool small = plans->at[oldest]->all_steps.count <= CI_FEW_STEPS;
+  return (small && count >= CI_KEPT_PLANS) || plans->count == CI_MOST_PLANS ? oldest : CI_NONE;
+}
+
+/* Fits plan p to the shapes, which takes a fraction of the time that a new one does. */
+static bool session_plan_refit(struct ci_session *session, int p, uint64_t key, const ci_tensor *inputs,
+                               ci_plan **plan) {
+  if (p == CI_NONE || !ci_plans_holds(session->plans.at[p])) return false;
+  if (!ci_plan_refit(session->plans.at[p], inputs)) {
+    ci_plans_drop(session, p);
+    return false;
+  }
+  session->plans.keys[p] = key;
+  session->stats.plans++;
+  session->stats.refits++;
+  *plan = ci_plans_use(session, p);
+  return true;
+}
+
+/* In the memory that other plans held, if there is no other. */
+static ci_status session_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
+                                   ci_error *error) {
+  session->refused.bytes = 0;
+  ci_status status = ci_plan_make(session, signature, inputs, plan, error);
+  if (status == CI_RESOURCE_EXHAUSTED && session->refused.bytes > 0 && ci_plans_shed(session)) {
+    session->refused.bytes = 0;
+    status = ci_plan_make(session, signature, inputs, plan, error);
+  }
+  const bool refused = status == CI_RESOURCE_EXHAUSTED && session->refused.bytes > 0;
+  return refused ? ci_charge_refusal(session, signature, error) : status;
+}
+
+static ci_status session_plan_new(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs,
+                                  ci_plan **plan, ci_error *error) {
+  const ci_signature_info *s = &session->model->signatures.at[signature];
+  for (int32_t i = 0; i < s->input_count; i++) {
+    if (s->inputs[i].kind == CI_KIND_TENSOR) CI_TRY(ci_session_check_input(s, i, &inputs[i], error));
+  }
+  if (session_plan_refit(session, session_plan_to_refit(&session->plans, signature, inputs), key, inputs, plan))
+    return CI_OK;
+  if (session->plans.count == CI_MOST_PLANS) ci_plans_drop(session, ci_plans_oldest(&session->plans));
+  CI_TRY(session_plan_make(session, signature, inputs, plan, error));
+  const int p = session->plans.count++;
+  session->plans.at[p] = *plan;
+  session->plans.keys[p] = key;
+  session->stats.plans++;
+  ci_plans_use(session, p);
+  return CI_OK;
+}
+
+static ci_status session_plan_memory(ci_error *error) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the session");
+}
+
+/* An arena that has to grow grows by half at least, so that ever larger inputs seldom need another one. */
+static size_t session_plan_arena_bytes(struct ci_session *session, size_t bytes) {
+  size_t more = session->arena_bytes + session->arena_bytes / 2;
+  if (!ci_charge_arena(session, more)) more = bytes;
+  return more > bytes ? more : bytes;
+}
+
+static ci_status session_plan_arena(struct ci_session *session, size_t bytes, ci_error *error) {
+  if (bytes == 0) bytes = 64; /* a plan that is bound has an address to compare */
+  bytes = session_plan_arena_bytes(session, bytes);
+  ci_retired *record = NULL;
+  if (session->plans.shown != NULL) { /* outputs that are borrowed show the old arena until the next run */
+    record = ci_session_record(session);
+    if (record == NULL) return session_plan_memory(error);
+  } else {
+    ci_release(&session->values, session->arena, session->arena_bytes);
+    session->arena = NULL;
+    session->arena_bytes = 0;
+  }
+  char *arena = ci_alloc_uncleared(&session->values, bytes);
+  if (arena == NULL) {
+    ci_release(&session->allocator, record, sizeof *record);
+    return session_plan_memory(error);
+  }
+  if (record != NULL)
+    ci_session_retire(session, record, &session->values, (ci_block){session->arena, session->arena_bytes, NULL});
+  session->arena = arena;
+  session->arena_bytes = bytes;
+  return CI_OK;
+}
+
+ci_status ci_session_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
+                          ci_error *error) {
+  const int latest = session->plans.latest;
+  if (latest < session->plans.count && ci_plans_takes(session->plans.at[latest], signature, inputs)) {
+    *plan = session->plans.at[latest];
+  } else {
+    const uint64_t key = ci_plans_key(session, signature, inputs);
+    *plan = ci_plans_find(session, key, signature, inputs);
+    if (*plan == NULL) CI_TRY(session_plan_new(session, key, signature, inputs, plan, error));
+  }
+  return (*plan)->arena_bytes <= session->arena_bytes && session->arena != NULL
+             ? CI_OK
+             : session_plan_arena(session, (*plan)->arena_bytes, error);
+}

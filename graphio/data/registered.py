@@ -1,0 +1,19 @@
+"""What the structure of elements calls of the modules above: those register their functions here.
+
+See graphio.support.registration; graphio/__init__.py has the module of each name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graphio.support.registration import Registered
+
+if TYPE_CHECKING:
+    from graphio.data.structure import Spec
+    from graphio.framework.tensor import Tensor
+
+__all__ = ["dataset_of"]
+
+#: what stands for a component that is a dataset, from its spec and tensor
+dataset_of: Registered[[Spec, Tensor], Any] = Registered("dataset_of")

@@ -1,0 +1,246 @@
+"""The registry of engines: a new engine is one entry, and no other code compares names."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import Command, small_onnx
+from folders import ROOT
+from tensorflow_messages import message
+from tensorflow_messages import node as tensorflow_node
+
+import graphio as tf
+from graphio import runtime, tensorflow_files
+from graphio.engine import pickling
+from graphio.engine.interface import EngineModule
+from graphio.execution import engines
+from graphio.support import errors
+
+
+@pytest.fixture
+def graphio(capfd: pytest.CaptureFixture[str]) -> Command:
+    return Command(capfd)
+
+
+# ---- a third engine ----
+
+
+class Third:
+    """An engine of one entry: the Python runtime's kernels, without steps, with threads."""
+
+    def __init__(self) -> None:
+        self.threads: list[int] = []
+
+    def load(self, source: Any, *, threads: int = 0, **options: Any) -> Any:
+        self.threads.append(threads)
+        return runtime.load(source, **options)
+
+    def new_state(self) -> Any:
+        return runtime.new_state()
+
+
+@pytest.fixture
+def third(monkeypatch: pytest.MonkeyPatch) -> Third:
+    """The engine "third", known to the registry and to nothing else."""
+    made = Third()
+    module: Any = types.ModuleType("third_engine")
+    module.load, module.new_state = made.load, made.new_state
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    entry = engines.Engine("third", module.__name__, options=frozenset(["threads"]))
+    monkeypatch.setitem(engines.ENGINES, "third", entry)
+    return made
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A model whose "predict" is y = 2 x + 1."""
+    with tf.Graph().as_default(), tf.Session("runtime") as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        signatures = {"predict": ({"x": x}, {"y": 2 * x + 1})}
+        tf.saved_model.save(tmp_path / "line.gio", session, signatures)
+    return tmp_path / "line.gio"
+
+
+def test_a_session_runs_on_a_registered_engine(third: Third) -> None:
+    config = tf.ConfigProto(intra_op_parallelism_threads=3)
+    with tf.Graph().as_default(), tf.Session("third", config=config) as session:
+        assert session.run(tf.constant(2.0) * 3) == 6.0
+        assert "in third of" in repr(session)
+    assert third.threads == [3]
+
+
+def test_the_environment_names_a_registered_engine(
+    third: Third, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHIO_TARGET", "third")
+    with tf.Graph().as_default(), tf.Session() as session:
+        session.run(tf.constant(1.0))
+        tf.Session.reset("third")
+        assert session.closed and session.sess_str == "third"
+
+
+def test_a_dataset_runs_its_functions_on_the_engine_of_the_session(third: Third) -> None:
+    with tf.Graph().as_default(), tf.Session("third") as session:
+        data = tf.data.Dataset.from_tensor_slices([1.0, 2.0]).map(lambda x: x * 10)
+        item = data.make_one_shot_iterator().get_next()
+        assert [session.run(item) for _ in range(2)] == [10.0, 20.0]
+    assert len(third.threads) == 2  # the pipeline's function and the run
+
+
+def test_an_engine_without_steps_is_refused_where_operations_are_shown(third: Third) -> None:
+    with tf.Graph().as_default(), tf.Session("third") as session:
+        with pytest.raises(errors.UnimplementedError, match="needs the Python runtime"):
+            tf.debug.Stepper(session, tf.constant(1.0))
+
+
+def test_a_registered_engine_opens_model_files(third: Third, saved: Path) -> None:
+    model = tf.saved_model.load(saved, "third")
+    assert model.signature("predict")(x=np.float32([3]))["y"].tolist() == [7.0]
+    assert len(third.threads) == 1
+
+
+def test_a_registered_engine_opens_files_of_onnx(third: Third, tmp_path: Path) -> None:
+    small_onnx(tmp_path / "net.onnx")
+    model = tf.onnx.load(tmp_path / "net.onnx", "third")
+    assert model.signatures == ("predict",) and len(third.threads) == 1
+
+
+def test_a_registered_engine_opens_files_of_tensorflow(third: Third) -> None:
+    x = tensorflow_node("x", "Placeholder", dtype=np.float32, shape=(2,))
+    graph = message(x, tensorflow_node("y", "Neg", "x", T=np.float32))
+    (values,) = tensorflow_files.load(graph, "third").signature().run([np.float32([4, -1])])
+    assert values.tolist() == [-4.0, 1.0] and len(third.threads) == 1
+
+
+def test_the_commands_run_a_registered_engine(third: Third, saved: Path, graphio: Command) -> None:
+    done = graphio("run", saved, "--engine", "third", "--threads", 2, "--compare", "cinfer")
+    assert "in third" in done.out and third.threads == [2]
+    assert "in third" in graphio("profile", saved, "--engine", "third", "--runs", 1).out
+    assert "third" in graphio("bench", saved, "--engine", "third", "--seconds", 0.01).out
+    assert "third" in graphio("inspect", saved).out
+
+
+# ---- choosing ----
+
+
+@pytest.mark.parametrize(
+    ("target", "name"), [("", "runtime"), ("runtime", "runtime"), ("cinfer", "cinfer")]
+)
+def test_an_engine_is_chosen_by_its_name(target: str, name: str) -> None:
+    assert engines.choose(target).name == name
+
+
+@pytest.mark.parametrize("opened", [tf.saved_model.load, tf.onnx.load, tensorflow_files.load])
+def test_a_name_that_no_engine_has_is_refused_with_the_names_that_there_are(
+    opened: Callable[..., Any],
+) -> None:
+    with pytest.raises(ValueError) as refusal:
+        opened("nowhere", "gpu")
+    assert "target is 'gpu', expected '', 'runtime' or 'cinfer'" in str(refusal.value)
+
+
+def test_a_session_refuses_an_unknown_target_with_the_engines_that_there_are() -> None:
+    for call in (tf.Session, tf.Session.reset):
+        with pytest.raises(errors.NotFoundError) as refusal:
+            call("gpu")
+        assert str(refusal.value) == (
+            "No session factory registered for the target 'gpu'; there are 'runtime' "
+            "(the Python runtime) and 'cinfer'"
+        )
+
+
+def test_a_command_refuses_an_unknown_engine(graphio: Command, saved: Path) -> None:
+    done = graphio("run", saved, "--engine", "gpu", code=2)
+    assert "'gpu' is not one of 'cinfer', 'runtime'." in done.err
+
+
+@pytest.mark.parametrize("name", ["gpu", "errors"])
+def test_a_pickle_that_names_an_unknown_engine_is_refused(name: str) -> None:
+    facts = {"engine": name, "declared": {}, "values": {}, "generators": {}, "blobs": {}}
+    with pytest.raises(errors.UnimplementedError, match=f"the engine '{name}', which is not there"):
+        pickling.rebuild("state", facts)
+
+
+# ---- the table and the code agree ----
+
+
+@pytest.mark.parametrize("name", engines.ENGINES)
+def test_an_entry_lists_the_options_of_its_engine(name: str) -> None:
+    engine = engines.ENGINES[name]
+    common = inspect.signature(EngineModule.load).parameters
+    found = inspect.signature(sys.modules[engine.module].load).parameters
+    assert set(found) - set(common) == engine.options
+    assert set(engine.trusting) <= engine.options
+
+
+NAMES = {*engines.ENGINES, *(engine.module for engine in engines.ENGINES.values())}
+#: files that name an engine in a string, and why: paths are endings
+NAMING = {
+    "graphio/__init__.py": "the names that `tf.` shows",
+    "engines.py": "the registry",
+    "onnx/backend.py": "a public class an engine, as the standard's interface wants it",
+    "command_line/arguments.py": "the default of the commands",
+    "profile.py": "the default name in a trace",
+}
+#: files that import one engine for what only this one has, and why
+IMPORTING = {
+    "engines.py": "for type checkers: the registry's check of the modules",
+    "costs.py": "counts what the runtime's nodes read and write",
+    "size_reduction.py": "reads values of variables, for which any engine would do",
+    "rewrite/folding.py": "constants get cinfer's bits; without it what is exact in any engine",
+    "onnx/ours_images.py": "the runtime's geometry of resizing",
+    "command_line/cost.py": "the memory that cinfer has planned",
+    "commands/selftest.py": "compares the bits of cinfer's instruction sets with the runtime",
+}
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    """The files of graphio that mention an engine, parsed; without those of the engines."""
+    for path in sorted((ROOT / "graphio").rglob("*.py")):
+        where, text = path.relative_to(ROOT).as_posix(), path.read_text()
+        own = where.startswith(("graphio/cinfer/", "graphio/runtime/"))
+        if not own and any(name in text for name in engines.ENGINES):
+            yield where, ast.parse(text)
+
+
+def names_an_engine(tree: ast.Module) -> bool:
+    """Whether a string of the code is the name of an engine or of its module."""
+    return any(isinstance(node, ast.Constant) and node.value in NAMES for node in ast.walk(tree))
+
+
+def imports_an_engine(tree: ast.Module) -> bool:
+    """Whether code imports an engine, or a module of one."""
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    modules = tuple(engine.module for engine in engines.ENGINES.values())
+    return any(name == m or name.startswith(f"{m}.") for name in found for m in modules)
+
+
+@pytest.mark.parametrize(
+    ("does", "reasons"), [(names_an_engine, NAMING), (imports_an_engine, IMPORTING)]
+)
+def test_only_the_registry_names_engines(
+    does: Callable[[ast.Module], bool], reasons: dict[str, str]
+) -> None:
+    found = {where for where, tree in sources() if does(tree)}
+    unlisted = {where for where in found if not where.endswith(tuple(reasons))}
+    assert not unlisted, "ask graphio.execution.engines what the engine can do, or say why not"
+    assert all(any(where.endswith(ending) for where in found) for ending in reasons)
+
+
+def test_the_scan_sees_a_comparison_and_an_import() -> None:
+    assert names_an_engine(ast.parse('if target in ("", "cinfer"): pass'))
+    assert imports_an_engine(ast.parse("def f():\n    from graphio.runtime import registry"))
+    assert not names_an_engine(ast.parse('"""The runtime and cinfer."""'))
