@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,19 @@ OUT_OF_ORDER: dict[str, tuple[Any, type[Exception], str]] = {
 @pytest.mark.parametrize("kind", OUT_OF_ORDER)
 def test_leaving_an_outer_context_before_the_inner_one_is_an_error(kind: str) -> None:
     make, error, words = OUT_OF_ORDER[kind]
-    with tf.Graph().as_default():
-        outer, inner = make(), make()
-        outer.__enter__()
-        inner.__enter__()
-        with pytest.raises(error, match=words):
-            outer.__exit__(None, None, None)
-        inner.__exit__(None, None, None)
+
+    def leave_the_outer_one_first() -> None:
+        with tf.Graph().as_default():
+            outer, inner = make(), make()
+            outer.__enter__()
+            inner.__enter__()
+            with pytest.raises(error, match=words):
+                outer.__exit__(None, None, None)
+            inner.__exit__(None, None, None)
+
+    # In a thread: the outer session stays the default one of the thread that it was left in.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(leave_the_outer_one_first).result()
 
 
 def test_a_variable_scope_left_too_early_can_be_left_when_it_is_its_turn() -> None:
