@@ -1,12 +1,12 @@
 """Running a graph: Session, feeds, fetches, placement, options, the registry of engines.
 
-May import protos, model, variables and below.
+May import protos and below.
 
 A run behaves as if its nodes ran one after another in the order of their creation; a value that
 was read never changes. Nodes run at the same time only with `inter_op_parallelism_threads` > 1 in
-the Python runtime, where each waits for all that could change its result. An engine trusts a
-session's bytes, which the builder has just written; files are always verified. The environment
-variable GRAPHIO_TARGET names the engine of sessions that name none.
+the Python runtime, where each waits for all that could change its result. The Python runtime
+trusts a session's bytes, which the builder has just written; cinfer verifies them, as both verify
+files. The environment variable GRAPHIO_TARGET names the engine of sessions that name none.
 
     session          Session.run; feeding, fetching: its arguments
     engines          the engines, a row each, and the choice of one

@@ -1,9 +1,9 @@
 """The graph: operations, tensors, static shapes, dtypes, scopes, collections, devices.
 
-May import engine, schema, storage and support. What its classes call of packages above, such as a
-session for Tensor.eval, is declared in registered, and those packages register it. Every table of
-a graph is a `Table` (undo), so that a failed call is rolled back at a cost that grows with its
-changes, not with the graph.
+May import engine, schema, storage and support. Functions of higher packages that its classes
+call, such as the session for Tensor.eval, are declared in registered.py; those packages register
+them there. Every table of a graph is a `Table` (undo), so that a failed call is rolled back at a
+cost that grows with its changes, not with the graph.
 
     graph, operation, tensor, variable
                                 the classes; constants: constants, placeholders, conversion

@@ -3,9 +3,10 @@
 model = graphio.onnx.load("resnet.onnx", "cinfer")
 probabilities = model.signature("predict")(input=images)["probabilities"]
 
-May import train and below. Kernels know the newest meaning of each operator alone: an import brings
-every model to opset 28 (upgrade/), and `schema/onnx_forms.json` says from which version on a node
-has this meaning. Static types of nodes come from the onnx package; engines infer their own.
+May import saved_model and below. Kernels know the newest meaning of each operator alone: an
+import brings every model to opset 28 (upgrade/), and `schema/onnx_forms.json` says from which
+version on a node has this meaning. Static types of nodes come from the onnx package; engines
+infer their own.
 
     conversion       load and convert; reading: bytes, external data; exporting, emitting: out
     importing        nodes; expansion: function bodies; bodies: If, Loop, Scan; scope, nodes

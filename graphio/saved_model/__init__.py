@@ -15,7 +15,7 @@ The folder's `saved_model.gio` is such a file, too: it has what the signatures n
 included. `tf.saved_model.load("digits")` opens it, and so does a C program:
 ci_open("digits/saved_model.gio", ...).
 
-May import tensorflow_files, onnx, train and below.
+May import tensorflow_files, train and below.
 
     model_file           the file; builder, loader: the folder; tensorflow_loading: TensorFlow's
     main_op, utils, constants, signature_def_utils, signature_constants, tag_constants    as in

@@ -3,7 +3,7 @@
 model = graphio.tensorflow_files.load("exported_model", "cinfer")
 scores = model.signature("serving_default")(x=images)["output_0"]
 
-May import onnx, train and below. The fields of the messages are in schema/tensorflow.proto.
+May import train and below. The fields of the messages are in schema/tensorflow.proto.
 
     conversion, models   load, convert; reading: bytes; bodies: graphs and functions in one form
     missing              all operators that are unknown, in one error

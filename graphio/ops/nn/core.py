@@ -1,4 +1,4 @@
-"""Activations, softmax, normalisation, dropout and embeddings."""
+"""Activations, softmax, normalisation, dropout, embeddings, and their gradients."""
 
 from __future__ import annotations
 
