@@ -121,6 +121,31 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert import_graph.circles(every_import()) == []
 
 
+#: modules that no module of graphio imports by its path, and what loads them
+LOADED_OTHERWISE = {
+    "graphio.compat.v1": "programs: import graphio.compat.v1 as tf",
+    "graphio.onnx.backend": "tools of ONNX, as their backend",
+    "graphio.onnx.upgrade.compatible": "the test that every change of an operator has a rule",
+    "graphio.schema.pickling": "pickles, which name it",
+    "graphio.tensorflow_files.conversion": "its package, by name, when it is first used",
+}
+
+
+def test_every_module_is_used() -> None:
+    imported = {one.imported for one in every_import()}
+    named = (ROOT / "graphio/__init__.py").read_text()
+    unused = [
+        module
+        for module, path in import_graph.modules().items()
+        if module not in imported
+        and path.name not in ("__init__.py", "__main__.py")
+        and path.parent != ROOT / "graphio"
+        and not module.startswith("graphio.runtime.kernels.")  # all of that folder are loaded
+        and f'"{module}"' not in named
+    ]
+    assert sorted(unused) == sorted(LOADED_OTHERWISE)
+
+
 def test_the_root_names_the_modules_that_register_functions_for_packages_below_them() -> None:
     program = """
 import importlib, inspect, sys
