@@ -328,6 +328,26 @@ def test_hooks_and_scaffold_take_part(tmp_path: Path) -> None:
     assert newest(tmp_path).variables["w"] == 13 and newest(tmp_path).step == 3
 
 
+def test_other_threads_use_the_graph_while_it_is_trained(tmp_path: Path) -> None:
+    op, w = counting()
+    graph = tf.get_default_graph()
+    answers: list[str] = []
+
+    def build() -> None:
+        with graph.as_default(), pytest.raises(RuntimeError, match="finalized"):
+            tf.add(w, 1.0)
+        answers.append("refused at once")
+
+    class Builder(tf.train.SessionRunHook):
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            thread = threading.Thread(target=build)
+            thread.start()
+            thread.join(timeout=20)
+
+    tf.train.train(op, tmp_path, 1, hooks=[Builder()])
+    assert answers == ["refused at once"]
+
+
 def test_refusals(tmp_path: Path) -> None:
     w = tf.get_variable("w", initializer=0.0)
     saver = tf.train.Saver()

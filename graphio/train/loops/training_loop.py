@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.framework import scopes
+from graphio.framework import api_boundary, scopes
 from graphio.framework.graph import Graph, Operation
 from graphio.model.export import reach
 from graphio.schema import dtypes
@@ -260,7 +260,19 @@ class TrainingLoop:
             self.run(feed(step) if callable(feed) else feed)
 
 
-@api_guard.makes_variables
+@api_boundary.rolling_back_variables
+def _begun(
+    train_op: Any, checkpoint_dir: Any, feed: Any, options: Mapping[str, Any]
+) -> TrainingLoop:
+    """The TrainingLoop of a call of train, whose arguments are checked."""
+    require_feed(feed)
+    return TrainingLoop(train_op, checkpoint_dir, **options)
+
+
+_begun.__name__ = _begun.__qualname__ = "train"  # errors name the public function
+
+
+@api_guard.unguarded  # a guard would keep other threads from building while the training runs
 def train(
     train_op: Any,
     checkpoint_dir: str | os.PathLike[str] | None,
@@ -286,8 +298,7 @@ def train(
     Raises:
         TypeError, ValueError: see TrainingLoop and its fit.
     """
-    require_feed(feed)
-    loop = TrainingLoop(train_op, checkpoint_dir, steps=steps, **options)
+    loop = _begun(train_op, checkpoint_dir, feed, {"steps": steps, **options})
     with loop:
         loop.fit(feed)
     return loop.metrics
