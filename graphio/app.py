@@ -17,7 +17,7 @@ def run(
     """Reads the flags, calls main with what is left of the command line, and ends the program.
 
     Args:
-        main: takes the list of arguments that are no flags defined by tf.flags, the program's name
+        main: takes the list of arguments that are not flags defined by tf.flags, the program's name
             first; None: the main of the program that runs.
         argv: the command line; None: that of the process.
 

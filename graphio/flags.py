@@ -1,6 +1,6 @@
 """tf.flags: options of a program's command line.
 
-A small parser of its own, with absl's rules (`--name=value`, `--name value`, `-name`, `--noname`,
+A small custom parser with absl's rules (`--name=value`, `--name value`, `-name`, `--noname`,
 `--` ends): they are what programs were written for, argparse's differ, and absl would be a
 dependency of all programs for the sake of those that have flags.
 """
@@ -81,7 +81,7 @@ class Flag:
         self.present = 0
 
     def parsed(self, value: Any) -> Any:
-        """The value of a text, or of a value of the right type."""
+        """The value of a string, or of a value of the right type."""
         try:
             return self._parse(value)
         except (TypeError, ValueError) as error:
@@ -185,7 +185,7 @@ class FlagValues:
             known_only: leaves flags that are not defined among the rest.
 
         Returns:
-            What is no flag, the program's name first.
+            The arguments that are not flags, the program's name first.
 
         Raises:
             UnrecognizedFlagError, IllegalFlagValueError, ValidationError.
@@ -247,7 +247,7 @@ class FlagValues:
             )
 
     def get_help(self) -> str:
-        """The flags with what they are for, a text for people."""
+        """The flags and their help, as readable lines."""
         lines = []
         for name in self:
             flag = self._flags[name]
@@ -265,7 +265,7 @@ FLAGS = FlagValues()
 
 
 def DEFINE(parse: Callable[[Any], Any], name: str, default: Any, help: str, kind: str = "") -> None:
-    """Defines a flag whose value parse makes of a text."""
+    """Defines a flag whose value parse makes of a string."""
     if name in FLAGS:
         raise DuplicateFlagError(
             f"The flag '{name}' is defined twice; the first one is for: {FLAGS[name].help}"
@@ -313,7 +313,7 @@ def _several(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def DEFINE_string(name: str, default: str | None, help: str, **ignored: Any) -> None:
-    """A flag for a text."""
+    """A flag for a string."""
     DEFINE(_string, name, default, help, "a string")
 
 
@@ -344,7 +344,7 @@ def DEFINE_float(
 def DEFINE_enum(
     name: str, default: str | None, enum_values: Sequence[str], help: str, **ignored: Any
 ) -> None:
-    """A flag for one of several texts."""
+    """A flag for one of several strings."""
     values = list(enum_values)
 
     def one_of(value: Any) -> str:
@@ -356,7 +356,7 @@ def DEFINE_enum(
 
 
 def DEFINE_list(name: str, default: Any, help: str, **ignored: Any) -> None:
-    """A flag for a list of texts with commas between them."""
+    """A flag for a list of strings with commas between them."""
 
     def split(value: Any) -> list[str]:
         if not isinstance(value, str):
@@ -367,13 +367,13 @@ def DEFINE_list(name: str, default: Any, help: str, **ignored: Any) -> None:
 
 
 def DEFINE_spaceseplist(name: str, default: Any, help: str, **ignored: Any) -> None:
-    """A flag for a list of texts with spaces between them."""
+    """A flag for a list of strings with spaces between them."""
     split = lambda value: value.split() if isinstance(value, str) else list(value)  # noqa: E731
     DEFINE(split, name, default, help, "a list separated by spaces")
 
 
 def DEFINE_multi_string(name: str, default: Any, help: str, **ignored: Any) -> None:
-    """A flag that may be given several times; the value is a list of texts."""
+    """A flag that may be given several times; the value is a list of strings."""
     DEFINE(_several(_string), name, default, help, "multi string")
 
 

@@ -112,5 +112,5 @@ __all__ = [
     "yuv_to_rgb",
 ]
 
-if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+if not TYPE_CHECKING:  # type checkers report names that are left out
     __getattr__ = refusals.getter(__name__)

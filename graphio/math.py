@@ -248,5 +248,5 @@ __all__ = [
     "zero_fraction",
 ]
 
-if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+if not TYPE_CHECKING:  # type checkers report names that are left out
     __getattr__ = refusals.getter(__name__)

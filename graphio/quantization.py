@@ -23,5 +23,5 @@ __all__ = [
     "fake_quant_with_min_max_vars_per_channel_gradient",
 ]
 
-if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+if not TYPE_CHECKING:  # type checkers report names that are left out
     __getattr__ = refusals.getter(__name__)

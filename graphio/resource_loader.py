@@ -1,4 +1,4 @@
-"""tf.resource_loader: files beside a program's source."""
+"""tf.resource_loader: files next to a program's source."""
 
 from __future__ import annotations
 

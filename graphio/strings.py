@@ -1,4 +1,4 @@
-"""tf.strings: functions of texts."""
+"""tf.strings: functions of strings."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ __all__ = [
     "upper",
 ]
 
-if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+if not TYPE_CHECKING:  # type checkers report names that are left out
     __getattr__ = refusals.getter(__name__)

@@ -1,4 +1,4 @@
-"""tf.version: the version of TensorFlow whose interface programs are told."""
+"""tf.version: the version of TensorFlow whose interface graphio reports to programs."""
 
 from graphio.support.version import (
     COMPILER_VERSION,

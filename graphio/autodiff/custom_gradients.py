@@ -58,7 +58,7 @@ class RegisterGradient:
         op_type: the name.
 
     Raises:
-        TypeError: it is no text. KeyError: it has a gradient.
+        TypeError: it is not a string. KeyError: it has a gradient.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -157,7 +157,7 @@ class _View:
 
 
 def _fitted(found: list[Any], view: _View) -> list[Any]:
-    """The gradients, one an input; what a node reads twice, or a number of its own, needs none."""
+    """The gradients, one an input; an operand read twice, or a constant of the node, needs none."""
     inputs = view.inputs
     spare = [
         i
@@ -203,7 +203,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
 
     The gradient function takes one gradient for each tensor of the result and returns one for each
     tensor among the arguments, a list of them if there are several. Where f reads variables that
-    are no arguments, it takes a keyword `variables`, a list of them, too, and returns (gradients
+    are not arguments, it takes a keyword `variables`, a list of them, too, and returns (gradients
     by the arguments, gradients by the variables).
 
     Args:

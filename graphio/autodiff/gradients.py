@@ -2,7 +2,7 @@
 
 The method is the chain rule over the operations between xs and ys in reverse order of
 creation (Speelpenning 1980; Griewank and Walther 2008, chapter 3). What each operator
-contributes is registered beside its builder, see graphio.framework.gradient_registry.
+contributes is registered next to its builder, see graphio.framework.gradient_registry.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CONTROL_FLOW = ("If", "Loop", "Scan")
 
 
 class UnconnectedGradients(enum.Enum):
-    """What tf.gradients gives for an x on which no y depends."""
+    """The gradient that tf.gradients gives for an x on which no y depends."""
 
     NONE = "none"
     ZERO = "zero"
@@ -243,7 +243,7 @@ class _Backward:
         if region is not None:
             self._through(region, operation)
             return
-        # An output in stop_gradients is a constant to what lies before it.
+        # An output in stop_gradients is a constant to the operations before it.
         arriving = [None if t in self.stopped else self._total(t) for t in operation.outputs]
         if all(dy is None for dy in arriving):
             return
@@ -303,7 +303,7 @@ class _Backward:
         return parts[0]
 
     def _beside(self, operation: Operation | None) -> contextlib.AbstractContextManager[None]:
-        """A context whose operations wish for the operation's device, if that is asked for."""
+        """A context whose operations wish for the operation's device, if the caller requests it."""
         if not self.colocate or operation is None:
             return contextlib.nullcontext()
         return scopes.colocate_with(operation, ignore_existing=True)
@@ -332,7 +332,7 @@ def sources(operation: Operation) -> list[Tensor | None]:
 
 
 def _variable_read(operation: Operation) -> Tensor | None:
-    """What stands for the variable among xs."""
+    """The tensor that represents the variable among xs."""
     around = variable_reads.outermost(operation.graph.root)
     variable = variables_of(around).get(operation.attrs["variable"])
     return None if variable is None else variable.snapshot

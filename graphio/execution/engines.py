@@ -26,14 +26,14 @@ __all__ = ["ENGINES", "Engine", "choose", "listed", "load", "session_target"]
 
 @dataclass(frozen=True)
 class Engine:
-    """What is known of an engine before it is imported.
+    """Description of an engine, known before the engine is imported.
 
     Attributes:
         name: the target that chooses it.
         module: the full name of its module.
         description: what it is in a list of engines; "": its name says it.
-        options: of its `load`, beside those that every engine has. An engine has "threads" if a run
-            uses several, and "separate" if it shows the operations of a run one by one.
+        options: of its `load`, in addition to those that every engine has. An engine has "threads"
+            if a run uses several, and "separate" if it shows the operations of a run one by one.
         trusting: options of its `load` for bytes that this process has just written: they spare
             checks and limits.
         rewritten: whether a session rewrites a graph before this engine gets it; an engine that

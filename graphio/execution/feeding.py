@@ -144,7 +144,7 @@ class Feeder:
 
         Raises:
             TypeError: a tensor as value, or a number that the dtype cannot hold.
-            ValueError: the shape does not fit, or the value is no array of such elements.
+            ValueError: the shape does not fit, or the value is not an array of such elements.
         """
         if self._inside is not None:
             return self._held(value, self._inside)

@@ -84,7 +84,7 @@ class Devices:
         return cls(names, config.allow_soft_placement, config.log_device_placement)
 
     def attributes(self) -> list[DeviceAttributes]:
-        """What list_devices gives."""
+        """The devices in the form of list_devices."""
         return [DeviceAttributes(n, "CPU", 1 << 28, zlib.crc32(n.encode()) + 1) for n in self.names]
 
     def find(self, wish: str) -> str | None:
@@ -136,7 +136,7 @@ def _checked(name: str, wish: str, devices: Devices) -> str:
     error = errors.InvalidArgumentError(
         message=f"Cannot assign a device for operation {name}: {{{{node {name}}}}} was "
         f"explicitly assigned to {wish} but available devices are [ {listed} ]. Make sure "
-        "the device specification refers to a valid device, or let the session place it on the "
+        "the device specification refers to a valid device, or let the session assign it to the "
         "CPU: tf.ConfigProto(allow_soft_placement=True)"
     )
     error.node_name = name

@@ -1,4 +1,4 @@
-"""What a run tells of itself: RunMetadata from the times of its nodes."""
+"""RunMetadata of a run, made from the times of its nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def fill_times(
     Args:
         metadata: to be filled.
         times: of the nodes, in any order.
-        nodes: the model's, by name; a time whose name is not among them is one of the whole run.
+        nodes: the model's, by name; a time whose name is not among them is a time of the complete
+            run.
         first: the device of what has none.
     """
     metadata.step_stats.Clear()
@@ -96,8 +97,8 @@ def with_untold(times: Sequence[NodeTime], nodes: Iterable[str]) -> list[NodeTim
 
 
 def divided(time: NodeTime, parts: Mapping[str, Sequence[str]]) -> list[NodeTime]:
-    """The times of the nodes that ran as one: the first took it all where it is a product, whose
-    tiles the others go over; else each took an equal share.
+    """The times of the nodes that ran as one: the first took it all where it is a matrix
+    multiplication, whose tiles the others process; else each took an equal share.
 
     Args:
         time: of a node.

@@ -101,7 +101,7 @@ def _engine(target: str, config: ConfigProto) -> tuple[engines.Engine, dict[str,
 
 
 class Session(pickling.Unpicklable):
-    """A graph being run on a state of its own. Thread-safe: runs on one state wait for each other.
+    """A graph being run on a separate state. Thread-safe: runs on one state wait for each other.
 
     Args:
         target: "runtime" for the Python runtime, "cinfer" for the C library, "" for the one that
@@ -160,7 +160,7 @@ class Session(pickling.Unpicklable):
         self._closed = False
         self._plans: dict[Any, _Plan] = {}
         self._host = host_functions(self, self.graph)
-        self.resources: dict[str, Any] = {}  # what host functions keep with a session, to be closed
+        self.resources: dict[str, Any] = {}  # of host functions, to be closed
         self._contexts: list[contextlib.ExitStack] = []
         self._visitors: list[Visit] = []  # of tf.debug.watch: they see every operation that ran
 
@@ -309,7 +309,7 @@ class Session(pickling.Unpicklable):
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
         """Not there: a run is one piece. Raises UnimplementedError."""
         raise errors.UnimplementedError(
-            message="partial runs are not there; make each part a run of its own, and feed the "
+            message="partial runs are not there; make each part a separate run, and feed the "
             "next one what the former gave"
         )
 
@@ -335,7 +335,7 @@ class Session(pickling.Unpicklable):
                 session.close()
 
     def forget_plans(self) -> None:
-        """Has each run look at its fetches and feeds anew, for which others may hold now."""
+        """Discards the plans, so that each run analyses its fetches and feeds again."""
         self._plans.clear()
 
     def close(self) -> None:
@@ -420,7 +420,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _visiting(visitors: Sequence[Visit]) -> Visit | None:
-    """What calls all visitors, as they are when a node has run."""
+    """A function that calls all visitors when a node has run."""
     if not visitors:
         return None
 
@@ -479,7 +479,7 @@ class _Plan:
         self, session: Session, fetches: Any, feed_dict: Mapping[Any, Any], separate: bool = False
     ) -> None:
         self._graph = session.graph
-        #: of the load: each node is a step of its own, for those who look at them
+        #: options of the load: each node is a separate step, where the steps are observed
         self._separate = {"separate": True, "parallel": 1} if separate else {}
         self._runs = 0  # counted where build_cost_model asks for it
         fed = fed_tensors(session.graph, feed_dict)
@@ -515,7 +515,7 @@ class _Plan:
         self._shorten()
 
     def _shorten(self) -> None:
-        """What a run needs again and again, where there is nothing special about it."""
+        """Prepares the fast path of a run: plain feeds, all of them used, none fetched."""
         self._direct = (
             self._signature is not None
             and self._simple_feeds
@@ -525,11 +525,11 @@ class _Plan:
         )
         if self._direct:
             self._run = self._signature.run_checked
-            #: where each leaf is found among the outputs and the None behind them
+            #: where each leaf is found among the outputs and the None that follows them
             self._places = [-1 if source is None else source[1] for source in self._sources]
 
     def _model(self, placed: bool) -> tuple[Any, list[Array]]:
-        """The model that runs; placed: with devices even if nobody wishes for one."""
+        """The model that runs; placed: with devices even if no operation requests one."""
         model, arrays = build_model(self._graph, [self._spec])
         devices = self._session._devices
         if placed or self._graph.has_devices or devices.log:
@@ -604,7 +604,7 @@ class _Plan:
         return self._packed(found, values, fed)
 
     def stepping(self, feed_dict: Mapping[Any, Any]) -> tuple[Any, Callable[[], Any]]:
-        """A run in steps (None: there is nothing to run), and what gives its values at its end."""
+        """A run in steps (None: no step is to run), and a function for its values at the end."""
         values, fed = self._fed(feed_dict)
         if self._signature is None:
             return None, lambda: self._packed([], values, fed)
@@ -685,7 +685,7 @@ class _Plan:
         return told(error, operation)
 
     def _cause(self, error: errors.OpError) -> BaseException | None:
-        """What a function of the user's raised; what kernels raise is no news to anybody."""
+        """The exception of a user's function; None: a kernel raised the error."""
         operation = self._graph.find_operation(error.node_name)
         if operation is None:
             return None
@@ -696,7 +696,7 @@ class _Plan:
 
 
 def host_functions(session: Session, graph: Graph) -> Mapping[str, HostFunction]:
-    """The host functions of a graph for a session: of its own or of a dataset's function."""
+    """The host functions for a session, of its graph or of the graph of a dataset's function."""
     return _HostFunctions(session, graph)
 
 
@@ -741,7 +741,7 @@ def _places(items: Iterable[_Key]) -> dict[_Key, int]:
 
 
 def _is_fed(operation: Operation, fed: Container[Tensor]) -> bool:
-    """Whether there is nothing left to run: all that it gives is fed."""
+    """Whether the operation need not run: all its outputs are fed."""
     return bool(operation.outputs) and all(t in fed for t in operation.outputs)
 
 

@@ -271,8 +271,8 @@ def _inferred(flat: list[Any], value: Any) -> DType:
         return dtypes.int32 if fits else dtypes.int64
     odd = next(v for v in flat if not isinstance(v, (int, float)))
     raise TypeError(
-        f"Failed to convert {value!r} to a tensor: {type(odd).__name__} is no element of one; "
-        "expected numbers, bools or strings"
+        f"Failed to convert {value!r} to a tensor: {type(odd).__name__} is not a type of its "
+        "elements; expected numbers, bools or strings"
     )
 
 

@@ -26,7 +26,7 @@ def by_handle(read: Tensor, use_resource: bool) -> Tensor:
 
 
 def told(error: errors.OpError, operation: Operation) -> errors.OpError:
-    """What the program is told of an error of an operation."""
+    """The error of an operation in the form in which the program sees it."""
     where = operation.node_def, operation
     lacking = isinstance(error, errors.FailedPreconditionError)
     if lacking and operation in operation.graph.table(_TABLE):

@@ -1,4 +1,4 @@
-"""What the classes of the graph call of the packages above: those register their functions here.
+"""Functions of the packages above that the classes of the graph call; they are registered here.
 
 See graphio.support.registration; graphio/__init__.py has the module of each name.
 """
@@ -87,7 +87,7 @@ multiplied: Registered[[Any, Any], Any] = Registered("multiplied")
 divided: Registered[[Any, Any], Any] = Registered("divided")
 #: the result of one function if a bool tensor holds, else that of another
 cond: Registered[[Tensor, Callable[[], Any], Callable[[], Any]], Any] = Registered("cond")
-#: what the variable scope says of use_resource, None if nothing
+#: use_resource of the variable scope, None if it does not say
 scope_uses_resource: Registered[[], bool | None] = Registered("scope_uses_resource")
 
 # ---- differentiating ----

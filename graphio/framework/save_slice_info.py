@@ -1,4 +1,4 @@
-"""Which part of a whole variable one part of it is, as TensorFlow's checkpoints write it."""
+"""The position of a part in a partitioned variable, as TensorFlow's checkpoints write it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class SaveSliceInfo:
     """A part of a variable that is partitioned.
 
     Args:
-        full_name: of the whole variable.
-        full_shape: of the whole variable.
+        full_name: of the complete variable.
+        full_shape: of the complete variable.
         var_offset: where the part begins, one number an axis.
         var_shape: how large the part is.
     """
@@ -35,7 +35,7 @@ class SaveSliceInfo:
 
     @classmethod
     def from_spec(cls, spec: str) -> SaveSliceInfo:
-        """The part that a spec describes, without the name of the whole.
+        """The part that a spec describes, without the name of the complete variable.
 
         Raises:
             ValueError: spec is none.
@@ -49,27 +49,27 @@ class SaveSliceInfo:
             whole, begins, parts = [], [], []
         if not whole or not len(whole) == len(begins) == len(parts) == len(pairs):
             raise ValueError(
-                f"spec is {spec!r}, expected the sizes of the whole, then begin and size of the "
+                f"spec is {spec!r}, expected the sizes of the variable, then begin and size of the "
                 'part for each axis, such as "4 3 0,2:0,3"'
             )
         return cls(None, whole, begins, parts)
 
     @property
     def place(self) -> tuple[slice, ...]:
-        """The index of the part in an array of the whole."""
+        """The index of the part in an array of the complete variable."""
         pairs = zip(self.var_offset or (), self.var_shape or (), strict=True)
         return tuple(slice(begin, begin + size) for begin, size in pairs)
 
     @property
     def spec(self) -> str:
-        """The whole shape, then begin and size of the part for each axis: "4 0,2"."""
-        whole = " ".join(str(int(n)) for n in self.full_shape or ())
+        """The full shape, then begin and size of the part for each axis: "4 0,2"."""
+        sizes = " ".join(str(int(n)) for n in self.full_shape or ())
         pairs = zip(self.var_offset or (), self.var_shape or (), strict=True)
-        return f"{whole} " + ":".join(f"{int(begin)},{int(size)}" for begin, size in pairs)
+        return f"{sizes} " + ":".join(f"{int(begin)},{int(size)}" for begin, size in pairs)
 
 
 def write_part(info: SaveSliceInfo | None, message: Any, prefix: str = "") -> None:
-    """Puts it into a message of a variable; the name of the whole loses a prefix."""
+    """Puts it into a message of a variable, whose full name loses a prefix."""
     if info is not None:
         message.part.whole = (info.full_name or "").removeprefix(prefix)
         message.part.shape.extend(info.full_shape or ())
@@ -77,8 +77,8 @@ def write_part(info: SaveSliceInfo | None, message: Any, prefix: str = "") -> No
 
 
 def read_part(message: Any, shape: TensorShape, prefix: str = "") -> SaveSliceInfo | None:
-    """What a message of a variable says of it, with a prefix of the name; None if it is whole, or
-    of a shape that is not known, so that no place in the whole is its.
+    """Reads it from a message of a variable, with a prefix of the name. None if the variable is not
+    partitioned, or has an unknown shape, for which no position can be given.
 
     Args:
         message: a Variable of a model file.
@@ -86,23 +86,24 @@ def read_part(message: Any, shape: TensorShape, prefix: str = "") -> SaveSliceIn
         prefix: of the name.
 
     Raises:
-        ValueError: the part does not lie inside the whole.
+        ValueError: the part is not inside the complete variable.
     """
     if not message.HasField("part") or not shape.is_fully_defined():
         return None
     part, size = message.part, [d or 0 for d in shape.as_list()]  # none is unknown
-    sizes = list(zip(part.begin, size, part.shape, strict=False))
+    axes = list(zip(part.begin, size, part.shape, strict=False))
     fits = len(size) == len(part.shape) == len(part.begin)
-    if not fits or any(b < 0 or n < 0 or b + n > whole for b, n, whole in sizes):
+    if not fits or any(b < 0 or n < 0 or b + n > full for b, n, full in axes):
+        full_name = part.whole
         raise ValueError(
             f"variable '{message.name}': the part of shape {shape} that begins at "
-            f"{list(part.begin)} does not lie inside '{part.whole}' of shape {list(part.shape)}"
+            f"{list(part.begin)} does not lie inside '{full_name}' of shape {list(part.shape)}"
         )
     return SaveSliceInfo(prefix + part.whole, list(part.shape), list(part.begin), size)
 
 
 class Partitioned:
-    """What a variable made of several is known by."""
+    """Base class by which a variable made of several parts is recognized."""
 
     def __iter__(self) -> Iterator[Any]:
         """The parts."""

@@ -1,8 +1,8 @@
 """Variables: state that a graph reads and assigns.
 
 A variable `v` is four operations: `v/initial_value` (where the value came from Python), `v`, which
-gives its value at this place of the order, `v/Assign`, its initializer, and `v/read`, which plain
-uses share.
+gives its value at this position of the order, `v/Assign`, its initializer, and `v/read`, which
+plain uses share.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-#: TensorFlow's type of variables that are no references
+#: TensorFlow's type of variables that are not references
 _RESOURCE = "VarHandleOp"
 
 
@@ -89,7 +89,7 @@ class Variable(Handle, Operators):
     _save_slice_info: Part | None = None
 
     if TYPE_CHECKING:
-        # What graphio.ops.state.assigning gives to variables.
+        # Methods that graphio.ops.state.assigning adds to variables.
         def sparse_read(self, indices: Any, name: str | None = None) -> Tensor: ...
         def gather_nd(self, indices: Any, name: str | None = None) -> Tensor: ...
         def count_up_to(self, limit: int, name: str | None = None) -> Tensor: ...
@@ -277,8 +277,8 @@ class Variable(Handle, Operators):
             initial_value: what that assigns.
             snapshot: what plain uses read; None: value itself.
             trainable, slot_of, slot: as the constructor's.
-            part: which part of a partitioned variable it is; None: it is whole.
-            modes: numbers of synchronization and aggregation; one that is none is left out.
+            part: which part of a partitioned variable it is; None: it is not partitioned.
+            modes: numbers of synchronization and aggregation; a mode of 0 (none) is left out.
         """
         made = cls.__new__(cls)
         made.trainable, made.constraint = trainable, None
@@ -295,7 +295,7 @@ class Variable(Handle, Operators):
         variables_of(value.graph)[value.op.name] = made
         return made
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def name(self) -> str:
@@ -386,7 +386,7 @@ class Variable(Handle, Operators):
             import_scope: the name scope that the nodes were imported into.
 
         Raises:
-            KeyError: a node is not there. TypeError: it is no VariableDef.
+            KeyError: a node is not there. TypeError: it is not a VariableDef.
         """
         return Variable.of_nodes(**registered.variable_parts(variable_def, import_scope))
 
@@ -400,7 +400,7 @@ class Variable(Handle, Operators):
         self._save_slice_info = save_slice_info
 
     def _get_save_slice_info(self) -> Part | None:
-        """Which part of a partitioned variable it is; None: it is whole."""
+        """Which part of a partitioned variable it is; None: it is not partitioned."""
         return self._save_slice_info
 
     # ---- reading ----
@@ -411,12 +411,12 @@ class Variable(Handle, Operators):
         return self._snapshot
 
     def value(self) -> Tensor:
-        """What a plain use reads at this place: the value at the start of the run; under a control
-        dependency, and in a branch or loop that assigns the variable, the present one."""
+        """The tensor that a plain use reads here: the value at the start of the run; under a
+        control dependency, and in a branch or loop that assigns the variable, the present one."""
         return variable_reads.read_here(self)
 
     def read_value(self) -> Tensor:
-        """The value at this place of the order: it sees assignments made before."""
+        """The value at this position of the order: it sees assignments made before."""
         return self._placed("read", scopes.get_default_graph())
 
     def new_read(self, graph: Graph) -> Tensor:
@@ -517,8 +517,8 @@ class Variable(Handle, Operators):
             return self.after(made, read_value)
 
     def after(self, assigned: Tensor, read_value: bool = True) -> Any:
-        """What an assignment gives the program: the tensor; of a variable with use_resource, the
-        variable after it; the operation where the value is not to be read."""
+        """The result of an assignment for the program: the tensor; of a variable with use_resource,
+        the variable after it; the operation where the value is not to be read."""
         if not read_value:
             return assigned.op
         return AssignedVariable(self, assigned) if self.use_resource else assigned
@@ -664,7 +664,7 @@ class AssignedVariable(Variable):
         return self.op.name
 
     def value(self) -> Tensor:
-        """What was assigned."""
+        """The value that was assigned."""
         return self._assigned
 
     def eval(self, session: Any = None) -> Any:
@@ -714,7 +714,7 @@ def initialized(tensor: Tensor) -> Tensor:
 
 
 def _made_again(tensor: Tensor) -> set[Operation]:
-    """What a tensor depends on; nothing where that has bodies or effects, which are made once."""
+    """Operations a tensor depends on; empty if any has bodies or effects, which are made once."""
     found: set[Operation] = set()
     pending = [tensor.op]
     while pending:
@@ -766,7 +766,7 @@ def _stand_beside(variable: Operation, operations: Sequence[Operation]) -> None:
 
 
 def _use_resource(given: bool | None) -> bool:
-    """What is given, or else what the variable scope says, or else the program's default."""
+    """The given value, or else the variable scope's, or else the program's default."""
     if given is None:
         given = registered.scope_uses_resource()
     return behavior.resource_variables_enabled() if given is None else bool(given)

@@ -1,10 +1,10 @@
 """Where a plain use of a variable reads it.
 
 Outside of control dependencies, and of bodies that assign the variable, all plain uses share
-`v/read`, the value at the start of a run. Under a control dependency a use makes a read of its own,
+`v/read`, the value at the start of a run. Under a control dependency a use makes a separate read,
 `v/read_1` and so on, which waits as the use does. In the bodies of an If, Loop or Scan that assigns
-the variable the reads are inside, and so they are in the functions of datasets: each use has a read
-of its own, of the value at the moment of the call.
+the variable the reads are inside, and so they are in the functions of datasets: each use has a
+separate read of the value at the moment of the call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "read_here",
 ]
 
-#: the type of identities that show the start of a run, whoever reads them
+#: the type of identities that give the value at the start of a run to every reader
 SNAPSHOT = "Snapshot"
 #: the type of reads that plain uses made, by which files tell them from v.read_value()
 PLAIN = "PlainRead"
@@ -42,7 +42,7 @@ def is_plain(operation: Operation) -> bool:
 
 
 def read_here(variable: Variable) -> Tensor:
-    """What a plain use of the variable reads at this place of the program."""
+    """The tensor that a plain use of the variable reads at this point of the program."""
     here = scopes.get_default_graph()
     if here.root is not variable.graph:
         inside = outermost(here.root) is variable.graph
@@ -130,7 +130,7 @@ class _Inside:
         body.operations[:] = placed
 
     def _learn(self, body: Graph) -> None:
-        """Notes the reads that stand in front of the outermost body for uses in this one."""
+        """Notes the reads made before the outermost body for uses in this one."""
         for name, tensor in body.front_reads.items():
             if name in self._names and not tensor.graph.is_inside(self._top):
                 self._outside[tensor] = self._names[name]
@@ -143,7 +143,7 @@ class _Inside:
         before: Operation | None,
         placed: list[Operation],
     ) -> Tensor:
-        """The read that stands before an operation (None: at the end of the body)."""
+        """The read placed before an operation (None: at the end of the body)."""
         variable = self._outside[tensor]
         name = variable.op.name
         if name not in now:
@@ -156,7 +156,7 @@ class _Inside:
 
 
 def _forget_assigned(operation: Operation, now: dict[str, Tensor]) -> None:
-    """Takes out what an operation has assigned, and is to be read anew after it."""
+    """Removes the variables that an operation has assigned, which are to be read again after it."""
     if operation.op == "Assign":
         now.pop(operation.attrs["variable"], None)
     for body in operation.bodies():

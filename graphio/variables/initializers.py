@@ -68,9 +68,9 @@ class Initializer:
         Args:
             shape: fully known.
             dtype: None: the initializer's own.
-            partition_info: of a part of a partitioned variable: the shape of the whole as its
-                full_shape, by which variances are chosen, and where the part begins as its
-                var_offset. None: shape is the whole.
+            partition_info: of a part of a partitioned variable: the shape of the complete variable
+                as its full_shape, by which variances are chosen, and where the part begins as its
+                var_offset. None: shape is the complete one.
         """
         wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
         sizes = [d or 0 for d in as_shape(shape).as_list()]
@@ -81,7 +81,7 @@ class Initializer:
     def _build_part(
         self, shape: list[int], dtype: dtypes.DType, whole: Sequence[int], begin: Sequence[int]
     ) -> Tensor:
-        """A part that begins at a place of the whole."""
+        """A part that begins at an index of the complete value."""
         return self._build(shape, dtype)
 
     def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:

@@ -1,7 +1,7 @@
-"""Variables cut up along one axis, each part a variable of its own.
+"""Variables partitioned along one axis, each part a separate variable.
 
 `get_variable` makes one where there is a partitioner. The parts of "x" are called "x/part_0" and
-so on; a checkpoint holds the whole, called "x".
+so on; a checkpoint holds the complete variable, called "x".
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["PartitionInfo", "PartitionedVariable", "cut", "parts_of", "slices", 
 
 
 class PartitionInfo(NamedTuple):
-    """What an initializer of a part learns of the whole.
+    """Description of the complete variable for the initializer of a part.
 
     Attributes:
-        full_shape: of the whole variable.
+        full_shape: of the complete variable.
         var_offset: where the part begins, one number an axis.
     """
 
@@ -40,16 +40,16 @@ class PartitionedVariable(Partitioned):
     Used as a tensor it is the parts joined together.
 
     Args:
-        name: of the whole.
-        shape: of the whole.
+        name: of the complete variable.
+        shape: of the complete variable.
         dtype: of the parts.
         variable_list: the parts, each with its SaveSliceInfo.
         partitions: how many parts each axis is cut into.
 
     Raises:
-        TypeError: variable_list or partitions is no list.
-        ValueError: there are no parts, a part does not say where it lies or has another whole, or
-            partitions has not one positive number an axis.
+        TypeError: variable_list or partitions is not a list.
+        ValueError: there are no parts, a part does not say where it begins or belongs to another
+            variable, or partitions has not one positive number an axis.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class PartitionedVariable(Partitioned):
     def _offset(self, part: Variable) -> list[int]:
         info = part._save_slice_info
         if info is None or list(info.full_shape or ()) != self._shape.as_list():
-            whole = None if info is None else info.full_shape
+            full = None if info is None else info.full_shape
             raise ValueError(
-                f"the part {part.name} has a save_slice_info of the whole shape {whole}, expected "
+                f"the part {part.name} has a save_slice_info of the full shape {full}, expected "
                 f"{self._shape.as_list()}"
             )
         return list(info.var_offset or ())
@@ -98,11 +98,11 @@ class PartitionedVariable(Partitioned):
             f"of {len(self._parts)} parts>"
         )
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def name(self) -> str:
-        """The name of the whole, without a colon."""
+        """The name of the complete variable, without a colon."""
         return self._name
 
     @property
@@ -112,11 +112,11 @@ class PartitionedVariable(Partitioned):
 
     @property
     def shape(self) -> TensorShape:
-        """The shape of the whole."""
+        """The shape of the complete variable."""
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """The shape of the whole."""
+        """The shape of the complete variable."""
         return self._shape
 
     def _get_variable_list(self) -> list[Variable]:
@@ -145,7 +145,7 @@ class PartitionedVariable(Partitioned):
             return self._concat()
 
     def _concat(self) -> Tensor:
-        """The parts joined together, under the control dependencies of this place."""
+        """The parts joined together, under the control dependencies in effect here."""
         with scopes.name_scope(f"{self._name}/ConcatPartitions/"):
             if len(self._parts) == 1:
                 joined = self._parts[0].value()
@@ -163,8 +163,8 @@ class PartitionedVariable(Partitioned):
         """Variable.assign of each part, as a list.
 
         Args:
-            value: of the whole; or a list with a value for each part; or a PartitionedVariable
-                that is cut alike.
+            value: of the complete variable; or a list with a value for each part; or a
+                PartitionedVariable that is cut alike.
             use_locking, name, read_value: as of Variable.assign.
         """
         return self._each("assign", value, use_locking, name, read_value)
@@ -268,7 +268,7 @@ def slices(name: str, shape: TensorShape, partitions: Sequence[int]) -> list[Sav
 
 
 def split_value(value: Any, dtype: DType | None, part: SaveSliceInfo) -> Tensor:
-    """A part of the initial value of the whole."""
+    """A part of the complete variable's initial value."""
     whole = convert_to_tensor(value, dtype, name="initial_value")
     begin, size = list(part.var_offset or ()), list(part.var_shape or ())
     ends = [b + s for b, s in zip(begin, size, strict=True)]

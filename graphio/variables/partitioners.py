@@ -42,7 +42,7 @@ def variable_axis_size_partitioner(
     bytes_per_string_element: int = 16,
     max_shards: int | None = None,
 ) -> Partitioner:
-    """A partitioner that cuts one axis so that no part has more bytes than told.
+    """A partitioner that cuts one axis so that no part has more bytes than a limit.
 
     Raises:
         ValueError: max_shard_bytes or max_shards is below 1.
@@ -97,10 +97,10 @@ def create_partitioned_variables(
     """The parts of a variable that is cut up along one axis.
 
     Args:
-        shape: of the whole, fully known and with at least one axis.
+        shape: of the complete variable, fully known and with at least one axis.
         slicing: how many parts each axis is cut into; one may be above 1.
-        initializer: a tensor or array of the whole, or an initializer, which is called for each
-            part.
+        initializer: a tensor or array of the complete value, or an initializer, which is called for
+            each part.
         dtype: of the variables, unless the initializer is a tensor.
         trainable: whether optimizers change them.
         collections: names of collections to join; None: the global variables.

@@ -1,4 +1,4 @@
-"""Initializers that are no variables': of tables, and by custom of iterators."""
+"""Initializers of tables and, by convention, of iterators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["initialize_all_tables", "tables_initializer"]
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that runs the collection TABLE_INITIALIZERS as it is now.
 
-    Programs add `iterator.initializer` to the collection, so that it runs beside tables'.
+    Programs add `iterator.initializer` to the collection, so that it runs with those of tables.
 
     Args:
         name: of the operation.

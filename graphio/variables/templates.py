@@ -41,13 +41,13 @@ def make_template(
 
 
 class Template:
-    """What make_template gives; call it as the function."""
+    """The result of make_template; call it as the function."""
 
     def __init__(
         self, name: str, function: Callable[..., Any], now: bool, unique: str | None, getter: Any
     ) -> None:
         if not isinstance(name, str):
-            raise ValueError(f"name cannot be {name!r}; give a text")
+            raise ValueError(f"name cannot be {name!r}; give a string")
         self._name, self._function = name, function
         self._unique, self._getter = unique, getter
         self._scope: VariableScope | None = None
@@ -96,7 +96,7 @@ class Template:
 
     @property
     def variable_scope_name(self) -> str | None:
-        """The scope's name with the slash behind it; None before it is opened."""
+        """The scope's name with a slash at its end; None before it is opened."""
         if self._scope is None:
             return None
         name = self._scope.name

@@ -61,7 +61,7 @@ class _Reuse(enum.Enum):
 #: get_variable makes what is not there and takes what is.
 AUTO_REUSE = _Reuse.AUTO_REUSE
 
-#: what a scope hands on to the scopes and variables inside it
+#: options inherited by the scopes and variables inside a scope
 _INHERITED = (
     "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "constraint",
 )  # fmt: skip
@@ -75,7 +75,7 @@ class _Here(threading.local):
 
 
 class _Store:
-    """What get_variable has made in a graph, and the scope it is in now."""
+    """The variables that get_variable has made in a graph, and its current scope."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -253,7 +253,7 @@ class VariableScope:
         self.use_resource = use_resource
 
     def get_collection(self, name: str) -> list[Any]:
-        """The members of a collection that lie in this scope."""
+        """The members of a collection that belong to this scope."""
         prefix = self._name + "/" if self._name else ""
         return scopes.get_default_graph().get_collection(name, prefix)
 
@@ -300,7 +300,7 @@ class variable_scope:
     Raises:
         ValueError: reuse without a name.
         TypeError: name_or_scope is neither name nor scope, or there is no default name either;
-            auxiliary_name_scope is no bool.
+            auxiliary_name_scope is not a bool.
         RuntimeError: leaving it while a scope that was opened inside is still open.
     """
 
@@ -398,7 +398,7 @@ class variable_scope:
                         store.journal.close()
 
     def _names(self, store: _Store) -> tuple[str, str]:
-        """The scope's whole name, and the name scope to open."""
+        """The scope's full name, and the name scope to open."""
         given = self._given
         if isinstance(given, VariableScope):
             return given.name, given.name.rsplit("/", 1)[-1]
@@ -481,7 +481,7 @@ def get_variable(
         collections: names of collections to join; None: the global variables.
         caching_device: as of tf.Variable.
         partitioner: a function of shape and dtype to a list that says how many parts each axis is
-            cut into, such as tf.fixed_size_partitioner(2), for a variable that is no scalar; the
+            cut into, such as tf.fixed_size_partitioner(2), for a variable that is not a scalar; the
             result is a tf.PartitionedVariable then. None: the scope's.
         use_resource: as of tf.Variable.
         validate_shape: False takes an initial value of unknown shape, or another than shape.
@@ -587,7 +587,8 @@ class _Made(NamedTuple):
     Attributes:
         initializer, regularizer: as get_variable's.
         options: other arguments of get_variable.
-        part: of a partitioned variable: what the initializer learns of the whole.
+        part: of a partitioned variable: the description of the complete variable for the
+            initializer.
     """
 
     initializer: Any
@@ -738,7 +739,7 @@ def _initial_value(
     validate: bool,
     part: PartitionInfo | None = None,
 ) -> tuple[Any, DType | None]:
-    """What to give Variable: a value, or a function that builds one."""
+    """The initial value for Variable: a value, or a function that builds one."""
     static = as_shape(shape)
     if initializer is not None and not callable(initializer):
         if shape is not None:
@@ -768,7 +769,7 @@ def _initial_value(
         if validate and not value.shape.is_compatible_with(static):
             raise ValueError(
                 f"The initializer of variable {name} gave shape {value.shape}, expected {static}, "
-                "the shape asked for; validate_shape=False takes any"
+                "the requested shape; validate_shape=False accepts any"
             )
         return value
 

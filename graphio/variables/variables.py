@@ -131,7 +131,7 @@ def assign(
     """See Variable.assign; ref may be a part of a variable, v[1:3], or its tensor "v:0", too.
 
     Raises:
-        AttributeError: ref is no variable.
+        AttributeError: ref is not a variable.
     """
     if validate_shape is False:
         return _assignable(ref, "assign")(value, name=name, validate_shape=False)
