@@ -216,7 +216,7 @@ def _function(function: _Function) -> str:
 
 
 def _doc(function: _Function) -> str:
-    """What a caller must know, as a comment."""
+    """The usage notes for a caller, as a comment."""
     lines = [f"/* Runs the signature '{_comment(function.key)}'."]
     for way, arguments in (("input", function.inputs), ("output", function.outputs)):
         for a in arguments:

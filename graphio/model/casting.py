@@ -40,7 +40,7 @@ def cast(array: Array, number: int) -> Array:
 
     Args:
         array: of any dtype.
-        number: of the wanted element type.
+        number: of the requested element type.
 
     Raises:
         ValueError: an integer is beyond what the type holds exactly, a number beyond its range,
@@ -107,7 +107,7 @@ def _rounded(array: Array, wanted: np.dtype[Any], name: str) -> Array:
         made = array.astype(wanted)
     back = made.astype(np.float64)
     if not (np.isnan(back) == np.isnan(wide)).all() or not (np.isinf(back) == np.isinf(wide)).all():
-        raise ValueError(f"{wide[~finite].flat[0]} has no place in {name}")
+        raise ValueError(f"{wide[~finite].flat[0]} cannot be represented in {name}")
     return made
 
 

@@ -1,4 +1,4 @@
-"""What a node has to do at least: operations on floats, and bytes read and written once."""
+"""Minimum work of a node: operations on floats, and bytes read and written once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _conv2d_grad_filter(inputs: Shapes, output: Shape, attrs: Mapping[str, Any])
 
 
 def _recurrent(inputs: Shapes, output: Shape, attrs: Mapping[str, Any]) -> int:
-    """Both products of each step and direction: W and R are (directions, gates, ...)."""
+    """Both MatMuls of each step and direction: W and R are (directions, gates, ...)."""
     steps, batch = _of(inputs[0])[:2]
     return 2 * steps * batch * (prod(_of(inputs[1])) + prod(_of(inputs[2])))
 
@@ -113,7 +113,7 @@ def traffic(op: str, inputs: Sequence[int], outputs: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class NodeCost:
-    """What a node of a run takes at least.
+    """The minimum work of a node of a run.
 
     Attributes:
         name, op: of the node.

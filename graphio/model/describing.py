@@ -1,4 +1,4 @@
-"""What a model holds, as plain facts: for the command line, notebooks and scripts."""
+"""Description of a model's contents as plain data: for the command line, notebooks and scripts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def describe(model: Model) -> Facts:
     Returns:
         Plain dicts and lists: producer, opsets, nodes, depth (of subgraphs), operators (name to
         count, those inside of branches and loops included), functions, parameters (count and bytes
-        of variables that are no slots, how many trainable), variables, resources, constants,
+        of variables that are not slots, how many trainable), variables, resources, constants,
         signatures, rewrites, metadata.
     """
     nodes = [node for graph in functions.all_graphs(model.graph) for node in graph.node]
@@ -77,7 +77,7 @@ def structure_lines(model: Model) -> list[str]:
 
 
 def _value_text(value: AttributeValue) -> str:
-    """An attribute's value in short; graphs and tensors have lines or values of their own."""
+    """An attribute's value in short; graphs and tensors have separate lines or values."""
     kind = value.WhichOneof("value")
     if kind in ("g", "graphs", "t", "tensor", None):
         return f"<{kind}>"
@@ -125,7 +125,7 @@ def _variable(variable: Any, model: Model) -> Facts:
 
 
 def _parameters(model: Model) -> Facts:
-    """The numbers of variables that are no slots."""
+    """The numbers of variables that are not slots."""
     held = [v for v in model.variable if v.HasField("value") and not v.slot_of]
     values = [model.tensor[v.value] for v in held]
     return {

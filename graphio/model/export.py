@@ -136,7 +136,7 @@ def _check_feeds(spec: SignatureSpec) -> None:
         if fed.setdefault(tensor, key) != key:
             raise errors.InvalidArgumentError(
                 message=f"signature {spec.name!r} feeds '{tensor.name}' twice, as {fed[tensor]!r} "
-                f"and as {key!r}; feed a tensor of its own for each, such as tf.identity of it"
+                f"and as {key!r}; feed a separate tensor for each, such as tf.identity of it"
             )
 
 
@@ -224,7 +224,7 @@ def reach(
     renamed: Mapping[Tensor, Tensor] | None = None,
     loops: LoopNeeds | None = None,
 ) -> tuple[set[Operation], set[Tensor]]:
-    """What must run for roots.
+    """The operations that must run for roots, and the fed tensors that are read.
 
     Args:
         roots: of a root graph; of a tensor's operation only that output is needed.
@@ -400,7 +400,7 @@ class _Writer(NodeWriter):
         return b"".join(parts)
 
     def _kind_of(self, variable: Variable) -> bytes:
-        """What variables have in common with others."""
+        """The encoded fields of a Variable that others share, made once for each key."""
         shape, slots = variable.shape, (variable.slot_of, variable.slot)
         key = (variable.dtype, shape.key, variable.trainable, *slots)
         found = self._kinds.get(key)
@@ -446,7 +446,7 @@ class _Writer(NodeWriter):
         operations: Sequence[Operation],
         everything: bool,
     ) -> None:
-        """The iterators of tf.data, with the host function that whoever loads the file rebinds."""
+        """The iterators of tf.data, with the host function that the loader of the file rebinds."""
         handles = graph.state_attributes.get("iterators", {})
         called = _text_attributes(operations, "function") if handles else set()
         for name, handle in sorted(handles.items()):
@@ -463,7 +463,7 @@ class _Writer(NodeWriter):
 
 
 def _field(name: str, text: str) -> bytes:
-    """A text of a Variable."""
+    """A string field of a Variable."""
     return wire.sized(_FIELDS[name], text.encode())
 
 

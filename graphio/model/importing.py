@@ -28,7 +28,7 @@ __all__ = ["Imported", "Importer", "import_model"]
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
-Values = MutableMapping[str, Tensor]  # what can be read at a place, by name
+Values = MutableMapping[str, Tensor]  # the readable values, by name
 
 #: attributes that hold the number of an element type
 _DTYPE_KEYS = ("dtype", "to")
@@ -36,7 +36,7 @@ _DTYPE_KEYS = ("dtype", "to")
 
 @dataclass
 class Imported:
-    """What a model became, by the names in its file.
+    """The graph elements made from a model, by the names in its file.
 
     Attributes:
         values: tensors by value ("node", "node:1").
@@ -215,7 +215,7 @@ class Importer:
         return made
 
     def inputs(self, node: model_pb2.Node, values: Mapping[str, Tensor]) -> list[Tensor | None]:
-        """What a node reads."""
+        """The inputs of a node."""
         if not self.replaced:
             found = [values.get(name) for name in node.input]
             if None not in found:
@@ -223,7 +223,7 @@ class Importer:
         return [self.read(node, i, values) for i in range(len(node.input))]
 
     def read(self, node: model_pb2.Node, i: int, values: Mapping[str, Tensor]) -> Tensor | None:
-        """What input i of a node is; the replacement of a value must be of its dtype."""
+        """Input i of a node; the replacement of a value must be of its dtype."""
         name = node.input[i]
         if not name:
             return None
@@ -332,7 +332,7 @@ class Importer:
             graph.targets.extend(_known(self.found.operations, name, who) for name in proto.target)
         return graph
 
-    # ---- what refers to nodes ----
+    # ---- references to nodes ----
 
     def variables(self, variables: Sequence[model_pb2.Variable]) -> None:
         values, operations = self.found.values, self.found.operations
@@ -356,7 +356,7 @@ class Importer:
             )
 
     def _part(self, proto: model_pb2.Variable) -> SaveSliceInfo | None:
-        """Which part of a whole a variable is; the whole is renamed as the part."""
+        """The part of a partitioned variable that a variable is; both are renamed alike."""
         name = self.renamed.get(("variable", proto.name), proto.name)
         prefix = name.removesuffix(proto.name) if name.endswith(proto.name) else ""
         return read_part(proto, self.found.values[proto.node].shape, prefix)
@@ -413,7 +413,7 @@ class Importer:
 
 
 def _known(table: Mapping[str, T], name: str, who: str) -> T:
-    """What a name stands for. Raises ValueError: nothing, says who reads it."""
+    """The value of a name. Raises ValueError, which names the reader, if it is not known."""
     if name not in table:
         raise ValueError(f"{who}: Unknown input node '{name}'")
     return table[name]

@@ -1,9 +1,9 @@
-"""Which values of a Loop or If a model needs: what nothing reads is not computed.
+"""The values of a Loop or If that a model needs: values without a reader are not computed.
 
-What is carried and leads to nothing wanted goes through the iterations unchanged, so that the
-other outputs keep their places; other outputs behind the last one that is wanted, such as what is
+A carried value on which no required output depends goes through the iterations unchanged, so that
+the other outputs keep their indices; other outputs after the last required one, such as values
 stacked for a gradient, are left out. A body that has an effect, or draws random numbers, runs
-whole.
+completely.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class LoopNeeds:
                 mine.want(index)
 
     def outputs(self) -> dict[Graph, list[Tensor]]:
-        """What bodies give in the place of their outputs."""
+        """The values that bodies give instead of their outputs."""
         return {
             body: outputs
             for operation, part in self._parts.items()
@@ -89,10 +89,10 @@ class LoopNeeds:
 
 
 class _Part:
-    """The part of a Loop or If that leads to the outputs that are wanted.
+    """The part of a Loop or If that leads to the required outputs.
 
     Attributes:
-        wanted: the places of those outputs, and of what is carried that they depend on.
+        wanted: the indices of those outputs, and of the carried values that they depend on.
     """
 
     def __init__(self, operation: Operation, live: Liveness) -> None:
@@ -110,7 +110,7 @@ class _Part:
             self._rest += [*body.outputs[: self._first], *body.targets]
 
     def want(self, index: int) -> list[Tensor]:
-        """The values from outside that are read more because an output is wanted."""
+        """The additional values from outside that are read because an output is required."""
         first = index if index < self._count else self._count
         self._add(range(first, index + 1))
         more: list[Tensor] = []
@@ -140,7 +140,7 @@ class _Part:
         ]
 
     def outputs(self) -> dict[Graph, list[Tensor]]:
-        """What each body gives."""
+        """The outputs of each body."""
         end = max(self._count, *(i + 1 for i in self.wanted))
         return {body: self._given(body.outputs, end) for body in self._bodies}
 

@@ -1,4 +1,4 @@
-"""The texts that a model holds by key: tags, names of assets and the like."""
+"""The strings that a model holds by key, such as tags and names of assets."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["metadata", "set_metadata"]
 
 
 def metadata(model: model_pb2.Model) -> dict[str, str]:
-    """The model's texts by key."""
+    """The model's strings by key."""
     return {entry.key: entry.value for entry in model.metadata}
 
 
 def set_metadata(model: model_pb2.Model, key: str, value: str) -> None:
-    """Sets one of the model's texts, or removes it when it is empty."""
+    """Sets one of the model's strings, or removes it when it is empty."""
     texts = {**metadata(model), key: value}
     del model.metadata[:]
     for name in sorted(texts):

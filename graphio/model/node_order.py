@@ -22,7 +22,7 @@ class UnknownOperatorError(errors.NotFoundError, ValueError):
 
 
 def in_order(graph: model_pb2.Graph) -> list[model_pb2.Node]:
-    """The nodes so that each stands after what it reads, otherwise as they stand.
+    """The nodes in topological order, each after its inputs, otherwise in the given order.
 
     Raises:
         ValueError: a node reads what is not there, or itself in a circle; or two have one name.
@@ -52,8 +52,8 @@ def _is_next(
     done: Mapping[str, model_pb2.Node],
     right: Container[object],
 ) -> bool:
-    """Whether a node is right where it stands, at first sight: it reads first outputs of nodes that
-    are done, and one of its form was found right. Nearly all nodes are so."""
+    """Whether a quick check finds a node in order: it reads first outputs of nodes that are done,
+    and one of its form was in order. Nearly all nodes are so."""
     variable, kinds = None, []
     for attribute in node.attr:
         key, value = attribute.key, attribute.value
@@ -143,7 +143,7 @@ def _check_operator(node: model_pb2.Node, right: set[object]) -> None:
 
 
 def _form(node: model_pb2.Node) -> object:
-    """What nodes have in common of which an operator wants the same, absent inputs apart."""
+    """The key shared by nodes to which an operator's rules apply alike, absent inputs apart."""
     kinds = [(a.key, a.value.WhichOneof("value")) for a in node.attr]
     return _form_of(node, len(node.input), kinds)
 

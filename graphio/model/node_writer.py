@@ -18,7 +18,7 @@ from graphio.schema import model_pb2, operators, tensors, wire
 __all__ = ["INLINE_BELOW", "Liveness", "NodeWriter", "set_shape", "set_type", "value_name"]
 
 Array = np.ndarray[Any, Any]
-INLINE_BELOW = 1024  # bytes; larger constants lie in the data section
+INLINE_BELOW = 1024  # bytes; larger constants are in the data section
 _REMEMBERED = 64  # bytes: constants as small as that are looked up
 _LARGE = 4096  # bytes: constants as large as that are written into the message of their node
 _AT_ONCE = 4096  # nodes that are parsed together
@@ -40,7 +40,7 @@ def value_name(tensor: Tensor) -> str:
 
 
 class Liveness:
-    """What the outputs and targets of bodies need; the rest of a body is not written.
+    """The operations that outputs and targets of bodies need; the rest of a body is not written.
 
     Args:
         renamed: tensors that are read in the place of others.
@@ -67,11 +67,11 @@ class Liveness:
         return found
 
     def in_place_of(self, tensor: Tensor) -> Tensor:
-        """What is read in the place of a tensor, it itself if nothing else."""
+        """The tensor that is read instead of another one, by default the same."""
         return self._renamed.get(tensor, tensor) if self._renamed else tensor
 
     def outputs(self, body: Graph) -> list[Tensor]:
-        """What a body gives."""
+        """The outputs of a body."""
         return self._outputs.get(body, body.outputs)
 
     def outputs_of(self, operation: Operation) -> list[Tensor]:
@@ -238,13 +238,13 @@ class NodeWriter:
         return b"".join(parts)
 
     def _as_read(self, tensors: list[Any]) -> list[Any]:
-        """The tensors, or what is read in their place."""
+        """The tensors, or those that are read instead."""
         if not self._renamed:
             return tensors
         return [self._renamed.get(tensor, tensor) for tensor in tensors]
 
     def _form(self, operation: Operation) -> bytes:
-        """What a node has in common with others of its operator that one line has made."""
+        """The part of a node shared by others of its operator that one source line has made."""
         outputs = self._live.outputs_of(operation)
         key = (
             operation.op, operation.domain, operation.version, operation.device,
@@ -369,7 +369,7 @@ class NodeWriter:
 
 
 def _list_kind(operation: Operation, key: str) -> str:
-    """What an attribute is a list of that has no element to tell it."""
+    """The kind of elements of a list attribute that is empty."""
     row = operators.find(operation.domain, operation.op, operation.version)
     spec = None if row is None else row.attributes.get(key)
     return spec.kind if spec is not None and spec.kind in ("floats", "strings") else "ints"

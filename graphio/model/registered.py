@@ -1,4 +1,4 @@
-"""What reading a graph calls of the packages above: those register their functions here.
+"""Functions of the packages above that reading a graph calls; they are registered here.
 
 See graphio.support.registration; graphio/__init__.py has the module of each name.
 """

@@ -1,12 +1,12 @@
-"""Where the runs of a model read variables in another place than the graph says.
+"""Reads of variables that a run makes at other points of the order than the graph says.
 
-A graph's plain uses of a variable share `v/read`, the start of a run. Some belong elsewhere, which
-only the run can tell, so that the model has reads of its own that the graph has not:
+A graph's plain uses of a variable share `v/read`, the start of a run. Which of them belong
+elsewhere depends on the run, so that the model has additional reads that the graph has not:
 
 - A variable that is fetched is read after all assignments of the run; so are its aliases, which are
   `v.value()`, identities and indexed parts of it, but not with use_resource=True.
 - The value of an explicit assignment is computed from the present: a use of a variable that was
-  made after an assignment of it, and leads to an explicit assignment, reads at its own place.
+  made after an assignment of it, and leads to an explicit assignment, reads at its own position.
 - What is fed for `v` or `v/read` is fed for all reads that plain uses made.
 """
 
@@ -35,7 +35,7 @@ _CONTROL_FLOW = ("If", "Loop", "Scan")
 
 
 def fed_reads(graph: Graph, fed: Iterable[Tensor]) -> dict[Tensor, Tensor]:
-    """What is read in the place of reads that plain uses made, where their variable is fed."""
+    """The tensors that replace reads made by plain uses, where their variable is fed."""
     variables = variables_of(graph)
     given: dict[str, Tensor] = {}
     for tensor in fed:
@@ -70,11 +70,11 @@ def _all_operations(graph: Graph) -> Iterator[Operation]:
             pending += operation.bodies()
 
 
-# ---- what shows a variable ----
+# ---- fetched variables ----
 
 
 class _Shown(NamedTuple):
-    """What a fetched tensor shows of a variable.
+    """A fetched tensor as a view of a variable.
 
     Attributes:
         variable: whose value it is.
@@ -91,14 +91,14 @@ class _Shown(NamedTuple):
         return [other for op in (*self.views, self.start) for other in op.awaited]
 
     def indices(self) -> list[Operation]:
-        """The operations that give what the views read beside the value."""
+        """The operations that give the other inputs of the views."""
         return [t.op for view in self.views for t in view.operands[1:] if t is not None]
 
 
 def _shown(
     variables: Mapping[str, Variable], tensor: Tensor, fed: Container[Tensor]
 ) -> _Shown | None:
-    """What a tensor shows of a variable; None if it is no alias of one, or shows what is fed."""
+    """The view of a variable that a tensor is; None if it is not an alias of one, or is fed."""
     views: list[Operation] = []
     operation = tensor.op
     while operation.type in _VIEWS and operation.operands and operation.operands[0] is not None:
@@ -118,7 +118,7 @@ def _shown(
 
 @dataclass
 class Roots:
-    """What a run begins its search for operations with.
+    """The operations and tensors from which a run searches for operations.
 
     Attributes:
         operations: those that it needs in any case; a tensor for one of which it needs that output.
@@ -130,7 +130,7 @@ class Roots:
 
 
 class Reads:
-    """The reads that a model has beside those of the graph.
+    """The reads that a model has in addition to those of the graph.
 
     Args:
         graph: a root graph.
@@ -178,7 +178,7 @@ class Reads:
         return found
 
     def place(self, needed: Iterable[Operation], fed: Iterable[Tensor]) -> set[str]:
-        """Places the reads of explicit assignments.
+        """Inserts the reads of explicit assignments.
 
         Args:
             needed: the operations of a run.
@@ -198,7 +198,7 @@ class Reads:
         return set(assigners)
 
     def end(self, tensor: Tensor, shown: _Shown) -> Tensor:
-        """What stands for a fetched tensor that shows a variable: a read after all assignments."""
+        """The read, after all assignments, that replaces a fetched tensor that shows a variable."""
         if tensor not in self._ends:
             name = shown.variable.op.name
             if name not in self._ends:
@@ -323,7 +323,7 @@ class _Taken(Mapping[str, Operation]):
 
 
 def _assigners(operations: Iterable[Operation]) -> dict[str, list[float]]:
-    """The places in the order of creation at which variables are assigned, by variable."""
+    """The positions in the order of creation at which variables are assigned, by variable."""
     found: dict[str, list[float]] = {}
     for operation in operations:
         if operation.op == "Assign":
@@ -337,7 +337,7 @@ def _assigners(operations: Iterable[Operation]) -> dict[str, list[float]]:
 
 
 def _assigns_explicitly(operation: Operation) -> bool:
-    """Whether an operation, or one in its bodies, is an assignment that is no optimizer's."""
+    """Whether an operation, or one in its bodies, is an assignment that is not an optimizer's."""
     if operation.op == "Assign":
         return not operation.type.startswith("Apply")
     if operation.op not in _CONTROL_FLOW or not any(b.assigned for b in operation.bodies()):

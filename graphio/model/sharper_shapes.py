@@ -1,5 +1,5 @@
-"""Static shapes of imported nodes that read replacements of which more is known than of what they
-replace: through elementwise operators and matrix products."""
+"""Static shapes of imported nodes whose inputs are replaced by tensors of better known shapes:
+through elementwise operators and matrix multiplications."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphio.schema import fused, model_pb2
 
 __all__ = ["is_sharper", "sharper"]
 
-#: beside those that can be parts of fused nodes: (domain, operator)
+#: in addition to those that can be parts of fused nodes: (domain, operator)
 _ELEMENTWISE = frozenset(
     {("", op) for op in ("And", "Cast", "Equal", "Greater", "GreaterOrEqual", "Identity", "Less")}
     | {("", op) for op in ("LessOrEqual", "LogSoftmax", "Mod", "Not", "Or", "Softmax", "Where")}

@@ -1,9 +1,9 @@
 """Rewriting models before their bytes are made: fewer nodes that give the same values.
 
 Exact passes keep every bit (in cinfer; the Python runtime stays within its tolerance) and run
-always. Approximate ones change roundings and run only when they are asked for. What was applied is
+always. Approximate ones change roundings and run only on request. What was applied is
 listed in the model. A pass is a module with a function `apply`; its file says what it does.
-How weights lie in the file is chosen afterwards, by `weights_in_panels`.
+The layout of weights in the file is chosen afterwards, by `weights_in_panels`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Pass(NamedTuple):
 
     Attributes:
         name: as models list it.
-        apply: changes a graph; returns how many places it changed.
+        apply: changes a graph; returns the number of changes.
         exact: whether every bit stays.
     """
 
@@ -86,7 +86,7 @@ def rewrite(
         passes: what runs, in this order.
 
     Returns:
-        The model and its arrays; the arguments themselves where there is nothing to do.
+        The model and its arrays; the arguments themselves where no pass applies.
 
     Raises:
         ValueError: an unknown level.

@@ -21,7 +21,7 @@ _PATTERNS = [
 
 
 def apply(work: Work) -> int:
-    """Puts Attention where its formula is; returns at how many places."""
+    """Replaces the formula of attention by Attention; returns the number of matches."""
     if not any(n.op == "Softmax" for n in work.nodes.values()):
         return 0
     count = 0
@@ -47,9 +47,9 @@ def _fits(work: Work, found: Match) -> bool:
 
 
 def _shapes_fit(work: Work, found: Match) -> bool:
-    """Whether nothing is spread but heads of keys and a mask: products spread batches and heads
-    that Attention refuses, and it takes a mask's short last axis for keys that are hidden. Inputs
-    are taken to have the sizes that their symbols declare to be the same."""
+    """Whether only heads of keys and a mask are broadcast: matrix multiplications broadcast batches
+    and heads that Attention refuses, and it takes a mask's short last axis for keys that are
+    hidden. Inputs are taken to have the sizes that their symbols declare to be the same."""
     dimensions = Dimensions(work, declared=True)
     q, k, v = (dimensions.of(found.values[name]) or () for name in "qkv")
     mask = dimensions.of(found.values["mask"]) if "mask" in found.values else (1, 1)

@@ -21,7 +21,7 @@ def spread(work: Work) -> int:
         found = _numbers(work, node)
         shape = work.shape(node.input[0]) if found is not None else None
         if found is None or shape is None or len(shape) < 2 or shape[1] != found[0].size:
-            continue  # what is not surely right stays an operator that checks it
+            continue  # the operator itself checks shapes that do not fit or are unknown
         mean, factor, bias = (v.reshape(-1, *[1] * (len(shape) - 2)) for v in found)
         centred = _step(work, "Sub", f"{node.name}/centred", node.input[0], mean, node)
         scaled = _step(work, "Mul", f"{node.name}/scaled", centred, factor, node)
@@ -106,7 +106,7 @@ def _node(op: str, name: str, x: str, y: str) -> Node:
 
 
 def _like(made: Node, node: Node) -> None:
-    """Gives a node the place of another one."""
+    """Gives a node the device, source, control inputs and types of another one."""
     made.device = node.device
     made.source.CopyFrom(node.source)
     made.control_input[:] = node.control_input

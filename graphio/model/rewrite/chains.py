@@ -1,7 +1,7 @@
 """Elementwise operators that read one another become one FusedElementwise: one pass over memory.
 
-A group grows from its last node backwards, over nodes whose values nobody else reads and that have
-the same shape, so that nothing is computed more often than before.
+A group grows from its last node backwards, over nodes whose values have no other reader and that
+have the same shape, so that nothing is computed more often than before.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def apply(work: Work) -> int:
 
 
 def _key(node: Node) -> tuple[object, ...]:
-    """What two nodes that give the same have in common."""
+    """The key that nodes with equal results share."""
     attrs = tuple(a.SerializeToString(deterministic=True) for a in node.attr)
     place = (node.domain, node.op, node.version, node.device, len(node.output_type))
     return (*place, tuple(node.input), attrs)

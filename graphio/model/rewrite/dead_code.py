@@ -1,4 +1,4 @@
-"""Nodes whose values nobody reads go, if they do nothing else."""
+"""Removes nodes without effects whose values have no reader."""
 
 from __future__ import annotations
 

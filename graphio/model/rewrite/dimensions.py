@@ -86,7 +86,7 @@ class Dimensions:
         return _own(shape, value, self._rule(node, output))
 
     def _rule(self, node: Node, output: int) -> Dims | None:
-        """What an operator says of its output's dimensions; None where it says nothing."""
+        """The dimensions of an output by the rule of its operator; None where it has no rule."""
         inputs = [self.of(v) if v else None for v in node.input]
         if node.op == "SparseSoftmaxCrossEntropy" or node.op == "SoftmaxCrossEntropy":
             return inputs[0] if output or inputs[0] is None else inputs[0][:1]
@@ -203,7 +203,7 @@ _MOVING = {
 
 
 def _taken(op: str, sizes: Dims, numbers: Sequence[np.ndarray | None]) -> Dims | None:
-    """What Gather or Slice takes of sizes, by constant numbers."""
+    """The sizes that Gather or Slice selects by constant numbers."""
     lists = [None if n is None else [int(i) for i in n.reshape(-1)] for n in numbers]
     if op == "Gather":
         places = lists[0]
@@ -217,7 +217,7 @@ def _taken(op: str, sizes: Dims, numbers: Sequence[np.ndarray | None]) -> Dims |
 
 
 def _factors(dims: Sequence[Any]) -> tuple[int, Counter[Any]]:
-    """The number and the symbols whose product a shape's sizes have."""
+    """The integer factor and the symbols of a shape's number of elements."""
     factor, symbols = 1, Counter[Any]()
     for size in dims:
         if isinstance(size, Product):
@@ -231,7 +231,7 @@ def _factors(dims: Sequence[Any]) -> tuple[int, Counter[Any]]:
 
 
 def _divided(factor: int, symbols: Counter[Any], others: Sequence[Any]) -> Any:
-    """The size that is left for an axis beside others, None if that is not sure."""
+    """The size that is left for an axis next to others, None if it is not known."""
     below, used = _factors(others)
     if below < 1 or factor < 1 or factor % below or not used <= symbols:
         return None

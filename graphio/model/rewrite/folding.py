@@ -1,5 +1,5 @@
-"""What depends on constants alone is computed now: by cinfer, whose bits are the same everywhere,
-or where it was not built by numpy, for operators that have no roundings of their own."""
+"""Computes nodes that depend on constants alone: by cinfer, whose bits are the same everywhere, or,
+where it was not built, by numpy, for operators that do not round."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _found(work: Work) -> list[Node]:
 
 
 def _is_worth(work: Work, node: Node) -> bool:
-    """Whether the constant takes no more room than what it is made from, or little."""
+    """Whether the constant takes no more bytes than its inputs, or few."""
     shape = work.shape(node.name)
     if shape is None or not all(isinstance(size, int) for size in shape):
         return False
@@ -106,7 +106,7 @@ def _computed(work: Work, nodes: Sequence[Node], wanted: Sequence[Node]) -> list
         return _without_rounding(work, nodes, wanted)
     try:
         return list(_run(work, nodes, wanted, cinfer))
-    except Exception:  # what fails now fails in the run, where it is told
+    except Exception:  # a node that fails here reports its error in the run
         return [None] * len(wanted)
 
 
@@ -178,7 +178,7 @@ def _run(work: Work, nodes: Sequence[Node], wanted: Sequence[Node], engine: obje
 
 
 def _replace(work: Work, node: Node, array: Array) -> None:
-    """Puts a constant of the same name in a node's place."""
+    """Replaces a node by a constant of the same name."""
     made = Node(name=node.name, op="Constant", version=operators.version_for("Constant"))
     made.device, made.tf_type = node.device, node.tf_type or node.op
     made.source.CopyFrom(node.source)

@@ -21,7 +21,7 @@ _INSIDE: dict[str, list[Any]] = {
         ("Tanh", ("Mul", ("Add", "x", ("Mul", cube, 0.044715)), 0.7978845608)) for cube in _CUBES
     ],
 }
-#: approximate to what is x (1 + f(x)) / 2, the half at any place
+#: approximate to forms of x (1 + f(x)) / 2, with the half in any position
 _PATTERNS = {
     approximate: [
         pattern
@@ -38,7 +38,7 @@ _PATTERNS = {
 
 
 def apply(work: Work) -> int:
-    """Puts Gelu where its formula is; returns at how many places."""
+    """Replaces the formula of Gelu by Gelu; returns the number of matches."""
     if not any(n.op in ("Erf", "Tanh") for n in work.nodes.values()):
         return 0
     count = 0

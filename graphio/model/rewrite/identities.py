@@ -50,7 +50,7 @@ def _hands_on(work: Work, node: Node) -> bool:
 
 
 def _drops_nothing(work: Work, node: Node) -> bool:
-    """Dropout outside of training, whose mask nobody reads."""
+    """Dropout outside of training, whose mask has no reader."""
     if any(work.readers.get(value) for value in values_of(node)[1:]):
         return False
     if len(node.input) < 3 or not node.input[2]:

@@ -27,7 +27,7 @@ _PATTERNS = [
 
 
 def apply(work: Work) -> int:
-    """Puts LayerNormalization where its formula is; returns at how many places."""
+    """Replaces its formula by LayerNormalization; returns the number of matches."""
     if not any(n.op == "ReduceMean" for n in work.nodes.values()):
         return 0
     count = 0

@@ -1,5 +1,5 @@
-"""Which weights a file has in panels, so that cinfer reads them where they lie: no rewrite of the
-graph, and every value stays. What is not surely read in panels lies row-major, as before."""
+"""Chooses the weights that a file stores as packed tiles, which cinfer reads without a copy. The
+graph and every value stay. Weights that might be read in another layout stay row-major."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from graphio.schema.packed_weights import TILE_WIDTH
 __all__ = ["weights_in_panels"]
 
 _LEAST = 1 << 16  # bytes: less is brought into order in no time
-#: of the last panel's outputs: there cinfer's panels are as wide as those of the file
+#: outputs of the last tile for which cinfer's tiles are as wide as those of the file
 _CONV_TAILS, _PRODUCT_TAILS = (0, 16), (0, 4, 8, 16)
 _BLOCK = 256  # terms that cinfer adds in one go: some forms of convolutions have no more
 _LONG = 400  # pixels from which on 1 x 1 windows read their weights row-major
 
 
 def weights_in_panels(model: Model, arrays: Sequence[Array]) -> dict[int, int]:
-    """Which arrays of a model to write in panels.
+    """Chooses the arrays of a model to write as packed tiles.
 
-    They are large float32 constants of the root graph that nothing reads but convolutions and
-    products, as their weights.
+    They are large float32 constants of the root graph that are read only by convolutions and matrix
+    multiplications, as their weights.
 
     Args:
         model: as it will be written.
@@ -55,14 +55,14 @@ def _is_large(array: Array) -> bool:
 
 
 def _common_axis(work: Work, value: str, shape: Sequence[int]) -> int | None:
-    """The axis along which all that read a value take it in panels, None if there is none."""
+    """The axis along which all readers of a value take packed tiles, None if there is none."""
     readers = [work.nodes[name] for name in work.readers.get(value, {})]
     axes = {_axis(work, node, value, shape) for node in readers}
     return axes.pop() if len(axes) == 1 else None
 
 
 def _axis(work: Work, node: Node, value: str, shape: Sequence[int]) -> int | None:
-    """The axis along which a node takes its weights in panels, None if it does not."""
+    """The axis along which a node takes packed tiles of its weights, None if it takes none."""
     ours = node.domain == "graphio"
     op = (fused.linear_of(node) or node.op) if ours else "" if node.domain else node.op
     if op not in _AXES or [i for i, read in enumerate(node.input) if read == value] != [1]:

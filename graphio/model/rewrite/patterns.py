@@ -1,8 +1,9 @@
 """Shapes of computations: an operator with what it reads, as nested tuples.
 
 ("Mul", "x", ("Add", ("Erf", "x"), 1.0)) matches x * (Erf(x) + 1) with the operands of sums and
-products either way round. A text binds a value, the same one wherever it stands; a number matches
-a constant of one element that is nearly it; ANY_NUMBER("name") binds such a constant's number.
+multiplications in either order. A string binds a value, the same one at each occurrence; a number
+matches a constant of one element that is nearly it; ANY_NUMBER("name") binds such a constant's
+number.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class ANY_NUMBER(NamedTuple):
 
 @dataclass(frozen=True)
 class Match:
-    """What a pattern stands for at one place.
+    """A match of a pattern: its nodes, values and numbers.
 
     Attributes:
         values: by the names in the pattern.
@@ -46,7 +47,7 @@ class Match:
 
 
 def search(work: Work, node: Node, patterns: Sequence[Any]) -> Match | None:
-    """The first match of a pattern that ends in a node and whose inner values nobody else reads."""
+    """The first match that ends in a node, of a pattern whose inner values have no other reader."""
     for pattern in patterns:
         for found in _at(work, node.name, pattern, Match()):
             if _is_closed(work, found):
@@ -102,7 +103,7 @@ def _is_closed(work: Work, match: Match) -> bool:
 
 
 def replace(work: Work, match: Match, made: Node) -> None:
-    """Puts a node, which takes the last one's name, place and type, where a match was."""
+    """Replaces a match by a node, which takes the last one's name, position and type."""
     last = match.nodes[0]
     made.name, made.device, made.tf_type = last.name, last.device, last.tf_type or last.op
     made.source.CopyFrom(last.source)

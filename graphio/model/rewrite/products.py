@@ -1,5 +1,5 @@
-"""Bias, activation and whatever else is elementwise behind a product or a convolution goes over
-each part of the result while that is in cache: FusedMatMul and the like."""
+"""Fuses bias, activation and other elementwise operators into the matrix multiplication or
+convolution before them, which applies them to each part of the result while it is in cache."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from graphio.schema.model_pb2 import Node
 
 __all__ = ["apply"]
 
-#: (domain, operator) to the fused product and where its extra inputs begin
+#: (domain, operator) to the fused operator and the index of its first extra input
 _FUSED = {(domain, op): (name, first) for name, (domain, op, first) in fused.LINEAR.items()}
 
 
 def apply(work: Work) -> int:
-    """Joins products with what is behind them; returns how many nodes went."""
+    """Joins linear operators with the elementwise ones after them; returns the nodes removed."""
     count = 0
     if not any((node.domain, node.op) in _FUSED for node in work.nodes.values()):
         return 0
@@ -31,7 +31,7 @@ def apply(work: Work) -> int:
 
 
 def _join(work: Work, dims: Dimensions, node: Node) -> int:
-    """Joins one elementwise node, or a fused one, with the last product that it reads."""
+    """Joins one elementwise node, or a fused one, with the last linear operator that it reads."""
     program = _program(work, node)
     if program is None:
         return 0
@@ -61,7 +61,7 @@ def _program(work: Work, node: Node) -> tuple[list[str], fused.Program] | None:
 
 
 def _fits(work: Work, dims: Dimensions, product: Node, node: Node) -> bool:
-    """Whether a node is a product that only the elementwise node reads."""
+    """Whether a node is a linear operator that only the elementwise node reads."""
     return (
         (product.domain, product.op) in _FUSED
         and product.device == node.device
@@ -73,7 +73,7 @@ def _fits(work: Work, dims: Dimensions, product: Node, node: Node) -> bool:
 
 
 def _broadcasts(dims: Dimensions, value: str, product: str) -> bool:
-    """Whether a value surely broadcasts to the product."""
+    """Whether a value is known to broadcast to the linear operator's result."""
     shape, whole = dims.of(value), dims.of(product)
     if shape is None or whole is None or len(shape) > len(whole):
         return False

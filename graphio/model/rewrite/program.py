@@ -15,7 +15,7 @@ __all__ = ["Maker", "StepOf", "literal", "step_of"]
 
 
 class StepOf(NamedTuple):
-    """What a node would be in a program: a name in fused.OPS, the values that it reads there, the
+    """A node as the step of a program: a name in fused.OPS, the values that it reads there, the
     operator's numbers."""
 
     op: str
@@ -24,7 +24,7 @@ class StepOf(NamedTuple):
 
 
 def step_of(work: Work, node: Node) -> StepOf | None:
-    """The step that a node can be; None: it is no elementwise operator on float32."""
+    """The step that a node can be; None: it is not an elementwise operator on float32."""
     if node.name not in work.notes:
         work.notes[node.name] = _step_of(work, node)
     found: StepOf | None = work.notes[node.name]

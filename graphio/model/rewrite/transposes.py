@@ -137,7 +137,7 @@ def _turned(
     made: dict[str, str],
     region: Sequence[Node],
 ) -> str:
-    """What a node of the region reads in the place of a value."""
+    """The value that a node of the region reads instead of another."""
     if not value or value in {n.name for n in region}:
         return value
     maker = work.of(value)

@@ -1,4 +1,4 @@
-"""A product of a transposed matrix reads it the other way round: Gemm instead of Transpose and
+"""Fuses a transpose into the matrix multiplication that reads it: Gemm instead of Transpose and
 MatMul. Gradients of layers have these. The order of the sums does not depend on transposition."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _FLOATS = (1, 11)
 
 
 def apply(work: Work) -> int:
-    """Joins transposes with the products that read them; returns how many products changed."""
+    """Joins transposes with the MatMuls that read them; returns how many MatMuls changed."""
     count = 0
     for node in work.having((("", "MatMul"),)):
         if work.dtype(node.name) not in _FLOATS:

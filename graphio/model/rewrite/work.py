@@ -19,7 +19,7 @@ _LISTS = {"ints": "i", "floats": "f", "strings": "s"}
 
 
 class Shared:
-    """What the graphs of a model have in common.
+    """State shared by the graphs of a model.
 
     Attributes:
         model: it, being changed.
@@ -64,7 +64,7 @@ class Shared:
         return () if found is None else tuple(map(_size, found.tensor.shape.dim))
 
     def new_name(self, wanted: str) -> str:
-        """A name that no node has, like the wanted one."""
+        """A name that no node has, close to the requested one."""
         name, k = wanted, 1
         while name in self.names:
             name, k = f"{wanted}_{k}", k + 1
@@ -113,7 +113,7 @@ class Work:
         self._pure: dict[tuple[str, str, int], bool] = {}  # operators, subgraphs apart
         self._constants: dict[str, Array | None] = {}
         self._kinds: dict[str, tuple[int, tuple[Any, ...] | None]] = {}
-        #: what passes remember of nodes, by name; forgotten when the node changes
+        #: notes of the passes on nodes, by name; discarded when the node changes
         self.notes: dict[str, Any] = {}
         for k, node in enumerate(graph.node):
             self._enter(node, float(k))
@@ -339,7 +339,7 @@ def values_of(node: Node) -> list[str]:
 
 
 def attributes(node: Node) -> dict[str, Any]:
-    """Numbers, texts and lists among a node's attributes, as Python values."""
+    """Numbers, strings and lists among a node's attributes, as Python values."""
     found: dict[str, Any] = {}
     for attribute in node.attr:
         kind = str(attribute.value.WhichOneof("value"))
