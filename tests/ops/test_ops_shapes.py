@@ -149,7 +149,7 @@ REFUSALS: dict[str, tuple[Callable[[], object], type, str]] = {
     "concat of scalars": (lambda: tf.concat([p(), p()], 0), ValueError, "use tf.stack instead"),
     "stack": (lambda: tf.stack([p(2), p(3)]), ValueError, "must be equal"),
     "axis of a sum": (lambda: tf.reduce_sum(p(2, 3), 2), ValueError, r"axis 2 is out of range"),
-    "transpose": (lambda: tf.transpose(p(2, 3), [0, 0]), ValueError, "no permutation"),
+    "transpose": (lambda: tf.transpose(p(2, 3), [0, 0]), ValueError, "not a permutation"),
     "squeeze": (lambda: tf.squeeze(p(2, 3), [1]), ValueError, "expected a dimension of 1, got 3"),
     "index past the end": (lambda: p(2, 3)[2], ValueError, "index 2 of dimension 0 out of bounds"),
     "too many indices": (lambda: p(2)[0, 0], ValueError, "has 1 axes, but 2"),

@@ -312,7 +312,7 @@ def test_blocks_of_the_run_are_those_that_are_known(
 @pytest.mark.parametrize(
     ("shape", "block", "crops", "words"),
     [
-        ((3, 1, 1), [2, 1], [[0, 0], [0, 0]], "no multiple"),
+        ((3, 1, 1), [2, 1], [[0, 0], [0, 0]], "not a multiple"),
         ((4, 2, 2), [2, 2], [[3, 2], [0, 0]], "more than there is"),
         ((4, 2, 2), [2, 0], [[0, 0], [0, 0]], "must be positive"),
         ((4, 2, 2), [2, 2], [[0, -1], [0, 0]], "cannot be negative"),

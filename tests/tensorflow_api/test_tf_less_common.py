@@ -106,7 +106,7 @@ def test_transpose_takes_a_permutation_that_is_fed(session: tf.Session) -> None:
         got, steep = session.run([y, slope], {x: value, order: perm})
         np.testing.assert_array_equal(got, value.transpose(perm))
         np.testing.assert_allclose(steep, 3 * value**2, rtol=1e-6)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="no permutation of 3 axes"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not a permutation of 3 axes"):
         session.run(y, {x: value, order: [0, 0, 1]})
     with pytest.raises(ValueError, match="Dimension must be 3 but is 2"):
         tf.transpose(x, tf.placeholder(tf.int32, [2]))

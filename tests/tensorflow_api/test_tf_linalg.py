@@ -320,7 +320,7 @@ def test_axes_that_are_no_vector_or_out_of_range_are_refused() -> None:
             tf.reduce_sum(tf.placeholder(tf.float32), [[1], [2]])
         with pytest.raises(IndexError, match=r"\[7\]"):
             tf.tensordot(A, A, [[0], [7]])
-        with pytest.raises(tf.errors.InvalidArgumentError, match="no permutation"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not a permutation"):
             tf.transpose(A, [0, 1, 1])
 
 

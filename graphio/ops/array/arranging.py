@@ -1,4 +1,4 @@
-"""Sequences, grids and blocks: moving elements to other places."""
+"""Sequences, grids and blocks: operators that move elements."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def reverse_sequence(
     seq_dim: Any = None,
     batch_dim: Any = None,
 ) -> Tensor:
-    """Each sequence turned round up to its length; what comes after stays.
+    """Each sequence reversed up to its length; the elements after it stay.
 
     Args:
         input: tensor of rank 2 or more.
         seq_lengths: integer vector, one length a sequence.
-        seq_axis: the axis that is turned round.
+        seq_axis: the axis that is reversed.
         batch_axis: the axis of the sequences; None: 0.
         name: of the operation.
         seq_dim: the old name of seq_axis.
@@ -125,11 +125,11 @@ def _reverse(x: Tensor, lengths: Tensor, time: int, batch: int, name: str | None
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
 ) -> Tensor:
-    """Whether a place lies before the end of its sequence.
+    """Whether a position is before the end of its sequence.
 
     Args:
         lengths: numeric tensor; with maxlen, in whole numbers of its dtype.
-        maxlen: how many places, an integer; None: the largest of lengths.
+        maxlen: number of positions, an integer; None: the largest of lengths.
         dtype: of the result; None: bool.
         name: of the operation.
 
@@ -137,7 +137,7 @@ def sequence_mask(
         A tensor of lengths' shape followed by maxlen.
 
     Raises:
-        ValueError: maxlen is no scalar.
+        ValueError: maxlen is not a scalar.
     """
     with scope(name, "SequenceMask") as at:
         ends = convert_to_tensor(lengths, name="lengths")
@@ -236,7 +236,7 @@ def _rolled(x: Tensor, step: Tensor, axis: int) -> Tensor:
     size = primitive.slice_axes(primitive.shape_of(x), [axis], [axis + 1], [0])
     places = filling.range(primitive.squeeze(size, [0]))
     moved = binary("Sub", places, step)
-    # An axis of size 0 has no places, and no remainder by 0.
+    # An axis of size 0 has no elements; a remainder by 0 is undefined.
     divisor = binary("Max", size, primitive.int_vector([1]))
     wrapped = node("Mod", [moved, divisor], dtypes.int64, dims_of(moved), fmod=0)
     return primitive.gather(x, wrapped, axis)
@@ -338,7 +338,7 @@ def space_to_depth(
         data_format: NHWC or NCHW.
 
     Raises:
-        ValueError: h or w is no multiple of b.
+        ValueError: h or w is not a multiple of b.
     """
     return _rearranged("SpaceToDepth", input, block_size, name, data_format)
 
@@ -347,10 +347,10 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """What turns space_to_depth back: (n, h, w, c * b * b) to (n, h * b, w * b, c).
+    """The inverse of space_to_depth: (n, h, w, c * b * b) to (n, h * b, w * b, c).
 
     Raises:
-        ValueError: the channels are no multiple of b * b.
+        ValueError: the channels are not a multiple of b * b.
     """
     return _rearranged("DepthToSpace", input, block_size, name, data_format)
 
@@ -391,7 +391,7 @@ def _sizes(x: Tensor, parts: Sequence[tuple[int, int, int]]) -> Tensor:
 def space_to_batch_nd(
     input: Any, block_shape: Any, paddings: Any, name: str | None = None
 ) -> Tensor:
-    """The places of blocks as batches: (n, s, ...) to (n * prod(b), s / b, ...).
+    """The positions inside of blocks as batches: (n, s, ...) to (n * prod(b), s / b, ...).
 
     Args:
         input: tensor (n, s1, ..., sm, ...).
@@ -400,7 +400,7 @@ def space_to_batch_nd(
         name: of the operation.
 
     Raises:
-        ValueError: a padded size is no multiple of its block's; where only the run knows it, an
+        ValueError: a padded size is not a multiple of its block's; where only the run knows it, an
             InvalidArgumentError of the run.
     """
     op = "SpaceToBatchND"
@@ -435,16 +435,16 @@ def space_to_batch_nd(
 
 @api_guard.operator
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """What turns space_to_batch_nd back, then cuts crops off.
+    """The inverse of space_to_batch_nd, then crops are cut off.
 
     Args:
         input: tensor (n * prod(b), s1, ..., sm, ...).
         block_shape: m integers; m must be known while the graph is built.
-        crops: (m, 2): how many places go before and after.
+        crops: (m, 2): how many elements are cut off before and after.
         name: of the operation.
 
     Raises:
-        ValueError: the batch is no multiple of prod(b), or crops take more than there is; where
+        ValueError: the batch is not a multiple of prod(b), or crops take more than there is; where
             only the run knows it, an InvalidArgumentError of the run.
     """
     op = "BatchToSpaceND"
@@ -472,8 +472,8 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
         for d, (before, after) in zip(large, ends, strict=True):
             if d is not None and before + after > d:
                 raise ValueError(
-                    f"{describe(at, op)}: crops [{before}, {after}] take more than the {d} places "
-                    "that there are along their axis"
+                    f"{describe(at, op)}: crops [{before}, {after}] take more than the {d} "
+                    "elements along their axis"
                 )
         starts = [before for before, _ in ends]
         stops = [-after if after else primitive.last for _, after in ends]

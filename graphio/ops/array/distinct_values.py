@@ -23,18 +23,18 @@ __all__ = [
 ]
 
 for _type in ("Unique", "UniqueWithCounts"):
-    lacks_gradient(_type, "gather distinct elements by their places, or cut the path")
+    lacks_gradient(_type, "gather distinct elements by their indices, or cut the path")
 
 
 class Unique(NamedTuple):
-    """What unique gives."""
+    """The results of unique."""
 
     y: Tensor
     idx: Tensor
 
 
 class UniqueWithCounts(NamedTuple):
-    """What unique_with_counts gives."""
+    """The results of unique_with_counts."""
 
     y: Tensor
     idx: Tensor
@@ -99,10 +99,10 @@ def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Uniq
         name: name scope of the operations.
 
     Returns:
-        y, the distinct elements, and idx (n), the place in y of each element of x.
+        y, the distinct elements, and idx (n), the index in y of each element of x.
 
     Raises:
-        ValueError: x is no vector.
+        ValueError: x is not a vector.
     """
     with scope(name, "Unique") as at:
         return Unique(*_distinct(x, out_idx, "Unique", at)[:2])
@@ -120,7 +120,7 @@ def unique_with_counts(
         name: name scope of the operations.
 
     Raises:
-        ValueError: x is no vector.
+        ValueError: x is not a vector.
     """
     with scope(name, "UniqueWithCounts") as at:
         return UniqueWithCounts(*_distinct(x, out_idx, "UniqueWithCounts", at))

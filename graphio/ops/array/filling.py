@@ -219,7 +219,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """A tensor of shape dims whose elements are all the scalar value.
 
     Raises:
-        ValueError: value is no scalar, or a size is negative.
+        ValueError: value is not a scalar, or a size is negative.
     """
     with scope(name, "Fill") as at:
         filling = convert_to_tensor(value, name="value")
@@ -352,7 +352,7 @@ def eye(
 
 @api_guard.operator
 def diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """The square matrix with a vector as its diagonal and zeros beside it.
+    """The square matrix with a vector as its diagonal and zeros elsewhere.
 
     Args:
         diagonal: a vector (n), or a tensor of rank k of which each element stands where the

@@ -95,7 +95,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 def _size_tells(
     axis: int, dims: Dims, begin: list[int | None] | None, size: list[int | None] | None
 ) -> bool:
-    """Whether a part along an axis has the size asked for only if it lies within the axis."""
+    """Whether a part along an axis has the requested size only if it is inside the axis."""
     wanted = None if size is None else size[axis]
     first = None if begin is None else begin[axis]
     if wanted is None:
@@ -147,7 +147,7 @@ def _checked_end(
 
 
 def _may_end_early(dims: Dims, begin: list[int | None] | None, result: Dims) -> bool:
-    """Whether an axis of unknown size might be shorter than the part asked for."""
+    """Whether an axis of unknown size might be shorter than the requested part."""
     for axis, size in enumerate(result or ()):
         known = dims is not None and dims[axis] is not None and begin is not None
         if size is not None and not (known and begin is not None and begin[axis] is not None):
@@ -201,7 +201,7 @@ def _check_slice(
 
 @api_guard.operator
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
-    """tensor with the order along the axes turned round.
+    """tensor with the order along the axes reversed.
 
     Raises:
         ValueError: an axis is out of range or comes twice.
@@ -221,7 +221,7 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
 
 
 def _reversed(x: Tensor, axis: Tensor, name: str) -> Tensor:
-    """x turned round along a vector of axes that only the run knows, each of them once."""
+    """x reversed along a vector of axes that only the run knows, each of them once."""
     checked = run_axis.checked_axes(x, axis, "ReverseV2")
     axes = run_checks.distinct(checked, "reverse names an axis twice:")
     count = primitive.shape_of(axes)
@@ -338,7 +338,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
         name: of the operation.
 
     Returns:
-        A tensor (..., m), and what slices have beside.
+        A tensor (..., m), followed by the axes of slices.
 
     Raises:
         InvalidArgumentError: of the run, an index is out of range.
@@ -455,7 +455,7 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
         before = primitive.slice_axes(sizes, [0], [first], [0])
         rest = primitive.slice_axes(sizes, [first + k], [last], [0])
         whole = primitive.int_vector([-1])
-        if dims is None or not all(dims):  # beside a size of 0, -1 says nothing
+        if dims is None or not all(dims):  # next to a size of 0, -1 is ambiguous
             own = primitive.slice_axes(sizes, [first], [first + k], [0])
             whole = node("ReduceProd", [own], dtypes.int64, (1,), keepdims=1)
         x = array.reshape(x, primitive.concat([before, whole, rest], 0))
@@ -477,7 +477,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         name: of the operation.
 
     Raises:
-        ValueError: the shapes do not fit, or there is nothing to scatter into.
+        ValueError: the shapes do not fit, or the result has no elements to scatter into.
         InvalidArgumentError: of the run, a coordinate is out of range.
     """
     with scope(name, "ScatterNd") as at:
@@ -548,9 +548,9 @@ def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> Ten
     more or fewer than the data's rows are an error of the run.
 
     Raises:
-        ValueError: sorted ones are no vector, or the data's shape does not start with theirs.
+        ValueError: sorted ones are not a vector, or the data's shape does not start with theirs.
         InvalidArgumentError: the segments have more elements than a tensor can; of the run,
-            sorted ones are no vector.
+            sorted ones are not a vector.
     """
     rank, own = data.shape.ndims, ids.shape.ndims
     if is_sorted and own is not None and own != 1:
@@ -655,14 +655,14 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """on_value at the place that each index names along a new axis, off_value elsewhere.
+    """on_value at the position given by each index along a new axis, off_value elsewhere.
 
     Args:
         indices: integer tensor; one outside [0, depth) gives off_value alone.
         depth: size of the new axis.
         on_value: scalar; None: 1.
         off_value: scalar; None: 0.
-        axis: place of the new axis; None: the last.
+        axis: index of the new axis; None: the last.
         dtype: of the result; None: that of on_value or off_value, else float32.
         name: of the operation.
 

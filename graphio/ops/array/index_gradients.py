@@ -120,7 +120,7 @@ def _scatter_sum_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 @gradient("GatherND")
 def _gather_nd_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy added at the coordinates that were read; of a list of whole rows as IndexedSlices."""
+    """dy added at the coordinates that were read; of a list of complete rows as IndexedSlices."""
     x, indices = op.inputs
     if int(op.attrs.get("batch_dims", 0)):
         return [primitive.moved_back(op, dy), None]
@@ -173,7 +173,7 @@ class _Places:
         return node(self.op, inputs, data.dtype, dims_of(data), version=version, **attrs)
 
     def gather(self, data: Tensor, indices: Tensor, like: Tensor) -> Tensor:
-        """What is at the positions, in the shape of `like`, the updates."""
+        """The elements at the positions, in the shape of `like`, the updates."""
         op = self.op.replace("Scatter", "Gather")
         return node(op, [data, indices], data.dtype, dims_of(like), **self.attrs)
 
@@ -181,11 +181,12 @@ class _Places:
 @gradient("ScatterND")
 @gradient("ScatterElements")
 def _scatter_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """What each reduction owes to data and updates.
+    """The gradients by data and updates, for each reduction.
 
     none: dy to data but for what was overwritten, dy at the positions to updates; where several
-    updates go to one place, each is told dy there. add: dy to both. mul: dy times the product of
-    all other factors of the place. max, min: dy / n to each of the n that are equal to the result.
+    updates go to one position, each gets dy there. add: dy to both. mul: dy times the product of
+    the elements that are multiplied there, without its own. max, min: dy / n to each of the n that
+    are equal to the result.
     """
     data, indices, updates = op.inputs
     places = _Places(op.op, op.attrs)
@@ -204,7 +205,7 @@ def _scatter_gradient(op: Operation, dy: Tensor) -> Gradients:
 def _scatter_product(
     places: _Places, data: Tensor, indices: Tensor, updates: Tensor, dy: Tensor
 ) -> Gradients:
-    """The product of the other factors of each place."""
+    """The gradients of a scatter with reduction "mul"."""
     here, there = Factors(data), Factors(updates)
     found = shares(
         dy,
@@ -230,7 +231,7 @@ def _scatter_extreme(
 
 @gradient("TensorScatter")
 def _tensor_scatter_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy to the cache but for what was overwritten, what lies at the places written to update."""
+    """dy to the cache, zero where it was overwritten; dy at the written positions to update."""
     cache, update = op.inputs[:2]
     starts = op.inputs[2] if len(op.inputs) > 2 else None
     rest: list[Tensor | None] = [None] * (len(op.inputs) - 2)
@@ -288,8 +289,8 @@ def _flatten_gradient(op: Operation, dy: Tensor) -> Gradients:
 def _cum_prod_gradient(op: Operation, dy: Tensor) -> Gradients:
     """Exact also where x is 0: no division. It takes n^2 numbers for every line of n.
 
-    With y[i] the product of x[j] over j <= i, dx[k] is the product before k times the sum over
-    i >= k of dy[i] and the product of x between k and i.
+    With the cumulative product y[i] = x[0] ... x[i], dx[k] is y[k - 1] times the sum over i >= k of
+    dy[i] x[k + 1] ... x[i].
     """
     x, axis_input = op.inputs
     known, rank = constant_value(axis_input), x.shape.ndims
@@ -332,7 +333,7 @@ def _half(x: Tensor, lower: int, diagonal: int) -> Tensor:
 
 @gradient("Slice")
 def _slice_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy at the places that were read, zeros elsewhere."""
+    """dy at the positions that were read, zeros elsewhere."""
     x = op.inputs[0]
     rest = [None] * (len(op.inputs) - 1)
     bounds = _SliceBounds(op)
@@ -347,7 +348,7 @@ def _slice_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 
 class _SliceBounds:
-    """What is known of a Slice's bounds while the gradient is built."""
+    """The bounds of a Slice as far as they are known while the gradient is built."""
 
     def __init__(self, op: Operation) -> None:
         x, starts, ends, axes, steps = [*op.inputs, None, None][:5]
@@ -374,7 +375,7 @@ class _SliceBounds:
         )
 
     def pads(self, x: Tensor, dy: Tensor) -> Tensor:
-        """How many elements lie before and after the part, axis by axis."""
+        """The number of elements before and after the part, axis by axis."""
         dims, part = dims_of(x), dims_of(dy)
         assert dims is not None and self.axes is not None
         if self.starts is not None and part is not None and None not in dims and None not in part:

@@ -100,7 +100,7 @@ def _check_no_scalars(tensors: Sequence[Tensor], at: str) -> None:
 
 
 def _check_axis(axis: Tensor, at: str) -> None:
-    """Of one tensor alone there is nothing that would look at the axis."""
+    """Checks the axis of one tensor alone, which no operator reads."""
     if not axis.dtype.base_dtype.is_integer or axis.shape.ndims not in (0, None):
         raise ValueError(
             f"concat: axis '{axis.name}' is {axis.dtype.name} of shape {axis.shape}, expected an "
@@ -119,7 +119,7 @@ def _alike(values: Sequence[Any], op: str) -> list[Tensor]:
 
 
 def _is_part(value: Any) -> bool:
-    """Whether it has a dtype of its own, which a list of numbers has not."""
+    """Whether the value fixes a dtype, which a list of numbers does not."""
     return is_symbolic(value) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
@@ -130,7 +130,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     Args:
         values: a list of tensors of one dtype and shape; one tensor is the list of its parts along
             its first axis if axis is 0, so itself.
-        axis: the place of the new axis in the result; negative counts from the end.
+        axis: the index of the new axis in the result; negative counts from the end.
         name: of the operation.
 
     Raises:
@@ -233,7 +233,7 @@ def split(
 
 
 def _split_sizes(
-    wanted: Any, whole: int | None, num: int | None, name: str
+    wanted: Any, length: int | None, num: int | None, name: str
 ) -> tuple[list[int | None], Tensor | None]:
     """The static sizes of the parts, and the node's input that says them (None: equal parts)."""
     what = describe(name, "Split")
@@ -241,14 +241,14 @@ def _split_sizes(
         parts = int(wanted)
         if parts < 1:
             raise ValueError(f"Number of ways to split should be > 0, but got {parts} for {what}")
-        if whole is None:
+        if length is None:
             return [None] * parts, None
-        if whole % parts:
+        if length % parts:
             raise ValueError(
-                f"Dimension size must be evenly divisible by {parts} but is {whole} for {what}: "
+                f"Dimension size must be evenly divisible by {parts} but is {length} for {what}: "
                 "the axis cannot be cut into equal parts"
             )
-        return [whole // parts] * parts, primitive.int_vector([whole // parts] * parts, "split")
+        return [length // parts] * parts, primitive.int_vector([length // parts] * parts, "split")
     sizes = static_ints(wanted)
     if sizes is None:
         if num is None:
@@ -261,17 +261,17 @@ def _split_sizes(
         raise ValueError(f"split: num is {num}, but there are {len(sizes)} sizes for {what}")
     if sizes.count(-1) > 1:
         raise ValueError(f"split: sizes {sizes} have more than one -1 for {what}")
-    if whole is None or None in sizes:
+    if length is None or None in sizes:
         sizes = [None if s == -1 else s for s in sizes]
     elif -1 in sizes:
-        rest = whole - sum(s for s in sizes if s is not None and s != -1)
+        rest = length - sum(s for s in sizes if s is not None and s != -1)
         sizes = [rest if s == -1 else s for s in sizes]
         wanted = sizes
-    if None not in sizes and whole is not None:
+    if None not in sizes and length is not None:
         total = sum(s for s in sizes if s is not None)
-        if total != whole or any(s is not None and s < 0 for s in sizes):
+        if total != length or any(s is not None and s < 0 for s in sizes):
             raise ValueError(
-                f"split: sizes {sizes} make {total}, but the axis has size {whole} for {what}"
+                f"split: sizes {sizes} make {total}, but the axis has size {length} for {what}"
             )
     return sizes, ints(wanted, "Split", "size_splits")
 
@@ -429,7 +429,7 @@ def _padded(dims: Dims, growth: list[int | None] | None) -> Dims:
 
 
 def _reflected(x: Tensor, amounts: Tensor, known: Any, at: str) -> list[Tensor]:
-    """What must run first, for paddings that are known to be less than the sizes then."""
+    """The checks that must run first, after which paddings are known to be less than the sizes."""
     if known is not None:
         sizes, unsure = dims_of(x) or (None,) * len(known), False
         for size, (before, after) in zip(sizes, known.tolist(), strict=True):
@@ -448,7 +448,7 @@ def _reflected(x: Tensor, amounts: Tensor, known: Any, at: str) -> list[Tensor]:
     return [run_checks.in_range(left, name="left_to_reflect")]
 
 
-#: what the number 0 stands for among elements that are no numbers
+#: the zero of element types that are not numeric
 _ZEROS: dict[dtypes.DType, Any] = {dtypes.string: b"", dtypes.bool: False}
 
 
@@ -482,7 +482,7 @@ def _mirrored(tensor: Any, paddings: Any, name: str | None) -> Tensor:
                 places = primitive.int_vector(range(before - 1, -1, -1))
                 parts.insert(0, primitive.gather(x, places, axis))
             if after:
-                # Counted from the end, so that a place beyond the axis is refused.
+                # Counted from the end, so that an index beyond the axis is refused.
                 turned = primitive.slice_axes(
                     x, [primitive.last], [-primitive.last - 1], [axis], [-1]
                 )
@@ -493,7 +493,7 @@ def _mirrored(tensor: Any, paddings: Any, name: str | None) -> Tensor:
 
 
 def _mirrored_in_run(x: Tensor, amounts: Tensor, rank: int, name: str) -> Tensor:
-    """The same with paddings that only the run knows: by the places that mirrored ones read."""
+    """Mirror padding by amounts that only the run knows: gathers the mirrored indices."""
     pairs = primitive.reshape(cast(amounts, dtypes.int64), [rank, 2])
     pairs = run_checks.not_negative(pairs, "Paddings must be non-negative")
     sizes = primitive.unsqueeze(primitive.shape_of(x), [1])

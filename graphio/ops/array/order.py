@@ -49,14 +49,14 @@ __all__ = [
 
 
 class TopKV2(NamedTuple):
-    """What top_k gives."""
+    """The results of top_k."""
 
     values: Tensor
     indices: Tensor
 
 
 class ListDiff(NamedTuple):
-    """What setdiff1d gives."""
+    """The results of setdiff1d."""
 
     out: Tensor
     idx: Tensor
@@ -73,7 +73,7 @@ def _ranked(
     ordered: bool = True,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The first `count` values along axis in order, and their int64 places."""
+    """The first `count` values along axis in order, and their int64 indices."""
     dims = dims_of(x)
     known = constant_value(count)
     if dims is not None:
@@ -101,7 +101,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
         name: of the operation.
 
     Returns:
-        values (..., k) and their places indices (..., k), int32.
+        values (..., k) and their indices (..., k), int32.
 
     Raises:
         ValueError: input is a scalar or of unknown rank, or k is known and negative or above n.
@@ -175,7 +175,7 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The places that put values in order along axis: int32 of values' shape.
+    """The indices that sort values along axis: int32 of values' shape.
 
     Args:
         values: numeric tensor of rank 1 or more.
@@ -252,10 +252,10 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
         name: name scope of the operations.
 
     Returns:
-        out, the elements, and idx, their places in x.
+        out, the elements, and idx, their indices in x.
 
     Raises:
-        ValueError: x or y is no vector.
+        ValueError: x or y is not a vector.
         TypeError: the dtypes differ.
     """
     with scope(name, "ListDiff") as at:
@@ -278,7 +278,7 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         name: of the operation.
 
     Raises:
-        ValueError: x is no vector.
+        ValueError: x is not a vector.
         InvalidArgumentError: of the run, a number is out of range or comes twice.
     """
     with scope(name, "InvertPermutation") as at:
@@ -377,7 +377,7 @@ def histogram_fixed_width(
     dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """How many values lie in each of equal parts of a range; those beyond count at its ends.
+    """The number of values in each of equal parts of a range; those beyond count at its ends.
 
     Args:
         values: floating or integer tensor of any shape.

@@ -18,11 +18,12 @@ __all__ = ["as_matrix", "transposed"]
 
 @registered.transposed.register
 def transposed(x: Tensor, perm: Tensor, at: str) -> Tensor:
-    """x with its axes in the order of perm: its elements, gathered from where they lie in a row.
+    """x with its axes in the order of perm: its elements, gathered by their offsets in row-major
+    order.
 
     Raises:
         ValueError: the number of axes is known and not that of perm.
-        InvalidArgumentError: of the run, perm is no permutation.
+        InvalidArgumentError: of the run, perm is not a permutation.
     """
     what = describe(at, "Transpose")
     given = dims_of(perm)
@@ -54,8 +55,8 @@ def _steps(sizes: Tensor) -> Tensor:
 
 
 def _places(target: Tensor, steps: Tensor) -> Tensor:
-    """Where the elements of a tensor of the target's sizes lie in a row that has the steps, for any
-    number of axes: each number in its coordinates, which are (elements, axes)."""
+    """The offsets of the elements of a tensor of the target's sizes in memory with given steps, for
+    any number of axes: each element's number as coordinates (elements, axes)."""
     count = reduction.reduce_prod(target)
     numbers = array.expand_dims(array.range(count), 1)
     # Without elements there are no numbers, and sizes of 0 divide none.
@@ -69,7 +70,7 @@ def _checked(axes: Tensor, rank: Tensor | int) -> Tensor:
     numbers = array.range(elementwise.cast(rank, dtypes.int64))
     complete = comparison.equal(order.sort(axes), numbers)
     of = f"{rank} axes" if isinstance(rank, int) else "the axes"
-    words = f"perm is no permutation of {of}:"
+    words = f"perm is not a permutation of {of}:"
     return assertion.once(axes, reduction.reduce_all(complete), words)
 
 

@@ -36,9 +36,9 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         input's dtype and shape, but along axis the sum of repeats.
 
     Raises:
-        TypeError: axis is no Python integer, or repeats are no integers.
-        ValueError: axis is out of range, or repeats are no scalar or vector, or neither one nor
-            as many as there are parts.
+        TypeError: axis is not a Python integer, or repeats are not integers.
+        ValueError: axis is out of range, or repeats are neither a scalar nor a vector, or neither
+            one nor as many as there are parts.
         InvalidArgumentError: of the run, repeats are neither one nor as many as the parts.
 
     Example:

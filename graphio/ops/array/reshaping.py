@@ -106,7 +106,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
         dims = shapes.reshaped(dims_of(x), wanted, describe(at, "Reshape"))
         if wanted is not None and 0 in wanted and None in wanted and sizes is not None:
             found = [d for d in dims or () if d is not None]
-            if len(found) == len(wanted):  # beside a size of 0 the engines take no -1
+            if len(found) == len(wanted):  # next to a size of 0 the engines take no -1
                 target = primitive.int_vector(found)
         return primitive.reshape_to(x, target, dims, at)
 
@@ -122,7 +122,7 @@ def expand_dims(
 
     Args:
         input: any tensor.
-        axis: the place of the new axis in the result; negative counts from the end.
+        axis: the index of the new axis in the result; negative counts from the end.
         name: of the operation.
         dim: the old name of axis.
 
@@ -131,7 +131,7 @@ def expand_dims(
     """
     place = renamed("axis", axis, "dim", dim)
     if place is None:
-        raise ValueError("expand_dims: give axis, the place of the new axis")
+        raise ValueError("expand_dims: give axis, the index of the new axis")
     with scope(name, "ExpandDims") as at:
         x = convert_to_tensor(input, name="input")
         if run_axis.is_open(place):
@@ -201,7 +201,7 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
         conjugate: accepted; elements are real.
 
     Raises:
-        InvalidArgumentError: perm is no permutation of a's axes.
+        InvalidArgumentError: perm is not a permutation of a's axes.
         ValueError: not even their number is known.
     """
     with scope(name, "transpose") as at:
@@ -218,7 +218,7 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
         count = len(places) if dims is None else len(dims)
         if sorted(p % count if -count <= p < count else -1 for p in places) != list(range(count)):
             raise errors.InvalidArgumentError(
-                message=f"perm {places} is no permutation of the {count} axes for "
+                message=f"perm {places} is not a permutation of the {count} axes for "
                 f"{describe(at, 'Transpose')} with input shapes: {shapes.text(dims)}."
             )
         return primitive.transpose(x, [p % count for p in places], at)
@@ -247,7 +247,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """x where condition holds, else y.
 
     Args:
-        condition: bool tensor of x's shape, or a scalar, or a vector that chooses whole rows.
+        condition: bool tensor of x's shape, or a scalar, or a vector that chooses complete rows.
             Where a rank is known only to the run, that decides.
         x: any tensor.
         y: tensor of the same dtype and shape.

@@ -1,6 +1,6 @@
 """Operators along an axis that only the run knows, of a rank that may be unknown, too.
 
-The axes before it become one, and those behind it, so that the axis is the second of three.
+The axes before it are joined into one, and those after it, so that it is the second of three.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
     "with_ones",
 ]
 
-#: the place of the axis in what is cut
+#: the index of the axis in a Cut
 AXIS = 1
 
 
@@ -66,7 +66,7 @@ def with_ones(x: Tensor, axes: Tensor) -> Tensor:
 
 
 class Cut:
-    """A tensor as (elements before the axis, along it, behind it)."""
+    """A tensor as (elements before the axis, along it, after it)."""
 
     def __init__(self, x: Tensor, axis: Any, op: str) -> None:
         sizes = primitive.shape_of(x)
@@ -82,7 +82,7 @@ class Cut:
         self.flat = primitive.reshape_to(x, target, (None, None, None))
 
     def restored(self, y: Tensor, name: str | None = None) -> Tensor:
-        """y, whose first axis is all before the axis and whose last is all behind it, with these
+        """y, whose first axis is all before the axis and whose last is all after it, with these
         axes as they were."""
         inner = primitive.slice_axes(primitive.shape_of(y), [1], [-1], [0])
         sizes = primitive.concat([self.before, inner, self.behind], 0)
@@ -98,8 +98,8 @@ def _part(sizes: Tensor, start: Tensor, end: Tensor) -> Tensor:
 def along(
     x: Tensor, axis: Any, op: str, name: str | None, build: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """What build makes of x along the axis, which is the second of the three axes it is given;
-    the first and the last one stay."""
+    """The result of build on x along the axis, the second of the three axes that it is given; the
+    first and the last one stay."""
     cut = Cut(x, axis, op)
     return cut.restored(build(cut.flat), name)
 
@@ -140,7 +140,7 @@ def _beside(cut: Cut) -> Tensor:
 
 
 def _alike(cut: Cut, wanted: Tensor, op: str) -> Tensor:
-    """What is cut, once its sizes off the axis are known to be the wanted ones."""
+    """The flat tensor of a Cut, once its sizes off the axis are checked to be the expected ones."""
     found = _beside(cut)
     equal = primitive.cast(primitive.compare("Equal", found, wanted), dtypes.int64)
     holds = primitive.cast(node("ReduceMin", [equal], dtypes.int64, (), keepdims=0), dtypes.bool)

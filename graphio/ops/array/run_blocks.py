@@ -27,7 +27,7 @@ __all__ = ["from_batches", "to_batches"]
 
 
 class _Cut:
-    """What both directions need to know.
+    """Sizes and values that both directions use.
 
     Attributes:
         axes: how many axes are cut into blocks.
@@ -77,7 +77,7 @@ class _Cut:
         return None if known is None else int(np.prod(known))
 
     def permuted(self, sizes: Sequence[Tensor], order: Sequence[int], target: Tensor) -> Tensor:
-        """The tensor in a shape whose axes change places, then in the target's."""
+        """The tensor in a shape whose axes are permuted, then in the target's."""
         split = primitive.reshape(self.flat, primitive.concat(sizes, 0), (None,) * len(order))
         return primitive.reshape_to(
             primitive.transpose(split, order), target, (None,) * (self.axes + 2)
@@ -114,7 +114,7 @@ def to_batches(x: Tensor, block_shape: Any, paddings: Any, op: str, name: str) -
     spaces = primitive.slice_axes(primitive.shape_of(cut.flat), [1], [m + 1], [0])
     small = binary("Div", spaces, cut.blocks)
     fits = reduction.reduce_all(comparison.equal(binary("Mul", small, cut.blocks), spaces))
-    small = assertion.once(small, fits, f"{op}: padded sizes are no multiples of the blocks:")
+    small = assertion.once(small, fits, f"{op}: padded sizes are not multiples of the blocks:")
     sizes = [batches, _in_turn(small, cut.blocks), cut.rest]
     order = [*range(2, 2 * m + 1, 2), 0, *range(1, 2 * m + 1, 2), 2 * m + 1]
     target = primitive.concat([binary("Mul", batches, cut.all), small, cut.rest], 0)
@@ -130,7 +130,7 @@ def from_batches(x: Tensor, block_shape: Any, crops: Any, op: str, name: str) ->
     given = primitive.slice_axes(cut.lead, [0], [1], [0])
     batches = binary("Div", given, cut.all)
     fits = reduction.reduce_all(comparison.equal(binary("Mul", batches, cut.all), given))
-    batches = assertion.once(batches, fits, f"{op}: the batches are no multiple of the blocks:")
+    batches = assertion.once(batches, fits, f"{op}: the batches are not a multiple of the blocks:")
     spaces = primitive.slice_axes(cut.lead, [1], [m + 1], [0])
     large = binary("Mul", spaces, cut.blocks)
     sizes = [cut.blocks, batches, spaces, cut.rest]

@@ -167,8 +167,8 @@ def _segments(
 
 
 def _neutral(x: Tensor, reduction: str, finite: bool) -> Any:
-    """What leaves every other operand of the reduction as it is; the finite bounds of floats are
-    what TensorFlow gives unsorted segments without rows."""
+    """The neutral element of the reduction; TensorFlow gives unsorted segments without rows the
+    finite bounds of floats."""
     if reduction == "mul":
         return 1
     if x.dtype.is_floating and not finite:
@@ -237,7 +237,7 @@ def _sorted_builder(function: str, tf_type: str, reduction: str, summary: str) -
 
     build.__name__ = build.__qualname__ = function
     build.__doc__ = (
-        f"{summary} of the rows of each segment.\n\n    Args:\n        data: numeric tensor "
+        f"{summary} over segments of rows.\n\n    Args:\n        data: numeric tensor "
         "(n, ...).\n        segment_ids: integer vector (n), ascending from 0 or "
         "more.\n        name: of the operation.\n\n    Returns:\n        A tensor (1 + last id, "
         "...); an id that is missing has "
@@ -246,10 +246,10 @@ def _sorted_builder(function: str, tf_type: str, reduction: str, summary: str) -
     return build
 
 
-segment_mean = _sorted_builder("segment_mean", "SegmentMean", "mean", "The mean")
-segment_max = _sorted_builder("segment_max", "SegmentMax", "max", "The largest")
-segment_min = _sorted_builder("segment_min", "SegmentMin", "min", "The smallest")
-segment_prod = _sorted_builder("segment_prod", "SegmentProd", "mul", "The product")
+segment_mean = _sorted_builder("segment_mean", "SegmentMean", "mean", "Mean")
+segment_max = _sorted_builder("segment_max", "SegmentMax", "max", "Maximum")
+segment_min = _sorted_builder("segment_min", "SegmentMin", "min", "Minimum")
+segment_prod = _sorted_builder("segment_prod", "SegmentProd", "mul", "Product")
 
 
 def _unsorted_builder(
@@ -261,7 +261,7 @@ def _unsorted_builder(
 
     build.__name__ = build.__qualname__ = function
     build.__doc__ = (
-        f"{summary} of the rows of each segment, in any order; rows with a negative id are left "
+        f"{summary} over segments of rows, in any order; rows with a negative id are left "
         "out.\n\n    Args:\n        data: numeric tensor (n, ...).\n        "
         "segment_ids: integer tensor whose shape is that of data's first axes.\n        "
         "num_segments: integer scalar.\n        name: of the operation.\n\n    Returns:\n"
@@ -271,20 +271,20 @@ def _unsorted_builder(
 
 
 unsorted_segment_mean = _unsorted_builder(
-    "unsorted_segment_mean", "UnsortedSegmentMean", "mean", "The mean", "0"
+    "unsorted_segment_mean", "UnsortedSegmentMean", "mean", "Mean", "0"
 )
 unsorted_segment_sqrt_n = _unsorted_builder(
     "unsorted_segment_sqrt_n", "UnsortedSegmentSqrtN", "sqrt_n",
-    "The sum over the root of the count", "0",
+    "Sum divided by the root of the count,", "0",
 )  # fmt: skip
 unsorted_segment_max = _unsorted_builder(
-    "unsorted_segment_max", "UnsortedSegmentMax", "max", "The largest", "the dtype's least value"
+    "unsorted_segment_max", "UnsortedSegmentMax", "max", "Maximum", "the dtype's least value"
 )
 unsorted_segment_min = _unsorted_builder(
-    "unsorted_segment_min", "UnsortedSegmentMin", "min", "The smallest", "its largest value"
+    "unsorted_segment_min", "UnsortedSegmentMin", "min", "Minimum", "its largest value"
 )
 unsorted_segment_prod = _unsorted_builder(
-    "unsorted_segment_prod", "UnsortedSegmentProd", "mul", "The product", "1"
+    "unsorted_segment_prod", "UnsortedSegmentProd", "mul", "Product", "1"
 )
 
 # ---- parts ----
@@ -358,7 +358,8 @@ def _stitched_rows(indices: Tensor, data: Tensor, rest: Dims) -> Tensor:
 
 @api_guard.operator
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
-    """Rows of several tensors put at the places that indices name; the last one of equals stays.
+    """Rows of several tensors put at the positions given by indices; of equal ones the last row
+    stays.
 
     Args:
         indices: a list of integer tensors.

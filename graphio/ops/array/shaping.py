@@ -1,4 +1,4 @@
-"""What is known of shapes and values: promises, checks, coordinates, bits."""
+"""Static knowledge of shapes and values: promises, checks, coordinates, bits."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
 
 @api_guard.operator
 def dimension_value(dimension: Any) -> int | None:
-    """The size of a Dimension as an integer or None; what is no Dimension stays."""
+    """The size of a Dimension as an integer or None; other values stay."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
@@ -201,7 +201,7 @@ def _countable(sizes: Tensor) -> Tensor:
     known = constant_value(sizes)
     if known is not None and prod(int(n) for n in known.ravel()) <= limit:
         return sizes
-    # In double no product overflows; one within rounding of 2^63 counts as too large.
+    # In double the number of elements cannot overflow; within rounding of 2^63 it is too large.
     count = reduction.reduce_prod(elementwise.cast(sizes, dtypes.float64))
     words = f"unravel_index: the elements of dims are more than {sizes.dtype.name} counts:"
     return assertion.once(sizes, comparison.less(count, float(limit) + 1.0), words)
@@ -244,12 +244,12 @@ def histogram_fixed_width_bins(
 def required_space_to_batch_paddings(
     input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Paddings and crops that let space_to_batch cut a tensor into whole blocks.
+    """Paddings and crops that let space_to_batch cut a tensor into complete blocks.
 
     Args:
         input_shape: integer vector (n), the sizes of the axes to cut.
         block_shape: integer vector (n).
-        base_paddings: (n, 2), the least padding; None: 0.
+        base_paddings: (n, 2), the minimum padding; None: 0.
         name: of the operations.
 
     Returns:
@@ -273,7 +273,7 @@ def required_space_to_batch_paddings(
 
 
 def _known_paddings(sizes: Tensor, block: Tensor, base: Tensor) -> tuple[Tensor, Tensor] | None:
-    """What required_space_to_batch_paddings gives, as constants, if its arguments are known."""
+    """The results of required_space_to_batch_paddings as constants, if its arguments are known."""
     size, step, least = (constant_value(t) for t in (sizes, block, base))
     if size is None or step is None or least is None or np.any(step < 1):
         return None  # the run says what is wrong with the block

@@ -88,7 +88,7 @@ def strided_slice(
         ValueError: the lengths differ or are not known, or var is given.
     """
     if var is not None:
-        raise ValueError("strided_slice: var is not supported; assign a whole new value")
+        raise ValueError("strided_slice: var is not supported; assign the full value")
     firsts, ends = _entries(begin, "begin"), _entries(end, "end")
     steps = [1] * len(firsts) if strides is None else _entries(strides, "strides")
     if not len(firsts) == len(ends) == len(steps):
@@ -132,14 +132,14 @@ def _entries(value: Any, label: str) -> list[Any]:
 
 
 class _Indexing:
-    """What one index expression asks for, axis by axis."""
+    """An index expression, analysed axis by axis."""
 
     def __init__(self, tensor: Tensor, items: Sequence[Any]) -> None:
         self.tensor = tensor
         self.dims = dims_of(tensor)
         self.ranges: list[tuple[int, Any, Any, Any]] = []  # axis, start, end, step
         self.numbers: list[tuple[int, Any]] = []  # axis, index
-        self.new_axes: list[int] = []  # places in the result
+        self.new_axes: list[int] = []  # indices in the result
         before, after = self._around_ellipsis(items)
         self._add(before, 0, 0)
         kept = sum(item is None or isinstance(item, slice) for item in after)

@@ -28,7 +28,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """The numbers of a tensor as far as they follow from constants and static shapes.
 
     Args:
-        tensor: a tensor; anything else that is no variable is its own value.
+        tensor: a tensor; anything else that is not a variable is its own value.
         partial: True gives a stack along axis 0 of which not all parts are known as an array of
             objects, None for those that are not known.
 

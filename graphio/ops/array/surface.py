@@ -1,6 +1,6 @@
 """The array family: everything that makes, shapes, joins and repeats tensors.
 
-The rooms are filling, reshaping and joining.
+Its main modules are filling, reshaping and joining.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ INTEGER = "integer"
 NUMERIC = "numeric"
 
 _INTEGERS = frozenset((int,))
-#: what has reflected operators that know no tensors
+#: types whose reflected operators do not take tensors
 _PLAIN = (int, float, complex, str, bytes, list, tuple, np.generic, np.ndarray)
 _KINDS: dict[str, tuple[str, Callable[[DType], bool]]] = {
     FLOATING: ("a floating dtype", lambda d: d.is_floating),
@@ -152,7 +152,7 @@ def like(value: Any, first: Tensor, op: str, names: tuple[str, str]) -> Tensor:
 def or_reflected(
     method: str, forward: Callable[[Tensor, Any], Any]
 ) -> Callable[[Tensor, Any], Any]:
-    """x <op> y; where y is no tensor's value, y's own `__r<method>__` is asked before it fails."""
+    """x <op> y; where y cannot become a tensor, `__r<method>__` of y is tried before it fails."""
     own = f"__r{method}__"
 
     def call(x: Tensor, y: Any) -> Any:
@@ -232,7 +232,7 @@ def whole(value: Any, op: str, parameter: str) -> Tensor:
     """An int64 tensor of integers: numbers of rows, of segments, of steps.
 
     Raises:
-        TypeError: they are no integers; an empty list is as good as integers.
+        TypeError: they are not integers; an empty list counts as integers.
     """
     tensor = convert_to_tensor(value, name=parameter)
     if tensor.shape.num_elements() != 0:
@@ -272,7 +272,7 @@ def static_ints(value: Any) -> list[int | None] | None:
     """The integers of a scalar or vector as far as they are known; None if nothing is.
 
     Raises:
-        TypeError: they are no integers.
+        TypeError: they are not integers.
     """
     if value is None:
         return None
@@ -310,7 +310,7 @@ def integers_of(numbers: Any) -> list[int]:
 
 
 def ints(value: Any, op: str, parameter: str, name: str | None = None) -> Tensor:
-    """An int64 vector from what TensorFlow takes for a shape, an axis list and the like.
+    """An int64 vector from an argument that TensorFlow takes for a shape, an axis list or similar.
 
     Args:
         value: an integer, a list or array of them, a TensorShape, an integer tensor of rank 0
@@ -320,7 +320,7 @@ def ints(value: Any, op: str, parameter: str, name: str | None = None) -> Tensor
         name: of the constant; None: parameter.
 
     Raises:
-        TypeError: something in it is no integer.
+        TypeError: something in it is not an integer.
         ValueError: it is a shape with unknown sizes.
     """
     label = name or parameter
@@ -341,7 +341,7 @@ def ints(value: Any, op: str, parameter: str, name: str | None = None) -> Tensor
     if isinstance(value, (list, tuple)):
         value = [v.value if isinstance(v, Dimension) else v for v in value]
         if any(v is None for v in value):
-            raise TypeError(f"{op}: {parameter} is {value}, expected integers; None is no size")
+            raise TypeError(f"{op}: {parameter} is {value}, expected integers; None is not a size")
     array = np.asarray(value)
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"{op}: {parameter} is {value!r}, expected integers")

@@ -1,6 +1,6 @@
-"""Graphs whose tensors have values at once: what a function given to tf.py_function works in.
+"""Graphs whose tensors have values at once, in which functions given to tf.py_function run.
 
-Each call of the function has a graph of its own. A tensor of it is computed when Python asks for
+Each call of the function has a separate graph. A tensor of it is computed when Python asks for
 its value, by numpy(), bool(), float() or numpy's functions, and keeps it from then on.
 """
 
@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 
 
 class _Values:
-    """The values of a graph's tensors, computed when they are asked for."""
+    """The values of a graph's tensors, computed on demand."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph

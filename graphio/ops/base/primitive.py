@@ -115,7 +115,7 @@ def count(x: Tensor, dtype: DType) -> Tensor:
 
 
 def static_vector(x: Tensor) -> Dims:
-    """What a vector says as a shape: its values, None for unknown ones and for -1."""
+    """A vector as a shape: its values, None for unknown ones and for -1."""
     found = constant_shape(x)
     return None if found is None else dims_of(found)
 
@@ -165,7 +165,7 @@ def reduce_sum(
 
 
 def unsqueeze(x: Tensor, axes: Sequence[int] | Tensor, name: str | None = None) -> Tensor:
-    """x with axes of size 1 at the places given, counted in the result."""
+    """x with axes of size 1 at the given indices, counted in the result."""
     dims: Dims = None
     if isinstance(axes, Tensor):
         known = constant_value(axes)

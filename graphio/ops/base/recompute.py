@@ -29,7 +29,7 @@ def by_parts(
     Returns:
         One gradient an input; None where none is defined.
     """
-    # What one input owes to another outside the operation must not count, hence the copies.
+    # Copies, because a dependency of one input on another outside the operation must not count.
     copies = [None if x is None else node("Identity", [x], x.dtype, dims_of(x)) for x in op.inputs]
     found = parts(*copies)
     outputs = [found] if isinstance(found, Tensor) else list(found)

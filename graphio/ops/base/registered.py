@@ -1,4 +1,4 @@
-"""What a family of operators calls of one that is built on it.
+"""Functions of a family of operators that is built on the family that calls them.
 
 See graphio.support.registration; graphio/__init__.py has the module of each name.
 """

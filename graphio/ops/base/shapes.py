@@ -107,7 +107,7 @@ def broadcast(a: Dims, b: Dims, what: str) -> Dims:
 
 
 def merge(a: Dims, b: Dims, what: str) -> Dims:
-    """What two shapes that must be the same say together.
+    """The dimensions known from either of two shapes that must be the same.
 
     Raises:
         ValueError: they contradict each other.
@@ -131,7 +131,7 @@ def normalize_axis(axis: int, rank: int | None, what: str) -> int:
     """axis counted from the front; left as it is when the rank is unknown.
 
     Raises:
-        TypeError: axis is no integer.
+        TypeError: axis is not an integer.
         ValueError: axis lies outside [-rank, rank).
     """
     if not hasattr(axis, "__index__"):
@@ -170,7 +170,7 @@ def reduced(dims: Dims, axes: Sequence[int] | None, keepdims: bool, what: str) -
 
 
 def matmul(a: Dims, b: Dims, what: str) -> Dims:
-    """The shape of a batched matrix product.
+    """The shape of a batched matrix multiplication.
 
     Raises:
         ValueError: the inner sizes differ, or the batch sizes do not broadcast.
@@ -254,7 +254,7 @@ def sliced(size: int | None, start: int | None, end: int | None, step: int) -> i
 def window(
     size: int | None, kernel: int | None, stride: int, dilation: int, padding: str, what: str
 ) -> int | None:
-    """How many places a convolution or pooling window takes along one axis.
+    """The number of positions of a convolution or pooling window along one axis.
 
     Raises:
         ValueError: with padding VALID, the window is larger than the axis.

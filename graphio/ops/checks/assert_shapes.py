@@ -38,7 +38,7 @@ def _rank_assertion(
     default: str,
     options: tuple[Any, int | None, str | None, str | None],
 ) -> Operation:
-    """What the assertions on ranks have in common; words: " rank", " rank at least", " rank in"."""
+    """Builds an assertion on a rank; words: " rank", " rank at least", " rank in"."""
     data, summarize, message, name = options
     with scope(name, default) as at:
         tensor = _as_tensor(x)
@@ -110,8 +110,8 @@ def assert_rank(
         data, summarize, message, name: as assert_equal's.
 
     Raises:
-        ValueError: it is known while building not to hold, or rank is no scalar.
-        TypeError: rank is no integer.
+        ValueError: it is known while building not to hold, or rank is not a scalar.
+        TypeError: rank is not an integer.
     """
     options = (data, summarize, message, name)
     return _rank_assertion(
@@ -191,14 +191,14 @@ def assert_shapes(
 
     Args:
         shapes: dict, or list of pairs, of tensors (or SparseTensors) and their shapes: lists,
-            tuples or texts of sizes, of symbols that stand for one size wherever they occur, and
+            tuples or strings of sizes, of symbols that stand for one size wherever they occur, and
             of None or "." for any size. A shape that begins with Ellipsis or "*" is that of the
             last axes. None: any shape. A scalar and a vector of one element are alike.
         data, summarize, message, name: as assert_equal's.
 
     Raises:
         ValueError: it is known while building not to hold, or a shape cannot be iterated, or has
-            Ellipsis or "*" in another place.
+            Ellipsis or "*" in another position.
     """
     pairs = list(shapes.items()) if hasattr(shapes, "items") else list(shapes)
     options = {"data": data, "summarize": summarize, "message": message}
@@ -213,7 +213,7 @@ def assert_shapes(
 
 @dataclasses.dataclass
 class _Size:
-    """What a symbol stands for.
+    """The size that a symbol stands for.
 
     Attributes:
         static: the size, if it is known while building.

@@ -38,8 +38,8 @@ def Assert(
         "assertion failed: [...] [...]".
 
     Raises:
-        TypeError: condition is no bool, or data is no list.
-        ValueError: condition is no scalar.
+        TypeError: condition is not a bool, or data is not a list.
+        ValueError: condition is not a scalar.
     """
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"Assert: data is {type(data).__name__}, expected a list of tensors")

@@ -87,7 +87,7 @@ def _computes(operation: Operation) -> bool:
 def add_check_numerics_ops() -> Operation:
     """An operation that checks every floating tensor that the graph has by now, in their order.
 
-    Run it beside a training step: `session.run([step, check])` fails at the first value that is
+    Run it with a training step: `session.run([step, check])` fails at the first value that is
     not finite, naming its operation. It computes everything in the graph, so everything must be
     fed that any part needs.
 

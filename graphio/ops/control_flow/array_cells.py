@@ -15,11 +15,11 @@ __all__ = ["Cells"]
 
 
 class Cells(NamedTuple):
-    """The elements that were written, at places that are known while the graph is built.
+    """The elements that were written, at indices that are known while the graph is built.
 
     Attributes:
-        elements: by their places.
-        size: how many places there are.
+        elements: by their indices.
+        size: the number of elements of the array.
         dtype: of the elements.
     """
 
@@ -29,21 +29,21 @@ class Cells(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether every place was written."""
+        """Whether every element was written."""
         return len(self.elements) == self.size > 0
 
     def at(self, index: Any) -> Tensor | None:
-        """The element at an index; None if the place is not known, or was not written."""
+        """The element at an index; None if the index is not known, or was not written."""
         place = constant_value(convert_to_tensor(index, name="index"))
         return None if place is None or place.ndim else self.elements.get(int(place))
 
     def with_one(self, index: Any, element: Tensor, dynamic: bool) -> Cells | None:
-        """The cells with an element at a place; None if it is not known, taken or beyond the end.
+        """The cells with one more element; None if its index is unknown, taken or beyond the end.
 
         Args:
-            index: the place.
+            index: of the element.
             element: what is written there.
-            dynamic: whether places beyond the end are added.
+            dynamic: whether the array is extended by elements beyond its end.
         """
         place = constant_value(convert_to_tensor(index, name="index"))
         if place is None or place.ndim or place < 0:
@@ -54,7 +54,7 @@ class Cells(NamedTuple):
         return Cells({**self.elements, at: array.identity(element)}, size, self.dtype)
 
     def replaced(self, index: Any, element: Tensor) -> Cells:
-        """The cells with another element at a place that is known and was written."""
+        """The cells with another element at an index that is known and was written."""
         place = constant_value(convert_to_tensor(index, name="index"))
         assert place is not None
         return self._replace(elements={**self.elements, int(place): element})

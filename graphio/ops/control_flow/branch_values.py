@@ -33,7 +33,7 @@ class BranchValues:
         branch.leave = self.leave
 
     def leave(self, tensor: Tensor) -> Tensor | None:
-        """What stands for a tensor of a branch outside of it; None: nothing can."""
+        """The tensor outside of a branch that replaces one of the branch; None: impossible."""
         with scopes.control_dependencies(None):
             remade = constant_from(tensor)
         if remade is not None:

@@ -1,6 +1,6 @@
 """cond and case, lowered to ONNX's If; group and tuple.
 
-A branch or body is a graph of its own whose outer values are captures. Its gradient is in
+A branch or body is a separate graph whose outer values are captures. Its gradient is in
 graphio.ops.control_flow.gradients.
 """
 
@@ -145,7 +145,7 @@ def cond(
         operation comes as a bool tensor, pred.
 
     Raises:
-        TypeError: pred is no bool tensor, a branch is not callable, or one returns a list where
+        TypeError: pred is not a bool tensor, a branch is not callable, or one returns a list where
             the other returns a tuple.
         ValueError: the branches differ in structure or dtype, or return None.
     """
@@ -304,7 +304,7 @@ def _filled(like: _Branch, other: _Branch, outputs: list[Tensor]) -> Any:
 
 
 def common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
-    """What two shapes have in common: a dimension that differs is unknown."""
+    """The shape that two shapes have in common: a dimension that differs is unknown."""
     if a.ndims is None or a.ndims != b.ndims:
         return TensorShape(None)
     pairs = zip(a.as_list(), b.as_list(), strict=True)
@@ -427,7 +427,7 @@ def switch_case(
         name: name scope.
 
     Raises:
-        TypeError: branch_index is no tensor of ints, or a branch is not callable.
+        TypeError: branch_index is not a tensor of ints, or a branch is not callable.
         ValueError: there are no functions, or the numbers are not 0 to n - 1.
     """
     if not isinstance(branch_index, Tensor) or not branch_index.dtype.is_integer:
@@ -502,7 +502,7 @@ def smart_cond(
         name: name scope.
 
     Raises:
-        TypeError: a branch is not callable, or pred is nothing of the sort.
+        TypeError: a branch is not callable, or pred is not a bool.
     """
     yes = _either(true_fn, None, "true_fn", "fn1")
     no = _either(false_fn, None, "false_fn", "fn2")

@@ -1,4 +1,4 @@
-"""What a Loop or Scan remembers for its gradient of values whose shape changes between iterations.
+"""Values of a Loop or Scan whose shape changes between iterations, kept for its gradient.
 
 They cannot be stacked as they are. As many elements as the first iteration has are stacked, filled
 up with zeros in an iteration that has fewer; of what broadcasting may make larger, as many as the
@@ -24,7 +24,7 @@ from graphio.ops.base.shapes import dims_of
 
 __all__ = ["Memory", "carried", "stack"]
 
-#: how many elements are stacked, as long as no iteration has said it
+#: the number of stacked elements before the first iteration determines it
 _UNSET = -1
 
 

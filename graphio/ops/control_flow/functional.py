@@ -46,7 +46,7 @@ def scan(
             also the first result.
         parallel_iterations, swap_memory, infer_shape: accepted.
         back_prop: False: no gradient passes.
-        reverse: True starts with the last element; results keep the places of their elements.
+        reverse: True starts with the last element; results keep the order of the elements.
         name: name scope.
 
     Returns:
@@ -200,7 +200,7 @@ def _fold(
         return nest.pack_sequence_as(structure, _leaving(found, back_prop))
 
 
-# ---- what goes in ----
+# ---- inputs ----
 
 
 def _check_callable(fn: Any, what: str) -> None:
@@ -246,7 +246,7 @@ def _element(x: Tensor, position: int) -> Tensor:
     return node("Gather", [x, at], x.dtype, None if dims is None else dims[1:], axis=0)
 
 
-# ---- what comes out ----
+# ---- results ----
 
 
 def _flat_results(result: Any, structure: Any, what: str) -> list[Any]:

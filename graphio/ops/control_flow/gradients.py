@@ -134,7 +134,7 @@ class _Intermediates:
         return read
 
     def _outside(self, tensor: Tensor) -> Tensor:
-        """What stands for the tensor in the graphs around, if it is itself of a forward body."""
+        """The tensor of the outer graphs that replaces one of a forward body; others stay."""
         graph = None if self.backward is None else self.backward.outer
         while graph is not None:
             around = getattr(graph.resolver, "__self__", None)
@@ -172,7 +172,7 @@ def _differentiate(
     return [dx if dx is None or i >= kept else convert_to_tensor(dx) for i, dx in enumerate(found)]
 
 
-# ---- what lies in a body itself ----
+# ---- control flow inside of a body ----
 
 ControlFlowGradient = Callable[..., Gradients]
 
@@ -279,8 +279,8 @@ def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gr
 
 
 def _left(dx: Any, target: Tensor, rows: bool) -> list[Tensor]:
-    """What a backward branch gives as the gradient by a target: the tensor, or values and indices
-    of the rows."""
+    """The outputs of a backward branch for the gradient by a target: the tensor, or values and
+    indices of the rows."""
     if not rows:
         return [_inside(_zeros_like(target) if dx is None else convert_to_tensor(dx))]
     if dx is None:
@@ -601,7 +601,7 @@ class _Rows:
     them, where every iteration has as many.
 
     Args:
-        backward: the backward body, which loses the inputs of those that are no sums.
+        backward: the backward body, from which the inputs of those that are not sums are removed.
         targets: what is captured.
         found: the gradients of one iteration.
         sums: the inputs of the backward body with the sums so far.
@@ -621,7 +621,7 @@ class _Rows:
         return [_added(s, dx) for _, dx, s in self._sums]
 
     def stacked(self) -> list[Tensor]:
-        """What an iteration gives to be stacked: values and indices of rows."""
+        """The outputs of an iteration that are stacked: values and indices of rows."""
         return [part for _, dx in self._rows for part in _parts(dx)]
 
     def specs(self) -> list[tuple[Any, TensorShape]]:

@@ -1,4 +1,4 @@
-"""while_loop, lowered to ONNX's Loop, and the Scan node under scan and its like."""
+"""while_loop, lowered to ONNX's Loop, and the Scan node under scan, map_fn and folds."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def while_loop(
 
 def kernel_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any) -> Any:
     """A while_loop in the place of one kernel of TensorFlow's: of the type Loop, not While, so that
-    programs are not told of a loop that they have not written."""
+    programs do not see a loop that they have not written."""
     graph = scopes.get_default_graph()
     before = len(graph.operations)
     found = while_loop(cond, body, loop_vars)
@@ -110,7 +110,7 @@ def kernel_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: A
 
 
 def constant_to_gradients(part: Part) -> Part:
-    """What leaves a loop through which no gradient passes."""
+    """A value that leaves a loop through which no gradient passes."""
     flows = isinstance(part, Tensor) and part.dtype.is_floating
     return stop_gradient(part) if flows else part
 

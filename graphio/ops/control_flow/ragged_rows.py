@@ -73,8 +73,8 @@ def _lengths(rows: Tensor, marks: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def cut(rows: Tensor, taken: Tensor, marks: Tensor) -> Tensor:
-    """What was taken of the rows, one (size, ...) or several (k, size, ...), without what is beyond
-    the ends of its elements, which must be of one length.
+    """The taken rows, one (size, ...) or several (k, size, ...), cut at the ends of their elements,
+    which must be of one length.
 
     Args:
         rows: of the array.

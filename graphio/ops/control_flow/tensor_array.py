@@ -1,6 +1,6 @@
 """TensorArray: rows that are written one by one, kept in one dense tensor.
 
-Elements that may differ in shape are kept each by itself, as long as the places where they are
+Elements that may differ in shape are kept each by itself, as long as the indices at which they are
 written are known while the graph is built: see Cells. Elsewhere they may differ in their first
 size: see ragged_rows.
 
@@ -91,7 +91,7 @@ class TensorArray:
         self._shape = as_shape(element_shape)
         self._rows: Tensor | None = None
         self._cells: Cells | None = None
-        #: what all arrays share that writes make of this one; None: elements are read repeatedly
+        #: shared by all arrays that writes make of this one; None: elements are read repeatedly
         self._read_once = None if clear_after_read is False else object()
         #: by source; shared with all that writes make of this array
         self._gradients: dict[str, TensorArrayGradient] = {}
@@ -100,7 +100,7 @@ class TensorArray:
             require(count, INTEGER, "TensorArray", "size")
             self._free = _numbers(scalar(0, dtypes.int64), p.cast(count, dtypes.int64))
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def dtype(self) -> DType:
@@ -109,7 +109,7 @@ class TensorArray:
 
     @property
     def element_shape(self) -> TensorShape:
-        """What is known of the elements' shape."""
+        """The shape of the elements as far as it is known."""
         return self._shape
 
     @property
@@ -314,10 +314,10 @@ class TensorArray:
             rows = p.reshape(tensor, shape, static)
         return self.unstack(rows, name=name)
 
-    # ---- what its gradients need ----
+    # ---- used by its gradients ----
 
     def cell(self, index: Any) -> Tensor | None:
-        """The element at an index that is known while the graph is built, if it is no row."""
+        """The element at an index that is known while the graph is built, if it is not a row."""
         return None if self._cells is None else self._cells.at(index)
 
     def takes_cell(self, index: Any) -> bool:
@@ -342,7 +342,7 @@ class TensorArray:
     # ---- the rows ----
 
     def _checked_split(self, tensor: Tensor, lengths: list[int]) -> Tensor:
-        """What is split, which the run refuses where the lengths fit it or the array not."""
+        """The tensor to split; a run fails where the lengths do not fit it or the array."""
         _rest(tensor)
         length, size = _length(tensor), _length(self._free)
         if length is not None and sum(lengths) != length:

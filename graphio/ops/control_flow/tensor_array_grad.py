@@ -1,4 +1,4 @@
-"""What TensorArray.grad gives: an array of gradients, in which what is written adds up."""
+"""The result of TensorArray.grad: an array of gradients, in which written values add up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TensorArrayGradient:
     """The gradients of the elements of a TensorArray, of one source.
 
     There is one such object for each source, and writing changes it: what is read sees all writes
-    that were made before. So it belongs to the graph that the TensorArray belongs to, and is no
+    that were made before. So it belongs to the graph that the TensorArray belongs to, and is not a
     loop variable; tf.gradients goes through loops.
 
     Args:

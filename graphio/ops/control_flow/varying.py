@@ -19,7 +19,7 @@ __all__ = ["Varying"]
 
 Readers = dict[Tensor, list[Operation]]
 
-#: operators that give a size which their inputs do not have, and from which input on it is said
+#: operators that give a size which their inputs do not have, and the first input that gives it
 _SIZED = {"ConstantOfShape": 0, "Expand": 1, "Pad": 1, "Range": 0, "Slice": 1, "Tile": 1}
 #: others, of which the size may be that of another input as well: the inputs that say a size
 _CHOOSING = {
@@ -54,7 +54,7 @@ _FOLLOWING = ("ConstantOfShape", "Expand", "Gather", "Range")
 
 
 class Varying:
-    """What may change its shape between the iterations of a Loop or Scan.
+    """The tensors whose shape may change between the iterations of a Loop or Scan.
 
     `tensor in varying` says it of a tensor of the body, and of a later output of an operation of
     the body, which takes a value out of that operation's own bodies.
@@ -244,7 +244,7 @@ def _sizing(operation: Operation) -> list[Tensor]:
 
 
 def _trips(operation: Operation) -> set[Tensor]:
-    """What says how often an inner Loop runs, of the tensors around it."""
+    """The outer tensors that determine how often an inner Loop runs."""
     body: Graph = operation.attrs["body"]
     around: set[Tensor] = {t for t in operation.operands[:2] if t is not None}
     seen, pending = {body.outputs[0]}, [body.outputs[0]]

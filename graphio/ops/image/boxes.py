@@ -56,8 +56,8 @@ def non_max_suppression(
         The numbers of the boxes, an int32 vector.
 
     Raises:
-        ValueError: the shapes do not fit, or a number is no scalar.
-        TypeError: max_output_size is no integer, or a Python integer beyond int32.
+        ValueError: the shapes do not fit, or a number is not a scalar.
+        TypeError: max_output_size is not an integer, or a Python integer beyond int32.
     """
     op = "NonMaxSuppressionV3"
     with scope(name, op) as at:
@@ -140,7 +140,7 @@ def crop_and_resize(
     Args:
         image: numeric (n, h, w, c).
         boxes: float32 (m, 4): y1, x1, y2, x2 with 0 and 1 the first and the last row or column;
-            they may reach beyond the image, and be turned round.
+            they may reach beyond the image, and be reversed.
         box_ind: integer vector (m), the image of each box.
         crop_size: height and width of the parts.
         method: bilinear or nearest.
@@ -209,7 +209,7 @@ def _lines(x: Tensor, boxes: Tensor, target: Tensor, axis: int) -> Tensor:
     span = binary("Sub", cast(axis_size(x, axis + 1), kind), one)
     steps = binary("Sub", cast(size, kind), one)
     single = compare("Less", steps, half)
-    # One line lies in the middle.
+    # A single line is in the middle.
     stride = binary(
         "Div", binary("Mul", binary("Sub", high, low), span), select(single, one, steps)
     )
@@ -230,7 +230,7 @@ def _within_axis(x: Tensor, at: Tensor, axis: int) -> Tensor:
 
 
 def _pixels(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
-    """(m, height, width, c): the elements at whole coordinates, which are kept inside."""
+    """(m, height, width, c): the elements at integer coordinates, clamped to the image."""
     zero, parts = scalar(0, dtypes.int64), [place]
     for at, axis in ((y, 1), (w, 2)):
         end = binary("Sub", axis_size(x, axis), scalar(1, dtypes.int64))

@@ -124,7 +124,7 @@ def _in_hsv(image: Any, function: str, change: Any) -> Tensor:
 
 @api_guard.operator
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
-    """Images (..., 3) whose hue is turned by delta, where 1 is once around.
+    """Images (..., 3) whose hue is rotated by delta, where 1 is a full turn.
 
     Args:
         image: floats in [0, 1], or integers, which are taken as such.
@@ -229,7 +229,7 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
     Args:
         a: images (..., h, w, c).
         b: images of the same shape and dtype.
-        max_val: difference between the largest and the least possible value.
+        max_val: difference between the largest and the smallest possible value.
         name: of the operation.
 
     Returns:
@@ -252,12 +252,12 @@ def ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """The structural similarity of images (Wang et al. 2004), mean of places and channels.
+    """The structural similarity of images (Wang et al. 2004), mean over positions and channels.
 
     Args:
         img1: images (n, h, w, c), each side at least filter_size.
         img2: images of the same shape and dtype.
-        max_val: difference between the largest and the least possible value.
+        max_val: difference between the largest and the smallest possible value.
         filter_size: of the Gaussian window.
         filter_sigma: its width.
         k1: weight of the constant that steadies the comparison of means.

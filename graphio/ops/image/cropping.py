@@ -39,11 +39,11 @@ __all__ = [
     "resize_image_with_pad",
 ]
 
-# ---- what all share ----
+# ---- shared by all ----
 
 
 def _one_or_many(image: Any, op: str, at: str) -> tuple[Tensor, int]:
-    """An image or a batch of them, and the place of height; of unknown rank it is one image."""
+    """An image or a batch of them, and the axis of height; of unknown rank it is one image."""
     x = convert_to_tensor(image, name="image")
     if x.shape.ndims is None:
         x = shaping.ensure_shape(x, [None] * 3)

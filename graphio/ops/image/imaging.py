@@ -67,7 +67,7 @@ __all__ = [
 
 
 class ResizeMethod:
-    """How resize_images computes; it refuses those of TensorFlow 2 alone, which have texts."""
+    """The methods of resize_images; those of TensorFlow 2 alone (strings) are refused."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -79,11 +79,11 @@ class ResizeMethod:
     MITCHELLCUBIC = "mitchellcubic"
 
 
-# ---- what all share ----
+# ---- shared by all ----
 
 
 def image_and_row(value: Any, op: str, at: str) -> tuple[Tensor, int]:
-    """An image or a batch of them, and the place of height."""
+    """An image or a batch of them, and the axis of height."""
     x = convert_to_tensor(value, name="image")
     rank = x.shape.ndims
     if rank not in (3, 4):
@@ -278,7 +278,7 @@ def _areas(old: int, new: int, align_corners: bool) -> np.ndarray[Any, Any]:
     starts = np.arange(new)[:, None] * scale
     below = np.maximum(np.arange(old), starts)
     above = np.minimum(np.arange(old) + 1, starts + scale)
-    # What lies beyond the border is its last element.
+    # Beyond the border, the last element is repeated.
     beyond = np.maximum(starts + scale - np.maximum(old, starts), 0)
     weights = np.maximum(above - below, 0)
     weights[:, -1:] += beyond
@@ -340,7 +340,7 @@ def resize_images(
         the size is known to be the old one, which keep the dtype.
 
     Raises:
-        ValueError: the rank is neither 3 nor 4, method is unknown, or size is no two integers.
+        ValueError: the rank is neither 3 nor 4, method is unknown, or size is not two integers.
     """
     build = _METHODS.get(method)
     if build is None:
@@ -438,7 +438,7 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
 @api_guard.operator
 @of_any_rank("rot90", 3)
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
-    """Images turned counter-clockwise by k times 90 degrees; (h, w, c) or (n, h, w, c).
+    """Images rotated counter-clockwise by k times 90 degrees; (h, w, c) or (n, h, w, c).
 
     Args:
         image: of any dtype.
@@ -446,7 +446,7 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
         name: of the operation.
 
     Raises:
-        ValueError: the rank is neither 3 nor 4, or k is no scalar.
+        ValueError: the rank is neither 3 nor 4, or k is not a scalar.
     """
     with scope(name, "rot90") as at:
         x, row = image_and_row(image, "rot90", at)
@@ -461,7 +461,7 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
 
 
 def _quarters(x: Tensor, row: int, turns: int, name: str | None = None) -> Tensor:
-    """Images turned by 0 to 3 times 90 degrees."""
+    """Images rotated by 0 to 3 times 90 degrees."""
     if turns in (1, 3):
         x = transpose_image(x)
     axes = [row] * (turns in (1, 2)) + [row + 1] * (turns in (2, 3))
@@ -487,7 +487,7 @@ def convert_image_dtype(
 
     Args:
         image: numeric.
-        dtype: the wanted one.
+        dtype: of the result.
         saturate: True limits what the dtype cannot hold.
         name: of the operation.
     """
@@ -613,7 +613,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
         contrast_factor: number or scalar.
 
     Raises:
-        ValueError: contrast_factor is no scalar.
+        ValueError: contrast_factor is not a scalar.
     """
     with scope(None, "adjust_contrast") as at:
         x, old = _as_floats(images, "adjust_contrast")

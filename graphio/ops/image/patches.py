@@ -51,7 +51,7 @@ def _taps(
     x: Tensor, kernel: tuple[int, int], strides: tuple[int, int], rates: tuple[int, int],
     padding: str, fill: float, at: str,
 ) -> list[Tensor]:  # fmt: skip
-    """For each place of the window, row by row, what all windows see there: (n, oh, ow, c)."""
+    """For each element of the window, row by row, its values in all windows: (n, oh, ow, c)."""
     x = primitive.of_rank(x, 4)
     dims = dims_of(x)
     if dims is None or len(dims) != 4:
@@ -90,7 +90,7 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Sequence[int] | None = None,
 ) -> Tensor:
-    """What each window of images sees, as one vector.
+    """The elements in each window of images, as one vector.
 
     Args:
         images: tensor (n, h, w, c).
@@ -186,7 +186,7 @@ def erosion2d(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """The least of pixel - kernel in each window, the kernel taken backwards; see dilation2d."""
+    """The minimum of pixel - kernel in each window, the kernel taken backwards; see dilation2d."""
     with scope(name, "erosion2d") as at:
         turned = index.reverse(convert_to_tensor(kernel, name="kernel"), [0, 1])
         lower = elementwise.negative(convert_to_tensor(value, name="value"))

@@ -1,5 +1,5 @@
-"""Images read between their pixels, as compositions of gathers and products: GridSample, RoiAlign,
-DeformConv. Gradients come from these, and whatever has no kernel for them runs them."""
+"""Images read between their pixels, as compositions of gathers and multiplications: GridSample,
+RoiAlign, DeformConv. Gradients come from these, and engines without a kernel run them."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ __all__ = ["deform_conv", "grid_sample", "positions", "roi_align", "size", "size
 Attributes = Mapping[str, Any]
 #: a static size, or a vector of the one number
 Size = int | Tensor
-#: an int64 place along an axis, and the weight of what lies there
+#: an int64 index along an axis, and the weight of the element there
 Tap = tuple[Tensor, Tensor]
 
 
 def text(attrs: Attributes, key: str, default: str) -> str:
-    """A text attribute."""
+    """A string attribute."""
     found = attrs.get(key, default)
     return found.decode() if isinstance(found, bytes) else str(found)
 
@@ -158,12 +158,12 @@ def _linear(at: Tensor, count: Size) -> list[Tap]:
 def _corners(
     x: Tensor, images: Tensor, taps: Sequence[Sequence[Tap]]
 ) -> list[tuple[Tensor, Tensor]]:
-    """For each combination of taps the pixels' values (places, c) and weights (places, 1).
+    """For each combination of taps the pixels' values (points, c) and weights (points, 1).
 
     Args:
         x: (n, c, ...).
-        images: which image each place is of, int64, to broadcast with the places.
-        taps: for each spatial axis; places and weights broadcast to one shape.
+        images: the image of each point, int64, to broadcast with the indices.
+        taps: for each spatial axis; indices and weights broadcast to one shape.
     """
     rank = len(taps) + 2
     order = [0, *range(2, rank), 1]
@@ -255,7 +255,7 @@ def _cubic_far(x: Tensor, a: float = -0.75) -> Tensor:
 
 
 def _placed(place: Tensor, weight: Tensor, count: Size, padding: str, align: bool) -> Tap:
-    """A place outside the image by the rule of padding."""
+    """An index outside the image by the rule of padding."""
     if padding == "zeros":
         return _kept(_inside(place, count), place, weight)
     many, zero = _number(count, dtypes.int64), scalar(0, dtypes.int64)

@@ -1,6 +1,6 @@
 """Bands of diagonals of matrices in the last two axes: taken out, put in, and made matrices of.
 
-The diagonals of a band lie in the rows of a matrix, the uppermost first, or in a vector if there
+The diagonals of a band are the rows of a matrix, the uppermost first, or in a vector if there
 is one. Shorter ones are filled up at the side that `align` says.
 """
 
@@ -87,7 +87,7 @@ class Band:
         )
 
     def begins(self, number: Tensor, rows: Tensor, columns: Tensor, longest: Tensor) -> Tensor:
-        """At which place in its row each diagonal begins."""
+        """The index in its row at which each diagonal begins."""
         length = self.length(number, rows, columns)
         left = comparison.logical_or(
             comparison.logical_and(number >= 0, self.above_left),
@@ -103,8 +103,8 @@ class Band:
         )
 
     def cells(self, rows: Tensor, columns: Tensor, longest: Tensor) -> tuple[Tensor, Tensor]:
-        """For each cell of a matrix its place among all of the diagonals' in a row, and whether it
-        is in the band."""
+        """For each element of a matrix its index among those of all diagonals, row-major, and
+        whether it is in the band."""
         down = primitive.unsqueeze(filling.range(rows), [1])
         across = primitive.unsqueeze(filling.range(columns), [0])
         number = across - down
@@ -113,8 +113,8 @@ class Band:
         return (self.last - number) * longest + place, inside
 
     def places(self, rows: Tensor, columns: Tensor, longest: Tensor) -> tuple[Tensor, Tensor]:
-        """For each place of the diagonals its cell among all of a matrix in a row, and whether it
-        has one."""
+        """For each element of the diagonals its row-major index in a matrix, and whether it has
+        one."""
         below = primitive.unsqueeze(filling.range(scalar(self.count, dtypes.int64)), [1])
         number = self.last - below
         along = primitive.unsqueeze(filling.range(longest), [0])
@@ -125,7 +125,7 @@ class Band:
         return down * columns + along + elementwise.maximum(number, 0), inside
 
     def check(self, rows: Tensor, columns: Tensor, at: str) -> list[Any]:
-        """What must run first, so that a run fails in which the matrices lack a diagonal."""
+        """The checks that must run first, which fail where the matrices lack a diagonal."""
         found = comparison.logical_and(self.first + rows > 0, self.last < columns)
         main = comparison.logical_and(
             comparison.equal(self.first, 0), comparison.equal(self.last, 0)
@@ -136,14 +136,14 @@ class Band:
 
     @property
     def facts(self) -> dict[str, Tensor]:
-        """What errors say of k."""
+        """The values of k for error messages."""
         if self.count == 1:
             return {"k": self.first}
         return {"lowest k": self.first, "uppermost k": self.last}
 
 
 def _required(holds: Tensor, words: str, facts: Mapping[str, Tensor]) -> list[Any]:
-    """What must run first so that a run fails in which a condition does not hold.
+    """The checks that must run first, which fail where a condition does not hold.
 
     Args:
         words: what an error says.
@@ -158,8 +158,8 @@ def _required(holds: Tensor, words: str, facts: Mapping[str, Tensor]) -> list[An
         return [Assert(holds, [words, *shown])]
     if not np.all(known):
         values = {label: constant_value(number) for label, number in facts.items()}
-        said = ", ".join(f"{label} {v}" for label, v in values.items() if v is not None)
-        raise errors.InvalidArgumentError(message=f"{words}: {said}")
+        shown_values = ", ".join(f"{label} {v}" for label, v in values.items() if v is not None)
+        raise errors.InvalidArgumentError(message=f"{words}: {shown_values}")
     return []
 
 
@@ -175,8 +175,8 @@ def _size(x: Tensor, axis: int) -> Tensor:
 def _chosen(
     x: Tensor, own: int, padding: Tensor, places: Tensor, inside: Tensor, name: str | None
 ) -> Tensor:
-    """For each place an element of the last axes of x, which count as one; outside the padding,
-    which stands behind them all."""
+    """For each index an element of the last axes of x, which count as one; outside the padding,
+    which comes after them all."""
     lead = (x.shape.ndims or 0) - own
     sizes = primitive.slice_axes(primitive.shape_of(x), [0], [lead], [0])
     dims = dims_of(x) or ()
@@ -193,10 +193,11 @@ def _chosen(
 def spread(
     diagonal: Tensor, band: Band, num_rows: Any, num_cols: Any, padding_value: Any, name: str | None
 ) -> Tensor:
-    """Matrices with these diagonals, and the padding beside them.
+    """Matrices with these diagonals, and the padding elsewhere.
 
     Raises:
-        InvalidArgumentError: there are not as many diagonals, or the sizes are not the least.
+        InvalidArgumentError: there are not as many diagonals, or the sizes are not the smallest
+            possible.
     """
 
     def build(diagonal: Tensor, name: str | None = None) -> Tensor:
@@ -251,7 +252,7 @@ def _of_band(diagonal: Tensor, band: Band, at: str) -> list[Any]:
 def _matrix_sizes(
     num_rows: Any, num_cols: Any, least_rows: Tensor, least_columns: Tensor, op: str
 ) -> tuple[Tensor, Tensor]:
-    """The sizes asked for; -1 is the least, of both that of a square."""
+    """The requested sizes; -1 is the minimum, for both the minimum of a square matrix."""
     given = [
         primitive.reshape(whole(n, op, label), [])
         for n, label in ((num_rows, "num_rows"), (num_cols, "num_cols"))

@@ -27,7 +27,7 @@ Gradients = Sequence["Tensor | None"]
 
 
 class Qr(NamedTuple):
-    """What qr gives."""
+    """The results of qr."""
 
     q: Tensor
     r: Tensor
@@ -89,7 +89,7 @@ def _eig_gradient(op: Operation, de: Tensor | None, dv: Tensor | None) -> Gradie
 
 @api_guard.operator
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
-    """Matrices as products of an orthogonal and an upper triangular one.
+    """The QR factorization of matrices: an orthogonal and an upper triangular factor.
 
     Args:
         input: floating (..., m, n).
@@ -150,8 +150,8 @@ def svd(
 ) -> Any:
     """Singular values and vectors, by the eigenvectors of the smaller Gram matrix in double.
 
-    Of several singular values below about 1e-8 of the largest the single ones are not told apart;
-    the left (or right) vectors of those that are 0 are 0.
+    Of several singular values below about 1e-8 of the largest the single ones are not
+    distinguished; the left (or right) vectors of those that are 0 are 0.
 
     Args:
         tensor: floating (..., m, n).

@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Matrix multiplications."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix product a b; leading axes are batches and broadcast.
+    """The matrix multiplication a b; leading axes are batches and broadcast.
 
     Args:
         a: numeric tensor (..., n, k).
         b: tensor (..., k, m) of the same dtype; or one is bfloat16 and the other float32, and the
-            product is float32.
+            result is float32.
         transpose_a: a is given as (..., k, n).
         transpose_b: b is given as (..., m, k).
         adjoint_a: as transpose_a; elements are real.
@@ -74,7 +74,7 @@ def matmul(
     Raises:
         TypeError: the dtypes differ, or are int8, which no kernel multiplies.
         ValueError: the inner sizes differ, a rank is below 2, or transpose and adjoint are both
-            asked for.
+            requested.
     """
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         raise ValueError("matmul: only one of transpose and adjoint can be True")
@@ -103,7 +103,7 @@ def matmul(
 
 
 def _of_one_dtype(a: Any, b: Any) -> tuple[Any, Any]:
-    """Operands of a product: bfloat16 beside float32 becomes float32."""
+    """Operands of a matrix multiplication: bfloat16 with float32 becomes float32."""
     kinds = {x.dtype for x in (a, b) if isinstance(x, Tensor)}
     if kinds != {dtypes.bfloat16, dtypes.float32}:
         return a, b
@@ -157,7 +157,7 @@ def _transposed_at_the_end(x: Tensor, name: str) -> Tensor:
 
 @api_guard.operator
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
-    """The sum of products over given axes of a and b.
+    """The contraction of a and b over given axes.
 
     Args:
         a: numeric tensor.
@@ -254,7 +254,7 @@ def _axes_within(axes: list[int], rank: int) -> list[int]:
 
 
 def _as_matrix(x: Tensor, rows: int) -> Tensor:
-    """x as (product of the first `rows` sizes, product of the rest)."""
+    """x as a matrix, whose rows are the elements of the first `rows` axes."""
     dims = dims_of(x)
     assert dims is not None
     left, right = dims[:rows], dims[rows:]
@@ -305,7 +305,7 @@ def _matmul_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 
 def _with_vectors(a: Tensor, b: Tensor) -> Tensor:
-    """The product where an operand is a vector: a row on the left, a column on the right."""
+    """A multiplication by a vector: a row on the left, a column on the right."""
     row, column = a.shape.ndims == 1, b.shape.ndims == 1
     left = primitive.unsqueeze(a, [0]) if row else a
     right = primitive.unsqueeze(b, [1]) if column else b

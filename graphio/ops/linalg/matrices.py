@@ -124,7 +124,7 @@ def matrix_diag(
         k: which diagonal, 1 for the next one above the main one; or the lowest and the uppermost.
         num_rows: how many rows; -1: as few as hold the diagonals.
         num_cols: how many columns, likewise; -1 for both: of square matrices.
-        padding_value: scalar that stands beside the diagonals.
+        padding_value: scalar for the elements outside the diagonals.
         align: at which side diagonals above and below the main one are filled up, where one is
             shorter than n: RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT.
 

@@ -1,4 +1,4 @@
-"""Functions of whole matrices, of their singular values and their powers."""
+"""Functions of matrices, of their singular values and their powers."""
 
 from __future__ import annotations
 

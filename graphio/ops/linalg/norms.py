@@ -27,7 +27,7 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The norm of vectors or matrices; of a whole tensor as one vector where axis is None.
+    """The norm of vectors or matrices; of a complete tensor as one vector where axis is None.
 
     Args:
         tensor: floating tensor.

@@ -1,4 +1,4 @@
-"""Arithmetic composed of other operators, running products, einsum."""
+"""Arithmetic composed of other operators, cumulative products, einsum."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y with broadcasting, and 0 where y is 0; integers are divided as truediv does.
 
     Raises:
-        TypeError: the dtypes differ, or x is no number.
+        TypeError: the dtypes differ, or x is not numeric.
         ValueError: the shapes do not broadcast.
     """
     with scope(name, "DivNoNan") as at:
@@ -240,7 +240,7 @@ def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @api_guard.operator
 def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
-    """The vector product of vectors of three elements along the last axis.
+    """The cross product of vectors of three elements along the last axis.
 
     Args:
         a: numeric tensor (..., 3).
@@ -287,7 +287,7 @@ def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tenso
         A vector of start's dtype.
 
     Raises:
-        ValueError: start or stop is no scalar, or num is known and below 1.
+        ValueError: start or stop is not a scalar, or num is known and below 1.
         TypeError: start is not floating, or the dtypes differ.
     """
     with scope(name, "LinSpace") as at:
@@ -319,12 +319,12 @@ linspace = lin_space
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Running products along axis.
+    """Cumulative products along axis.
 
     Args:
         x: numeric tensor of rank 1 or more.
         axis: which axis.
-        exclusive: True leaves an element out of its own product.
+        exclusive: True leaves each element out of its result.
         reverse: True multiplies from the end.
         name: of the operation.
 
@@ -402,7 +402,7 @@ def _size_along(x: Tensor, axis: int) -> Tensor:
 
 
 def _moved_along(x: Tensor, step: int | Tensor, axis: int, reverse: bool) -> Tensor:
-    """x with each element in the place `step` further, minus infinity where none comes."""
+    """x with each element moved by `step`, minus infinity where there is none."""
     size = _size_along(x, axis)
     places = filling.range(primitive.squeeze(size, [0]))
     step = scalar(step, dtypes.int64) if isinstance(step, int) else step
@@ -427,7 +427,7 @@ def _joined_to_next(sums: Tensor, step: int | Tensor, axis: int, reverse: bool) 
     """The logarithm of exp(sums) and exp of those `step` before, added."""
     before = _moved_along(sums, step, axis, reverse)
     largest = binary("Max", sums, before)
-    # An infinite one is no shift: infinity less infinity is no number.
+    # An infinite one cannot be the shift: infinity less infinity is NaN.
     finite = compare("Less", unary("Abs", largest), scalar(np.inf, largest.dtype))
     largest = select(finite, largest, scalar(0, largest.dtype))
     shift = node("StopGradient", [largest], largest.dtype, dims_of(largest), domain="graphio")
@@ -442,12 +442,12 @@ def _joined_to_next(sums: Tensor, step: int | Tensor, axis: int, reverse: bool) 
     return result
 
 
-# ---- products of any axes ----
+# ---- contractions ----
 
 
 @api_guard.operator
 def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
-    """The sum of products that an equation describes, such as "ij,jk->ik".
+    """The contraction that an equation describes, such as "ij,jk->ik".
 
     Args:
         equation: a letter an axis for each operand, "..." for the axes that broadcast, and after
@@ -512,7 +512,7 @@ def _einsum_dims(equation: str, operands_dims: list[tuple[int | None, ...]], wha
         for label, size in zip(term, dims, strict=True):
             old = sizes.get(label, size)
             if not label.isdigit():
-                shapes.merge((old,), (size,), what)  # what is known of letters is equal
+                shapes.merge((old,), (size,), what)  # sizes of a letter must be equal
             joined = shapes.broadcast((old,), (size,), what)
             assert joined is not None
             sizes[label] = joined[0]

@@ -44,7 +44,7 @@ def _builder(function: str, op: str, tf_type: str, summary: str, **attrs: Any) -
 
 
 def _places(y: Tensor) -> Tensor:
-    """By how many places TensorFlow shifts: none below 0, all but one from the width on."""
+    """The shift that TensorFlow uses: 0 below 0, the width - 1 from the width on."""
     low, high = (scalar(v, y.dtype) for v in (0, 8 * y.dtype.size - 1))
     return binary("Min", binary("Max", y, low), high)
 
@@ -66,7 +66,7 @@ right_shift = _builder(
 
 @api_guard.operator
 def invert(x: Any, name: str | None = None) -> Tensor:
-    """x with every bit turned: -x - 1 of a signed integer.
+    """x with every bit inverted: -x - 1 of a signed integer.
 
     Raises:
         TypeError: x is not an integer tensor.

@@ -23,7 +23,7 @@ __all__ = ["bincount", "length_for"]
 
 
 class _Counted(NamedTuple):
-    """What is counted: int64 numbers (n), their weights (n) or None, and, where each row is
+    """The input of a count: int64 numbers (n), their weights (n) or None, and, where each row is
     counted by itself, their rows (n) and how many rows there are."""
 
     numbers: Tensor
@@ -49,7 +49,7 @@ def bincount(
         arr: int32 or int64 tensor of any shape, no number negative; of a SparseTensor its values
             are counted.
         weights: tensor of arr's shape, or SparseTensor with arr's indices; None: 1 each.
-        minlength: the least length of the result.
+        minlength: the minimum length of the result.
         maxlength: the largest length of the result; numbers from it on are left out.
         dtype: of the result without weights.
         name: of the operation.
@@ -61,7 +61,7 @@ def bincount(
         row for each of arr's.
 
     Raises:
-        ValueError: axis is another one, arr is no matrix and axis is -1, the shapes of arr and
+        ValueError: axis is another one, arr is not a matrix and axis is -1, the shapes of arr and
             weights differ, or there are weights and binary_output.
     """
     if axis not in (None, 0, -1):
@@ -138,7 +138,7 @@ def _limited(size: Tensor, least: Any, most: Any) -> Tensor:
 def _summed(counted: _Counted, parts: Tensor, size: Tensor, cut: bool, name: str | None) -> Tensor:
     """The sums of the parts of each number below size; cut: there are others, too."""
     numbers, width = counted.numbers, size
-    if cut:  # What lies beyond goes into one more place, which is cut off.
+    if cut:  # Larger numbers go into one more bin, which is cut off.
         numbers = binary("Min", numbers, size)
         width = binary("Add", size, scalar(1, dtypes.int64))
     if counted.rows is None:

@@ -57,7 +57,7 @@ def _of_operand(
     unique = tuple(dict.fromkeys(term))
     size = {label: dims[term.index(label)] for label in unique}
     reached = {label for labels, _ in (flow, *others) for label in labels}
-    # What has size 1 was spread: its gradient is the sum.
+    # An axis of size 1 was broadcast: its gradient is the sum.
     kept = tuple(label for label in unique if label in reached and size[label] != 1)
     result = _einsum(_ordered([flow, *others]), kept)
     missing = [i for i, label in enumerate(unique) if label not in kept]

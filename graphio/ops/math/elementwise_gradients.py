@@ -1,4 +1,4 @@
-"""Gradients of elementwise operators, norms and determinants that have no builder of their own."""
+"""Gradients of elementwise operators, norms and determinants that have no separate builder."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _size_along(x: Tensor, axis: int) -> Tensor:
 
 
 def _numbers(n: Tensor, axis: int) -> Tensor:
-    """0 to n - 1 with an axis of size 1 at the place given."""
+    """0 to n - 1 with an axis of size 1 at the given index."""
     zero, one = (constant(np.asarray(v, np.int64)) for v in (0, 1))
     return primitive.unsqueeze(node("Range", [zero, n, one], dtypes.int64, (None,)), [axis])
 

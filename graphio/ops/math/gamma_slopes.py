@@ -28,7 +28,7 @@ def differentiable(drawn: Tensor, form: Tensor, rate: Tensor) -> Tensor:
     """Numbers drawn from a gamma distribution, with gradients by its shape and its inverse scale.
 
     Args:
-        drawn: the result of an operation of its own, of the parameters' dtype.
+        drawn: the result of a separate operation, of the parameters' dtype.
         form: the shape.
         rate: the inverse scale.
     """

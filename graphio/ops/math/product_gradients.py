@@ -1,4 +1,4 @@
-"""What the factors of a product owe: the product of the others, where the run groups them."""
+"""Gradients of product reductions whose groups only the run knows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Factors:
         self.vanishing = select(self._is_zero, x, zero)
 
     def owed(self, found: Sequence[Tensor]) -> Tensor:
-        """The gradient of each, from what `shares` gives, brought to the factors' places."""
+        """The gradient of each, from the results of `shares`, gathered for the elements."""
         to_others, to_one, to_two, vanishing = found
         other = binary("Sub", vanishing, self.vanishing)
         at_zero = binary("Add", to_one, binary("Mul", to_two, other))
@@ -36,14 +36,14 @@ class Factors:
 
 
 def shares(dy: Tensor, product: Tensor, zeros: Tensor, vanishing: Tensor) -> list[Tensor]:
-    """What each product owes its factors.
+    """The gradients of each reduction by its elements.
 
     A factor that is 0 is kept as one until the second derivative; from the third on, terms are
     missing where two or more are.
 
     Args:
-        dy: the gradient of each product.
-        product: of the factors' `nonzero`.
+        dy: the gradient of each reduction.
+        product: the reduction of the elements' `nonzero`.
         zeros: the sum of their `zeros`.
         vanishing: the sum of their `vanishing`.
 

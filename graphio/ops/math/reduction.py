@@ -1,4 +1,4 @@
-"""Sums, means, extremes and the like over axes; places of extremes; running sums."""
+"""Reductions over axes, such as sums, means and extremes; indices of extremes; running sums."""
 
 from __future__ import annotations
 
@@ -314,8 +314,8 @@ def count_nonzero(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """How many elements over the axes are not 0, of texts not empty; dtype of the result: int64
-    unless given."""
+    """The number of elements over the axes that are not 0, of strings not empty; dtype of the
+    result: int64 unless given."""
     axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
     with scope(name, "count_nonzero") as at:
         x = convert_to_tensor(input_tensor, name="input_tensor")
@@ -326,7 +326,7 @@ def count_nonzero(
         return cast(reduce_sum(cast(held, dtypes.int64), axes, keep), dtypes.as_dtype(dtype), at)
 
 
-# ---- places of extremes ----
+# ---- indices of extremes ----
 
 
 def _place(op: str, tf_type: str, x: Any, axis: Any, name: str | None, output_type: Any) -> Tensor:
@@ -407,10 +407,10 @@ def without_ones(x: Tensor, axes: Any) -> Tensor:
 
 
 def scan_axis(axis: Any, x: Tensor, op: str, at: str) -> int:
-    """The axis of a running sum or product, counted from the front.
+    """The axis of a cumulative reduction, counted from the front.
 
     Raises:
-        InvalidArgumentError: it is no scalar, or out of range.
+        InvalidArgumentError: it is not a scalar, or out of range.
     """
     rank = axis.shape.ndims if isinstance(axis, Tensor) else np.ndim(axis)
     if rank:
@@ -431,7 +431,7 @@ def cumsum(
     Args:
         x: numeric tensor of rank 1 or more.
         axis: which axis.
-        exclusive: True leaves an element out of its own sum.
+        exclusive: True leaves each element out of its result.
         reverse: True sums from the end.
         name: of the operation.
 
@@ -519,7 +519,7 @@ def _extreme_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 @gradient("ReduceProd")
 def _prod_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy times the product of the other elements, without a division."""
+    """dy times all other elements, without a division."""
     x = op.inputs[0]
     axes = _known_axes(op)
     if axes is not None:
@@ -544,8 +544,8 @@ def _known_axes(op: Operation) -> list[int] | None:
 
 
 def _others(x: Tensor, axes: Sequence[int]) -> Tensor:
-    """For each element the product of the others along axes: axis by axis that of the others in
-    its line, times that of the other lines."""
+    """For each element all others along axes, multiplied: axis by axis those of its line, times
+    those of the other lines."""
     found, lines, dims = primitive.fill_like(x, 1) if not axes else None, x, dims_of(x)
     for k, axis in enumerate(axes):
         if k:

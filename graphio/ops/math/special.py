@@ -122,7 +122,7 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
         name: of the operations.
 
     Raises:
-        ValueError: coeffs is no list.
+        ValueError: coeffs is not a list.
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type found {type(coeffs).__name__}.")

@@ -1,4 +1,4 @@
-"""What models of scikit-learn need beside ONNX's operators: keys looked up, classes in pairs."""
+"""Operators for models of scikit-learn that ONNX lacks: lookup of keys, pairwise coupling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["index_of", "pairwise_coupling"]
 
 
 def index_of(x: Tensor, keys: Tensor, name: str | None = None) -> Tensor:
-    """Where each element stands in a vector.
+    """The index of each element in a vector.
 
     Args:
         x: numbers, bools or strings, of any shape.
@@ -20,7 +20,7 @@ def index_of(x: Tensor, keys: Tensor, name: str | None = None) -> Tensor:
         name: of the node.
 
     Returns:
-        int64 of x's shape: the first place in keys, -1 where the element is not there, as NaN
+        int64 of x's shape: the first index in keys, -1 where the element is not there, as NaN
         never is. Not differentiable.
     """
     return node("IndexOf", [x, keys], dtypes.int64, dims_of(x), name=name, domain="graphio")

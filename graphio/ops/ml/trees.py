@@ -28,10 +28,10 @@ class Trees(NamedTuple):
     Attributes:
         splits: (nodes), of x's dtype.
         features: int32 (nodes), columns of x.
-        modes: uint8 (nodes), places in MODES, plus MISSING.
+        modes: uint8 (nodes), indices in MODES, plus MISSING.
         branches: int32 (nodes, 2), where to go if the comparison holds, and if not.
         roots: int32 (trees).
-        leaf_starts: int32 (leaves + 1), places in targets and weights.
+        leaf_starts: int32 (leaves + 1), offsets in targets and weights.
         targets: int32 (weights), ascending within a leaf.
         weights: (weights), of x's dtype or float64, in which they are added.
     """
@@ -49,7 +49,7 @@ class Trees(NamedTuple):
 def tree_ensemble(
     x: Tensor, trees: Trees, n_targets: int, aggregate: str = "SUM", name: str | None = None
 ) -> Tensor:
-    """What the leaves at which each row arrives give together.
+    """The aggregated values of the leaves that each row reaches.
 
     Args:
         x: float32 or float64 (rows, columns).

@@ -205,7 +205,7 @@ def _attention_gradient(op: Operation, *dys: Tensor | None) -> Gradients:
 
 
 def _turned(op: Operation, x: Tensor, angles: Sequence[Tensor], width: int | None) -> Tensor:
-    """x (n, heads, length, size) turned by angles (n, length, half)."""
+    """x (n, heads, length, size) rotated by angles (n, length, half)."""
     cos, sin = (primitive.unsqueeze(a, [1]) for a in angles)
     rotated = x if width is None else slice_axes(x, [0], [width], [3])
     half = binary("Div", _sizes(rotated, 3, 4), int_vector([2]))

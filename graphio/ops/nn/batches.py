@@ -17,7 +17,7 @@ def has_more_batches(x: Tensor, rank: int) -> bool:
 
 
 def over_batches(x: Tensor, rank: int, name: str, build: Callable[[Tensor], Tensor]) -> Tensor:
-    """What build makes of x with all axes before its last ones as one, and these axes again.
+    """The result of build on x with all axes before its last ones joined, which are then restored.
 
     Args:
         x: tensor of more axes than rank.

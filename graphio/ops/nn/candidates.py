@@ -152,8 +152,8 @@ def compute_accidental_hits(
         name: name scope of the operations.
 
     Returns:
-        Three vectors, one element a hit: the row, int32; the place in the sample, int64; and the
-        least float32, to be added to its logit.
+        Three vectors, one element a hit: the row, int32; the index in the sample, int64; and the
+        lowest float32, to be added to its logit.
 
     Raises:
         ValueError: the shapes do not fit.
@@ -225,7 +225,7 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> Tensor:
-    """Noise-contrastive estimation: true classes told apart from sampled ones.
+    """Noise-contrastive estimation: true classes distinguished from sampled ones.
 
     Args:
         weights: (num_classes, d), or a list of its parts.

@@ -368,7 +368,7 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Each channel convolved with filters of its own.
+    """Each channel convolved with separate filters.
 
     Args:
         input: floating (n, h, w, c), or (n, c, h, w) with NCHW.

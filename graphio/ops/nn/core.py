@@ -166,7 +166,7 @@ def bias_add(
         name: of the operation.
 
     Raises:
-        ValueError: bias is no vector, its length is not that of the channels, or data_format is
+        ValueError: bias is not a vector, its length is not that of the channels, or data_format is
             none of these.
         InvalidArgumentError: of the run, the length of bias is not that of the channels.
     """
@@ -290,7 +290,7 @@ def l2_normalize(
     Args:
         x: floating tensor.
         axis: an axis or a list of them; None: all.
-        epsilon: the least sum of squares.
+        epsilon: the minimum sum of squares.
         name: of the operation.
         dim: the old name of axis.
     """

@@ -355,7 +355,7 @@ def _weight(value: Any, x: Tensor) -> Tensor:
 def _loss_gradients(
     op: Operation, dloss: Tensor | None, dgradient: Tensor | None
 ) -> tuple[Tensor | None, Tensor | None]:
-    """What reaches the logits through the loss, and through the gradient by them."""
+    """The gradients that reach the logits through the loss, and through the gradient by them."""
     through_loss = through_gradient = None
     if dloss is not None:
         through_loss = binary("Mul", primitive.unsqueeze(dloss, [1]), op.outputs[1])

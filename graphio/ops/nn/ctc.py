@@ -69,9 +69,9 @@ def ctc_loss(
         A vector (batch) of inputs' dtype.
 
     Raises:
-        TypeError: labels are no SparseTensor. NotImplementedError: another way to merge.
+        TypeError: labels are not a SparseTensor. NotImplementedError: another way to merge.
         ValueError: inputs have not three dimensions.
-        InvalidArgumentError: of the run: a label is no class, or the labels need more steps.
+        InvalidArgumentError: of the run: a label is not a class, or the labels need more steps.
     """
     if not isinstance(labels, SparseTensor):
         raise TypeError("Expected labels (first argument) to be a SparseTensor")

@@ -114,8 +114,8 @@ def embedding_lookup_sparse(
 
     Args:
         params: tensor or variable (rows, ...), or a list of them; see tf.nn.embedding_lookup.
-        sp_ids: SparseTensor (n, any) of integers, its places in ascending order.
-        sp_weights: SparseTensor of the same places; None: all weights are 1.
+        sp_ids: SparseTensor (n, any) of integers, its indices in ascending order.
+        sp_weights: SparseTensor of the same indices; None: all weights are 1.
         partition_strategy: mod or div: how several params share the rows.
         name: name scope of the operations.
         combiner: sum, mean or sqrtn: the weighted sum, that divided by the sum of the weights, or
@@ -127,7 +127,7 @@ def embedding_lookup_sparse(
         of its gradient by params have each row once.
 
     Raises:
-        TypeError: sp_ids or sp_weights is no SparseTensor.
+        TypeError: sp_ids or sp_weights is not a SparseTensor.
         ValueError: combiner is none of the three.
     """
     how = "mean" if combiner is None else combiner
@@ -187,8 +187,8 @@ def safe_embedding_lookup_sparse(
     Args:
         embedding_weights: tensor or variable (rows, ...), or a list of them.
         sparse_ids: SparseTensor (d0, ..., dn) of integers; those below 0 are left out.
-        sparse_weights: SparseTensor of the same places, of embedding_weights' dtype; ids of weights
-            of 0 or less are left out, but for the combiner sum. None: all are 1.
+        sparse_weights: SparseTensor of the same indices, of embedding_weights' dtype; ids of
+            weights of 0 or less are left out, but for the combiner sum. None: all are 1.
         combiner: sum, mean or sqrtn.
         default_id: whose embedding rows without ids have; None: zeros.
         name: name scope of the operations.

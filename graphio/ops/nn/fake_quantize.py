@@ -113,7 +113,7 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As fake_quant_with_min_max_vars, with a range (d) for each place on the last axis."""
+    """As fake_quant_with_min_max_vars, with a range (d) for each index along the last axis."""
     with scope(name, "FakeQuantWithMinMaxVarsPerChannel") as at:
         return _quantized(inputs, min, max, num_bits, narrow_range, at)
 
@@ -128,7 +128,7 @@ def fake_quant_with_min_max_args_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The gradient by inputs: gradients where these lie in the range, else 0."""
+    """The gradient by inputs: gradients where these are within the range, else 0."""
     found = fake_quant_with_min_max_vars_gradient(
         gradients, inputs, float(min), float(max), num_bits, narrow_range, name
     )
@@ -159,7 +159,7 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients by inputs, min and max, with a range for each place on the last axis."""
+    """The gradients by inputs, min and max, with a range for each index along the last axis."""
     rank = convert_to_tensor(inputs).shape.ndims
     if rank is None:
         raise ValueError("the rank of inputs must be known")

@@ -51,7 +51,7 @@ def _standard(x: Tensor, axes: Sequence[int], epsilon: Tensor) -> tuple[Tensor, 
 
 
 def _channels(v: Tensor, rank: int) -> Tensor:
-    """(channels) as (channels, 1, ...), which stands beside (n, channels, ...)."""
+    """(channels) as (channels, 1, ...), which broadcasts with (n, channels, ...)."""
     return primitive.unsqueeze(v, list(range(1, rank - 1))) if rank > 2 else v
 
 

@@ -1,4 +1,4 @@
-"""What convolution and pooling share: strides, padding and data format as TensorFlow says them."""
+"""Arguments shared by convolution and pooling: TensorFlow's strides, padding and data format."""
 
 from __future__ import annotations
 

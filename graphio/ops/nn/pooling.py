@@ -60,9 +60,9 @@ def max_pool(
         ksize: the window: 4 integers in data_format's order, 1 for the batch; or 1 or 2. A window
             of several channels, with NHWC, has height and width 1, and strides of its sizes.
         strides: as ksize.
-        padding: SAME (size / stride, rounded up), VALID (no padding), or 4 pairs of how many places
-            that count as minus infinity lie before and after each axis in data_format's order, 0
-            for batch and channels.
+        padding: SAME (size / stride, rounded up), VALID (no padding), or 4 pairs: the numbers of
+            elements of minus infinity before and after each axis in data_format's order, 0 for
+            batch and channels.
         data_format: NHWC or NCHW; NWC and NCW are max_pool1d's.
         name: of the operation.
         input: the new name of value.
@@ -124,7 +124,7 @@ def _along_other_axes(
     function: str, value: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None,
     name: str | None,
 ) -> Tensor:  # fmt: skip
-    """Pooling of lines or volumes, whose formats have names of their own."""
+    """Pooling of lines or volumes, whose formats have other names."""
     axes, places = ("1d", "W") if _rank(value) == 3 else ("3d", "DHW")
     own = {"NHWC": f"N{places}C", "NCHW": f"NC{places}"}.get(data_format or "NHWC", data_format)
     pooled: Tensor = getattr(windows, function + axes)(value, ksize, strides, padding, own, name)
@@ -208,7 +208,7 @@ def _across_channels(value: Any, ksize: list[int], strides: list[int], name: str
                 message=f"{describe(at, 'MaxPool')}: ksize is {ksize}, strides is {strides}, the "
                 f"shape is {shapes.text(dims)}: {wrong}"
             )
-        # Each group of channels is an image of its own, as high as the window.
+        # Each group of channels is a separate image, as high as the window.
         groups = primitive.reshape(x, [-1, channels, 1, 1])
         attrs = spatial_attributes([channels, 1], "VALID", kernel_shape=[channels, 1])
         largest = node(
@@ -246,7 +246,7 @@ def _max_pool_grad_gradient(op: Operation, ddx: Tensor) -> Gradients:
 
 
 def _windows(op: Operation, x: Tensor, filling: np.ndarray[Any, Any]) -> Tensor:
-    """The elements of all windows: (places in the window, n, oh, ow, c)."""
+    """The elements of all windows: (elements of the window, n, oh, ow, c)."""
     (kh, kw), (sh, sw) = op.attrs["kernel_shape"], op.attrs["strides"]
     dims, result = dims_of(x), dims_of(op.inputs[1])
     if dims is None or result is None or None in (*dims[1:3], *result[1:3]):

@@ -59,7 +59,7 @@ def _spread(op: Operation, values: Tensor, x: Tensor) -> Tensor:
 
 
 def _limits(dtype: DType, kind: DType) -> tuple[Tensor, Tensor]:
-    """The least and the largest quantised value."""
+    """The smallest and the largest quantised value."""
     ends = [np.asarray(float(v)) for v in (dtype.min, dtype.max)]
     low, high = (constant(v, dtype=kind) for v in ends)
     return low, high

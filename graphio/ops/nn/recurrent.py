@@ -99,7 +99,7 @@ def _activation(
 
 
 def _product(x: Tensor, w: Tensor) -> Tensor:
-    """x (..., k) times w (n, k) turned."""
+    """x (..., k) times w (n, k), transposed."""
     left, right = dims_of(x), dims_of(w)
     dims = None if left is None or right is None else (*left[:-1], right[0])
     return node("MatMul", [x, p.transpose(w, [1, 0])], x.dtype, dims)
@@ -244,7 +244,7 @@ def _first(x: Tensor, given: Tensor | None, d: int, hidden: int) -> Tensor:
 
 
 def _biases(op: Operation, b: Tensor | None, d: int, hidden: int) -> tuple[Any, Any]:
-    """What is added to the inputs' products, and what stays inside GRU's reset."""
+    """The biases added to the inputs' MatMul, and those inside GRU's reset."""
     if b is None:
         return None, None
     size = GATES[op.op] * hidden

@@ -52,8 +52,8 @@ def _max_roi_pool(op: Operation, dy: Tensor) -> list[Tensor | None]:
 
 
 def _bins(ends: Tensor, first: int, out: int, x: Tensor, axis: int) -> Tensor:
-    """Which places along an axis of x each bin has, (r, out, size); ends of regions are rounded
-    half away from 0."""
+    """The positions along an axis of x that each bin has, (r, out, size); ends of regions are
+    rounded half away from 0."""
     low, high = (_rounded(slice_axes(ends, [k], [k + 1], [1])) for k in (first, first + 2))
     one, parts = scalar(1, dtypes.float64), scalar(out, dtypes.float64)
     span = binary("Max", binary("Add", binary("Sub", high, low), one), one)

@@ -292,7 +292,7 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """What moments are made of: the count, the sum and the sum of squares over axes.
+    """Sufficient statistics of moments: the count, the sum and the sum of squares over axes.
 
     Args:
         x: floating tensor of known rank.
@@ -397,7 +397,7 @@ def embedding_lookup(
         params: tensor or variable (rows, ...), or a list of them; a PartitionedVariable counts as
             the list of its parts.
         ids: integer tensor of any shape.
-        partition_strategy: how several parts share the rows: mod: row i lies in part i mod the
+        partition_strategy: how several parts share the rows: mod: row i is in part i mod the
             number of parts; div: one part after the other.
         name: of the operation.
         validate_indices: accepted; ids are always checked.

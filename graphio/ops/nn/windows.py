@@ -58,7 +58,7 @@ __all__ = [
     "pool",
 ]
 
-# ---- what the formats share ----
+# ---- shared by the formats ----
 
 #: axes of windows in each data format, None standing for the one of the rank
 _FIRST = {"NWC": False, "NHWC": False, "NDHWC": False, "NCW": True, "NCHW": True, "NCDHW": True}
@@ -96,7 +96,7 @@ def _front(x: Tensor, first: bool) -> Tensor:
 
 
 def _back(y: Tensor, first: bool, axes: int, name: str) -> Tensor:
-    """What _front did, undone under the user's name."""
+    """The inverse of _front, under the user's name."""
     if first:
         return primitive.unary("Identity", y, name)
     return primitive.transpose(y, [0, *range(2, axes + 2), 1], name)
@@ -357,7 +357,7 @@ def convolution(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Convolution over one to three axes, as many as the filter has beside its channels.
+    """Convolution over one to three axes, as many as the filter has in addition to its channels.
 
     Args:
         input: floating tensor, channels last or as data_format says.
@@ -429,7 +429,7 @@ def atrous_conv2d(
     """conv2d of images (n, h, w, c) with `rate` as the dilation of height and width.
 
     Raises:
-        ValueError: the shapes do not fit, or images that are padded to whole blocks of rate, as
+        ValueError: the shapes do not fit, or images that are padded to complete blocks of rate, as
             TensorFlow pads them, would have more elements than int64 counts.
     """
     with scope(name, "atrous_conv2d") as at:
@@ -598,7 +598,7 @@ def pool(
 
 
 class MaxPoolWithArgmax(NamedTuple):
-    """What max_pool_with_argmax gives."""
+    """The results of max_pool_with_argmax."""
 
     output: Tensor
     argmax: Tensor
@@ -612,7 +612,7 @@ def _places_alone(ksize: list[int], strides: list[int]) -> tuple[list[int], list
         raise errors.UnimplementedError(
             message=f"MaxPoolWithArgmax: ksize is {ksize}, strides is {strides}: pooling is across "
             "height and width; a window across channels is as wide as its strides, and has one "
-            "place of one image"
+            "position of one image"
         )
     return ksize[1:3], strides[1:3]
 
@@ -648,8 +648,8 @@ def max_pool_with_argmax(
 
     Raises:
         ValueError: the rank is not 4, the window does not fit, or data_format is another.
-        UnimplementedError: a window of several images, or of several channels beside several
-            places or other strides.
+        UnimplementedError: a window of several images, or of several channels with several
+            positions or other strides.
     """
     op = "MaxPoolWithArgmax"
     word = padding_of(padding, op)

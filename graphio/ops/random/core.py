@@ -1,4 +1,4 @@
-"""Random numbers: each operation has a generator of its own, whose state a session keeps.
+"""Random numbers: each operation has a separate generator, whose state a session keeps.
 
 With a graph seed or an operation seed the numbers repeat from session to session. Those of half
 types are drawn in float32.
@@ -63,7 +63,7 @@ def set_random_seed(seed: int | None) -> None:
         seed: an integer, or None for numbers that differ from session to session.
 
     Raises:
-        TypeError: seed is no integer.
+        TypeError: seed is not an integer.
     """
     # of a larger integer the last 64 bits are used, and files hold them with a sign
     half = 1 << 63
@@ -81,7 +81,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers from a normal distribution, drawn anew in each run.
+    """Numbers from a normal distribution, drawn again in each run.
 
     Args:
         shape: of the result.
@@ -122,7 +122,7 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers from [minval, maxval), all alike probable, drawn anew in each run.
+    """Numbers from [minval, maxval), equally probable, drawn again in each run.
 
     Args:
         shape: of the result.
@@ -133,7 +133,7 @@ def random_uniform(
         name: of the operation.
 
     Raises:
-        ValueError: dtype is an integer, and maxval is not given or a bound is no scalar.
+        ValueError: dtype is an integer, and maxval is not given or a bound is not a scalar.
         TypeError: dtype is none of these.
     """
     wanted, op = dtypes.as_dtype(dtype).base_dtype, "random_uniform"

@@ -69,7 +69,7 @@ def integers(
     """Integers of [minval, maxval).
 
     Raises:
-        ValueError: a bound is no scalar.
+        ValueError: a bound is not a scalar.
     """
     low = convert_to_tensor(minval, dtype, name="min")
     high = like(maxval, low, function, ("minval", "maxval"))
@@ -102,7 +102,7 @@ def classes(
     """Classes (n, num_samples) by probability softmax(logits), by the Gumbel-max method.
 
     Raises:
-        ValueError: logits are no matrix.
+        ValueError: logits are not a matrix.
     """
     x = convert_to_tensor(logits, name="logits")
     if x.shape.ndims is None:

@@ -27,8 +27,8 @@ __all__ = ["categorical", "get_seed", "random_crop", "random_gamma", "random_poi
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """The graph's and the operation's seed that a random operation made now would use.
 
-    Both are told modulo 2147483647, and two seeds of 0 as (0, 2147483647), because other libraries
-    take (0, 0) for none.
+    Both are returned modulo 2147483647, and two seeds of 0 as (0, 2147483647), because other
+    libraries take (0, 0) for none.
     """
     graph, most = scopes.get_default_graph().root, int(dtypes.int32.max)
     if graph.seed is None and op_seed is None:
@@ -54,7 +54,7 @@ def categorical(
 
 @api_guard.operator
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A part of a tensor, all places alike probable.
+    """A part of a tensor, all positions equally probable.
 
     Args:
         value: tensor.
@@ -204,7 +204,7 @@ def random_poisson(
     with scope(name, "random_poisson") as at:
         rate = elementwise.cast(convert_to_tensor(lam, name="lam"), dtypes.float64)
         full = _drawn_shape(shape, rate, "random_poisson")
-        # What arrives within infinite time is not counted, but infinite.
+        # The number of arrivals within infinite time is infinite and need not be counted.
         endless = comparison.equal(rate, np.inf)
         rate = array.where(endless, array.zeros_like(rate), rate)
         limit = rate + array.zeros(full, dtypes.float64)

@@ -37,7 +37,7 @@ def _of_seed(seed: Any, op: str, at: str) -> Source:
     """Draws by a seed of two integers.
 
     Raises:
-        TypeError: the seed's dtype is no integer.
+        TypeError: the seed's dtype is not an integer.
         ValueError: it is not of shape (2).
     """
     given = convert_to_tensor(seed, name="seed")

@@ -90,7 +90,7 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
         name: of the operation.
 
     Raises:
-        TypeError: sp_input is no SparseTensor.
+        TypeError: sp_input is not a SparseTensor.
     """
     sp = as_sparse(sp_input)
     with scope(name, "SparseReorder") as at:
@@ -114,7 +114,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         name: of the operation.
 
     Raises:
-        TypeError: sp_input is no SparseTensor.
+        TypeError: sp_input is not a SparseTensor.
         ValueError: more than one -1, or another number of elements than is known.
         InvalidArgumentError: of the run: the same, where the SparseTensor's shape is not known.
     """
@@ -203,8 +203,8 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         name: name scope of the operations.
 
     Raises:
-        TypeError: sp_input is no SparseTensor.
-        ValueError: perm is no permutation of the axes.
+        TypeError: sp_input is not a SparseTensor.
+        ValueError: perm is not a permutation of the axes.
     """
     sp = as_sparse(sp_input)
     with scope(name, "SparseTranspose") as at:
@@ -267,7 +267,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
         new_shape: integer vector, as long as the shape and nowhere less; None: the smallest.
 
     Raises:
-        TypeError: sp_input is no SparseTensor.
+        TypeError: sp_input is not a SparseTensor.
         ValueError: new_shape has another rank or a smaller size.
         InvalidArgumentError: the same, found at run time.
     """
@@ -325,7 +325,7 @@ def sparse_concat(
         expand_nonconcat_dims: other name of expand_nonconcat_dim.
 
     Raises:
-        TypeError: sp_inputs is no list of SparseTensors of one dtype.
+        TypeError: sp_inputs is not a list of SparseTensors of one dtype.
         ValueError: the ranks differ.
         InvalidArgumentError: of the run: the shapes do not fit; or axis is out of range, which a
             single SparseTensor does not look at.
@@ -416,7 +416,7 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
         name: of the operation.
 
     Raises:
-        TypeError: sp_input is no SparseTensor.
+        TypeError: sp_input is not a SparseTensor.
         ValueError: start or size has not an entry for each axis.
     """
     sp = as_sparse(sp_input)
@@ -496,7 +496,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
         to_retain: bool vector (n): which ones stay.
 
     Raises:
-        TypeError: sp_input is no SparseTensor.
+        TypeError: sp_input is not a SparseTensor.
         ValueError: to_retain has another length.
     """
     sp = as_sparse(sp_input)
@@ -527,7 +527,7 @@ def sparse_fill_empty_rows(
         The SparseTensor, and a bool vector: which rows were empty.
 
     Raises:
-        TypeError: sp_input is no SparseTensor.
+        TypeError: sp_input is not a SparseTensor.
         ValueError: its rank is 0.
     """
     sp = as_sparse(sp_input)
@@ -579,7 +579,7 @@ def sparse_merge(
         already_sorted: True leaves the elements in their order.
 
     Raises:
-        TypeError: an argument is no SparseTensor, or ids are no integers.
+        TypeError: an argument is not a SparseTensor, or ids are not integers.
         ValueError: there are not as many sizes as sp_ids.
     """
     several = isinstance(sp_ids, (list, tuple)) and not isinstance(sp_ids, SparseTensorValue)

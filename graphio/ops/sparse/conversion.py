@@ -129,7 +129,7 @@ def sparse_tensor_to_dense(
         name: of the operation.
 
     Raises:
-        TypeError: sp_input is no SparseTensor.
+        TypeError: sp_input is not a SparseTensor.
         InvalidArgumentError: at run time, see sparse_to_dense.
     """
     sp = as_sparse(sp_input)
@@ -199,7 +199,7 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
         A bool tensor (d0, ..., dn-1, vocab_size).
 
     Raises:
-        TypeError: sp_input is no SparseTensor of integers.
+        TypeError: sp_input is not a SparseTensor of integers.
     """
     sp = as_sparse(sp_input)
     with scope(name, "SparseToIndicator") as at:
@@ -229,7 +229,7 @@ def sparse_tensor_dense_matmul(
         A tensor (n, k).
 
     Raises:
-        TypeError: sp_a is no SparseTensor.
+        TypeError: sp_a is not a SparseTensor.
         ValueError: a rank is not 2, the inner sizes or the dtypes differ.
     """
     if isinstance(b, SparseTensor) and not isinstance(sp_a, SparseTensor):
@@ -292,7 +292,7 @@ def _check_matrices(sp: SparseTensor, dense: Tensor, at: str) -> None:
     for rank, label in ((sp.shape.ndims, "a"), (dense.shape.ndims, "b")):
         if rank not in (2, None):
             raise ValueError(
-                f"Shape must be rank 2 but is rank {rank}: tensor '{label}' is no matrix for "
+                f"Shape must be rank 2 but is rank {rank}: tensor '{label}' is not a matrix for "
                 f"{describe(at, 'SparseTensorDenseMatMul')}"
             )
     if dense.shape.ndims is None:

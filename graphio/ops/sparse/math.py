@@ -160,7 +160,7 @@ def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
         A SparseTensor of all places that one of the two has, in ascending order.
 
     Raises:
-        TypeError: an argument is no SparseTensor, or the dtypes differ.
+        TypeError: an argument is not a SparseTensor, or the dtypes differ.
         ValueError: the shapes are known and differ.
         InvalidArgumentError: the same, found at run time.
     """
@@ -294,7 +294,7 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
         A SparseTensor of the same places.
 
     Raises:
-        TypeError: sp_input is no SparseTensor of a floating dtype.
+        TypeError: sp_input is not a SparseTensor of a floating dtype.
         ValueError: its rank is less than 2.
     """
     sp = as_sparse(sp_input, "sp_input")

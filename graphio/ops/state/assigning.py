@@ -136,7 +136,7 @@ def scatter_update(
 
     Raises:
         ValueError: the shapes do not fit.
-        TypeError: ref is no variable, or a dtype differs.
+        TypeError: ref is not a variable, or a dtype differs.
         InvalidArgumentError: of the run, an index is out of range.
     """
     return _scatter(ref, indices, updates, "update", name)
@@ -321,7 +321,7 @@ def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: the variable is not of integers.
-        ValueError: it is no scalar.
+        ValueError: it is not a scalar.
         OutOfRangeError: of the run, the limit is reached.
     """
     ref = variable_behind(ref)

@@ -43,7 +43,7 @@ def Print(
         name: of the operation.
 
     Raises:
-        TypeError: data is no list.
+        TypeError: data is not a list.
     """
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"Print: data is {type(data).__name__}, expected a list of tensors")

@@ -266,10 +266,10 @@ def _problems(
     if not _DOMAIN.match(domain) or domain in _OURS:
         found.append(f"domain {domain!r} is taken or no name with dots, such as 'com.example'")
     if not _NAME.match(name):
-        found.append(f"{name!r} is no name")
+        found.append(f"{name!r} is not a name")
     if not isinstance(version, int) or not 1 <= version < 2**31:
         found.append(f"version is {version!r}, expected 1 or more")
-    found += [f"{t!r} is no parameter such as 'x: T'" for t in _texts(inputs, outputs)]
+    found += [f"{t!r} is not a parameter such as 'x: T'" for t in _texts(inputs, outputs)]
     if found:
         return found
     if not outputs:
@@ -288,13 +288,15 @@ def _problems(
     for key, listed in types.items():
         numbers = set(element_types.BY_NAME) - {"string"}
         unknown = sorted(set(listed.split()) - numbers)
-        found += [f"types of {key}: {u} is no type of numbers" for u in unknown]
+        found += [f"types of {key}: {u} is not a type of numbers" for u in unknown]
     for key, spec in attributes.items():
         if not 1 <= len(spec) <= 2 or spec[0] not in custom.KINDS:
             kinds = ", ".join(custom.KINDS)
-            found.append(f"attribute {key}: {spec!r} is no (kind, default); kinds are {kinds}")
+            found.append(
+                f"attribute {key}: {spec!r} is not a pair (kind, default); kinds are {kinds}"
+            )
         elif len(spec) == 2 and not _is_kind(spec[1], spec[0]):
-            found.append(f"attribute {key}: its default {spec[1]!r} is no {spec[0]}")
+            found.append(f"attribute {key}: its default {spec[1]!r} is not of kind {spec[0]}")
     return found
 
 

@@ -54,7 +54,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
         name: of the operation.
 
     Raises:
-        ValueError: filename is no scalar.
+        ValueError: filename is not a scalar.
         NotFoundError: of the run: there is no such file.
     """
 
@@ -78,7 +78,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
         name: of the operation.
 
     Raises:
-        ValueError: an argument is no scalar.
+        ValueError: an argument is not a scalar.
         PermissionDeniedError: of the run: it cannot be written.
     """
 

@@ -44,7 +44,7 @@ class KeyValueTensorInitializer:
     Args:
         keys: vector.
         values: vector of as many.
-        key_dtype, value_dtype: of the vectors if they are no tensors; None: their own.
+        key_dtype, value_dtype: of the vectors if they are not tensors; None: their own.
         name: of the operations.
 
     Raises:
@@ -134,7 +134,7 @@ class TextFileInitializer:
             return text if kind == dtypes.string else kind.as_numpy_dtype(text).item()
         except (IndexError, ValueError):
             raise errors.InvalidArgumentError(
-                message=f"{path}, line {number + 1}: {_column_words(column)} is no {kind.name}: "
+                message=f"{path}, line {number + 1}: {_column_words(column)} is not of type {kind.name}: "
                 f"{line!r}"
             ) from None
 

@@ -56,7 +56,7 @@ def py_func(
 
     Raises:
         ValueError: func is not callable.
-        TypeError: inp is no list, or Tout is no dtype.
+        TypeError: inp is not a list, or Tout is not a dtype.
     """
     return _call(func, inp, Tout, stateful, name, "PyFunc" if stateful else "PyFuncStateless")
 
@@ -93,7 +93,7 @@ def py_function(
 
     Raises:
         ValueError: func is not callable.
-        TypeError: inp is no list, or Tout is no dtype.
+        TypeError: inp is not a list, or Tout is not a dtype.
     """
     _check_callable(func)
     return _eager(func, inp, Tout, name)

@@ -131,8 +131,8 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
 
     Raises:
         ValueError: another unit, pos and len differ in shape, or do not broadcast with input.
-        UnimplementedError: input and pos, which is no scalar, differ in shape and broadcast to rank
-            3 or more, as far as static shapes tell.
+        UnimplementedError: input and pos, which is not a scalar, differ in shape and broadcast to
+            rank 3 or more, as far as static shapes tell.
         InvalidArgumentError: at run time: pos lies beyond the end, or len is negative.
     """
     _check_unit(unit)
@@ -248,7 +248,7 @@ def string_split(
         A SparseTensor (n, most parts of a text) of strings.
 
     Raises:
-        ValueError: source is no vector.
+        ValueError: source is not a vector.
     """
     chosen = delimiter if sep is None else sep
     attrs = {"letters": 1, "skip_empty": int(skip_empty), "limit": -1}
@@ -278,7 +278,7 @@ def split(
         A SparseTensor (n, most parts of a text) of strings.
 
     Raises:
-        ValueError: the input is no vector, or result_type is another.
+        ValueError: the input is not a vector, or result_type is another.
     """
     if result_type != "SparseTensor":
         raise ValueError(f"result_type is {result_type!r}; only 'SparseTensor' is there")

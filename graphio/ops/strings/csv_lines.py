@@ -24,7 +24,7 @@ __all__ = ["check_delimiter", "decode_csv", "fields_of", "number_of"]
 
 
 def check_delimiter(delimiter: Any) -> None:
-    """Refuses what cannot be between fields. Raises InvalidArgumentError: it is no character."""
+    """Refuses what cannot be between fields. Raises InvalidArgumentError: it is not a character."""
     if not isinstance(delimiter, str) or len(delimiter) != 1:
         raise errors.InvalidArgumentError(
             message=f"field_delim is {delimiter!r}, expected a text of one character"
@@ -70,7 +70,7 @@ def number_of(field: str, dtype: dtypes.DType) -> int | float:
         return float(word)
     number = int(word)
     if not dtype.min <= number <= dtype.max:
-        raise ValueError(f"{number} is no {dtype.name}")
+        raise ValueError(f"{number} is out of the range of {dtype.name}")
     return number
 
 
@@ -100,9 +100,10 @@ def decode_csv(
         Tensors of records' shape. A line that does not fit is an InvalidArgumentError of the run.
 
     Raises:
-        TypeError: records is no text, a dtype is another one, or record_defaults is no list.
+        TypeError: records is not a string, a dtype is another one, or record_defaults is not a
+            list.
         ValueError: select_cols has negative numbers, does not ascend, or has another length than
-            record_defaults; a default is no constant of at most one element and rank 1.
+            record_defaults; a default is not a constant of at most one element and rank 1.
         InvalidArgumentError: field_delim is not one character.
     """
     check_delimiter(field_delim)
@@ -131,7 +132,7 @@ def decode_csv(
                         line.decode("utf-8", "surrogateescape"), field_delim, use_quote_delim
                     )
                 except ValueError as error:
-                    raise _refused(f"Record {position} is no CSV: {error}") from None
+                    raise _refused(f"Record {position} is not valid CSV: {error}") from None
                 fields = fields or [""]
                 _check_fields(fields, taken, select_cols is None, position)
                 for column, target, number in zip(columns, made, taken, strict=True):

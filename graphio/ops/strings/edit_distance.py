@@ -38,7 +38,7 @@ def edit_distance(
         A float32 tensor (d0, ..., dn-1), the larger sizes of both.
 
     Raises:
-        TypeError: an argument is no SparseTensor, or the dtypes differ.
+        TypeError: an argument is not a SparseTensor, or the dtypes differ.
     """
     one, two = as_sparse(hypothesis, "Hypothesis"), as_sparse(truth, "Truth")
     if one.dtype != two.dtype:

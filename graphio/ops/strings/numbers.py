@@ -42,13 +42,13 @@ def string_to_number(
     """The number that each text writes.
 
     Args:
-        string_tensor, input: string tensor. A run in which one is no number is an
+        string_tensor, input: string tensor. A run in which one is not a number is an
             InvalidArgumentError.
         out_type: float32, float64, int32 or int64.
         name: of the operation.
 
     Raises:
-        TypeError: it is no text, or out_type is another one.
+        TypeError: it is not a string, or out_type is another one.
     """
     with scope(name, "StringToNumber") as at:
         x = as_text(string_tensor if input is None else input, "input")
@@ -168,8 +168,8 @@ def decode_raw(
         The numbers, with one dimension more than the input.
 
     Raises:
-        TypeError: it is no text, or there is no such out_type.
-        ValueError: fixed_length is no multiple of the dtype's size.
+        TypeError: it is not a string, or there is no such out_type.
+        ValueError: fixed_length is not a multiple of the dtype's size.
     """
     with scope(name, "DecodeRaw") as at:
         x = as_text(input_bytes if bytes is None else bytes, "bytes")

@@ -264,7 +264,7 @@ def compiled(pattern: bytes) -> re.Pattern[str]:
     """The pattern, for texts of text_of.
 
     Raises:
-        InvalidArgumentError: it is no regular expression.
+        InvalidArgumentError: it is not a regular expression.
     """
     try:
         return re.compile(_Translation(pattern).result())

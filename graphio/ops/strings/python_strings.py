@@ -124,7 +124,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
         name: of the operation.
 
     Raises:
-        TypeError: input or pattern is no text.
+        TypeError: input or pattern is not a string.
     """
     if isinstance(pattern, Tensor):
         with scope(name, "RegexFullMatch") as at:
@@ -169,7 +169,7 @@ def regex_replace(
         name: of the operation.
 
     Raises:
-        TypeError: input, pattern or rewrite is no text.
+        TypeError: input, pattern or rewrite is not a string.
     """
     if isinstance(pattern, Tensor) or isinstance(rewrite, Tensor):
         with scope(name, "RegexReplace") as at:

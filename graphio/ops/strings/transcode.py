@@ -39,10 +39,10 @@ def unicode_transcode(
             "US-ASCII", "ISO-8859-1" or another one that Python knows. A run with one that it does
             not know is an InvalidArgumentError.
         output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-        errors: what bytes become that are no character: "replace": replacement_char; "ignore":
+        errors: what bytes become that are not a character: "replace": replacement_char; "ignore":
             nothing; "strict": an InvalidArgumentError of the run.
         replacement_char: code of the character that replaces.
-        replace_control_characters: whether those below 32 are no characters either.
+        replace_control_characters: whether those below 32 are not characters either.
         name: of the operation.
 
     Raises:
@@ -58,7 +58,9 @@ def unicode_transcode(
                 f"unicode_transcode: Op passed string {value!r} not in: {listed}, as {what}"
             )
     if not 0 <= replacement_char <= 0x10FFFF or 0xD800 <= replacement_char < 0xE000:
-        raise ValueError(f"unicode_transcode: replacement_char {replacement_char} is no character")
+        raise ValueError(
+            f"unicode_transcode: replacement_char {replacement_char} is not a character"
+        )
     return mapped(
         "UnicodeTranscode", input, _transcoded, name, dtypes.string,
         source=str(input_encoding), target=output_encoding, policy=errors,
@@ -83,7 +85,7 @@ def _transcoded(
     return characters.encode(target)
 
 
-#: stands for bytes that are no character, until they are replaced; it is none itself
+#: stands for bytes that are not a character, until they are replaced; it is none itself
 _NO_CHARACTER = "\ud800"
 _ASIDE = "graphio.no_character"
 
@@ -101,7 +103,7 @@ codecs.register_error(_ASIDE, _aside)
 def _ordered(text: bytes, encoding: str) -> tuple[bytes, codecs.CodecInfo]:
     """The text without the mark that says its byte order, and its codec."""
     try:
-        b"a".decode(encoding, "ignore")  # refuses what is no encoding of texts
+        b"a".decode(encoding, "ignore")  # refuses what is not an encoding of texts
         codec = codecs.lookup(encoding)
     except LookupError:
         raise errors.InvalidArgumentError(
