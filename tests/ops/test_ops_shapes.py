@@ -157,7 +157,7 @@ REFUSALS: dict[str, tuple[Callable[[], object], type, str]] = {
     "slice past the end": (lambda: tf.slice(p(5), [3], [3]), ValueError, "begin . size"),
     "split": (lambda: tf.split(p(5), 2), ValueError, "evenly divisible by 2 but is 5"),
     "unstack of open size": (lambda: tf.unstack(p(None, 3)), ValueError, "give num"),
-    "zeros of open size": (lambda: tf.zeros([None, 2]), TypeError, "None is no size"),
+    "zeros of open size": (lambda: tf.zeros([None, 2]), TypeError, "None is not a size"),
     "zeros of negative size": (lambda: tf.zeros([-1]), ValueError, "negative size"),
     "two dtypes": (
         lambda: tf.add(p(2), p(2, dtype=tf.int32)),

@@ -285,7 +285,7 @@ def test_texts_that_do_not_fit_are_refused_by_the_run(
         (lambda: tf.reduce_join(["a"], 1), ValueError, "ReduceJoin"),
         (lambda: tf.string_split("a"), ValueError, "rank 1"),
         (lambda: tf.strings.split(["a"], result_type="RaggedTensor"), ValueError, "result_type"),
-        (lambda: tf.string_split(["a"], ["b"]), ValueError, "one text"),
+        (lambda: tf.string_split(["a"], ["b"]), ValueError, "one string"),
         (
             lambda: tf.strings.unicode_transcode("a", "UTF-8", "UTF-16"),
             ValueError,

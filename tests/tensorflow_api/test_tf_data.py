@@ -63,8 +63,8 @@ def test_a_file_of_csv_has_the_rows_that_tensorflow_reads(name: str, tmp_path: P
 #: lines that are none of two columns
 WRONG = {
     "an empty line": (b"0,1\n\n2,3\n", "Expect 2 fields but have 1"),
-    "a mark inside a field": (b'a""b,c\n', "must enclose whole fields"),
-    "text behind a mark": (b'"a"b,c\n', "must enclose whole fields"),
+    "a mark inside a field": (b'a""b,c\n', "must enclose complete fields"),
+    "text behind a mark": (b'"a"b,c\n', "must enclose complete fields"),
     "a quotation without an end": (b'"a,b\n', "does not end"),
 }
 
@@ -166,7 +166,7 @@ def test_files_of_csv_are_checked(tmp_path: Path) -> None:
 def test_decode_csv_refuses_marks_that_do_not_enclose_a_field(line: str, target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         fields = tf.decode_csv([line], [["x"]])
-        with pytest.raises(tf.errors.InvalidArgumentError, match="must enclose whole fields"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must enclose complete fields"):
             session.run(fields)
         plain = tf.decode_csv([line], [["x"]], use_quote_delim=False)
         assert session.run(plain)[0].tolist() == [line.encode()]

@@ -241,7 +241,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: tf.one_hot([0], 2, tf.constant(1.0), tf.constant(0)), TypeError, "different types",
     ),
     "substr": (lambda: tf.substr("abc", [1, 2], 1), ValueError, "Shapes must be equal rank"),
-    "delimiters": (lambda: tf.string_split(["a"], ["|"]), ValueError, "expected one text"),
+    "delimiters": (lambda: tf.string_split(["a"], ["|"]), ValueError, "expected one string"),
     "softmax": (lambda: tf.nn.softmax(X * 1.0, 2), INVALID, "out of range"),
     "roll": (lambda: tf.roll(X, 1, 2), INVALID, "out of range"),
     "roll by a matrix": (lambda: tf.roll(X, [[1]], 0), INVALID, "a scalar or a vector"),

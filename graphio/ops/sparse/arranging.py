@@ -48,7 +48,7 @@ __all__ = [
 
 
 class SparseFillEmptyRows(NamedTuple):
-    """What sparse_fill_empty_rows gives."""
+    """The results of sparse_fill_empty_rows."""
 
     sp_ordered_output: SparseTensor
     empty_row_indicator: Tensor
@@ -69,7 +69,7 @@ def _size_at(shape: Tensor, axis: int) -> Tensor:
 
 
 def _inserted(axis: int) -> int:
-    """Where among the others an axis comes, which counts in the whole."""
+    """The index of an axis for insertion, counted in the result."""
     return axis if axis >= 0 else _after(axis)
 
 
@@ -83,7 +83,7 @@ def _axis(axis: Any, rank: int | None, op: str, at: str) -> int:
 
 @api_guard.operator
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """The same elements in ascending order of their places, the first coordinate first.
+    """The same elements in ascending order of their indices, the first coordinate first.
 
     Args:
         sp_input: SparseTensor.
@@ -124,7 +124,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         wanted = _checked_reshape(sp, wanted)
         total, one = parts.product(sp.dense_shape), int_vector([1])
         open_size = compare("Less", wanted, int_vector([0]))
-        # Two sizes left open give a product that does not fit.
+        # With two sizes left open, the number of elements does not fit.
         given = parts.product(select(open_size, one, wanted))
         if constant_value(wanted) is None:
             given = _tells_the_rest(given, open_size)
@@ -161,11 +161,11 @@ def _tells_the_rest(given: Tensor, open_size: Tensor) -> Tensor:
     nothing = compare("Equal", given, scalar(0, dtypes.int64))
     several = compare("And", reduction.reduce_any(open_size), nothing)
     holds = node("Not", [several], dtypes.bool, ())
-    return assertion.once(given, holds, "reshape cannot infer a size beside one of 0:")
+    return assertion.once(given, holds, "reshape cannot infer a size next to one of 0:")
 
 
 def _checked_reshape(sp: SparseTensor, wanted: Tensor) -> Tensor:
-    """The sizes wanted, where they are no error; one that only the old shape tells is the run's."""
+    """The requested sizes, checked as far as they are known; the run checks the others."""
     known = constant_value(wanted)
     if known is None:
         return wanted
@@ -179,8 +179,8 @@ def _checked_reshape(sp: SparseTensor, wanted: Tensor) -> Tensor:
     rest = int(np.prod(known[known != -1], dtype=np.int64))
     if implied and not rest:
         raise errors.InvalidArgumentError(
-            message=f"reshape cannot infer the size left open in {known.tolist()}: beside one of 0 "
-            "it may be any"
+            message=f"reshape cannot infer the size left open in {known.tolist()}: next to "
+            "one of 0 it may be any"
         )
     if size is None:
         return wanted
@@ -195,7 +195,7 @@ def _checked_reshape(sp: SparseTensor, wanted: Tensor) -> Tensor:
 
 @api_guard.operator
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """The axes in another order, the elements in ascending order of their new places.
+    """The axes in another order, the elements in ascending order of their new indices.
 
     Args:
         sp_input: SparseTensor.
@@ -314,7 +314,7 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """SparseTensors one after another along axis, in ascending order of places.
+    """SparseTensors one after another along axis, in ascending order of indices.
 
     Args:
         axis: along which they are joined.
@@ -461,11 +461,11 @@ def sparse_split(
         place = _axis(given, rank_of(sp), "SparseSplit", at)
         count = int_value(num_split, "SparseSplit", "num_split")
         sizes = dims_of(sp.shape)
-        whole = None if sizes is None else sizes[place]
-        if count < 1 or (whole is not None and count > whole):
+        length = None if sizes is None else sizes[place]
+        if count < 1 or (length is not None and count > length):
             raise ValueError(
                 f"sparse_split: num_split is {count}, expected 1 to the size of axis {place}, "
-                f"{'?' if whole is None else whole}"
+                f"{'?' if length is None else length}"
             )
         return [_nth_part(sp, i, count, place) for i in range(count)]
 
@@ -569,11 +569,11 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Values under the numbers that stand at the same places, which replace the last coordinate.
+    """Values under the numbers that have the same indices, which replace the last coordinate.
 
     Args:
         sp_ids: SparseTensor of int32 or int64, or a list of them: the new last coordinates.
-        sp_values: SparseTensor of the same places.
+        sp_values: SparseTensor of the same indices.
         vocab_size: integer scalar or a list of them: the sizes of the new axes.
         name: name scope of the operations.
         already_sorted: True leaves the elements in their order.

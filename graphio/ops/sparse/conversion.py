@@ -1,4 +1,4 @@
-"""SparseTensors and dense tensors: from one to the other, products, Python's operators."""
+"""SparseTensors and dense tensors: conversion, matrix multiplication, Python's operators."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """A dense tensor with values at some places.
+    """A dense tensor with values at some indices.
 
     Args:
-        sparse_indices: int32 or int64: (n, rank) places; (n) places in a vector; or one number.
+        sparse_indices: int32 or int64: (n, rank); (n), indices of a vector; or one number.
         output_shape: integer vector (rank).
-        sparse_values: (n) values, or one for all places.
+        sparse_values: (n) values, or one for all indices.
         default_value: scalar: what stands elsewhere.
-        validate_indices: True: a run refuses places that are out of order or repeated. Places
+        validate_indices: True: a run refuses indices that are out of order or repeated. Indices
             outside the shape are always refused.
         name: of the operation.
 
@@ -106,7 +106,7 @@ def _check_fit(where: Tensor, values: Tensor, shape: Tensor, default: Tensor, at
     if places is not None and sizes is not None and None not in (places[1], sizes[0]):
         if places[1] != sizes[0]:
             raise ValueError(
-                f"sparse_indices has {places[1]} coordinates a place, but output_shape has "
+                f"sparse_indices has {places[1]} coordinates an element, but output_shape has "
                 f"{sizes[0]} sizes for {what}"
             )
     if values.shape.ndims != 0 and places is not None:
@@ -209,14 +209,14 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
         return sparse_tensor_to_dense(merged, default_value=False, validate_indices=False, name=at)
 
 
-# ---- products ----
+# ---- matrix multiplication ----
 
 
 @api_guard.operator
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
-    """The product of a sparse and a dense matrix. Places come in any order; repeats are summed.
+    """A sparse matrix multiplied by a dense one. Indices come in any order; repeats are summed.
 
     Args:
         sp_a: SparseTensor (n, m) of numbers.
@@ -271,7 +271,7 @@ def sparse_matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of two dense matrices; that there are many zeros makes no difference.
+    """The matrix multiplication of two dense matrices; many zeros make no difference.
 
     Args:
         a: tensor (n, m).
@@ -307,7 +307,7 @@ def _column(where: Tensor, axis: int) -> Tensor:
 
 
 def _read_at(sp: SparseTensor, dense: Tensor, at: str) -> Tensor:
-    """The elements of a dense tensor, broadcast to the shape of a sparse one, at its places."""
+    """The elements of a dense tensor, broadcast to the shape of a sparse one, at its indices."""
     if dense.shape.ndims == 0:
         return dense
     what = describe(at, "SparseDenseCwise")

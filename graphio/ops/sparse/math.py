@@ -54,7 +54,7 @@ Combine = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class _Union:
-    """The places where one of two SparseTensors of a shape has an element, in ascending order."""
+    """The ascending indices of the elements of two SparseTensors of a shape, each once."""
 
     def __init__(self, a: SparseTensor, b: SparseTensor, what: str) -> None:
         if a.dtype != b.dtype:
@@ -69,7 +69,7 @@ class _Union:
         self._first = primitive.slice_axes(primitive.shape_of(a.values), [0], [1], [0])
 
     def groups_of(self, second: bool) -> Tensor:
-        """To which of the places each element of one of the two belongs."""
+        """The position among the indices of each element of one of the two."""
         begin, end = int_vector([0]), self._first
         if second:
             begin, end = self._first, int_vector([last])
@@ -77,11 +77,11 @@ class _Union:
         return node("Slice", inputs, dtypes.int64, (None,))
 
     def spread(self, sp: SparseTensor, second: bool) -> Tensor:
-        """The elements of one of the two at all the places, 0 where it has none."""
+        """The elements of one of the two at all the indices, 0 where it has none."""
         return parts.group_sums(sp.values, self.groups_of(second), self.count)
 
     def with_values(self, values: Tensor) -> SparseTensor:
-        """The SparseTensor of one value a place."""
+        """The SparseTensor of one value for each index."""
         return parts.with_numbers(self.keys, values, self.shape)
 
 
@@ -97,7 +97,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
         thresh: old name of threshold.
 
     Returns:
-        A SparseTensor, in ascending order of its places, if both are; else a tensor.
+        A SparseTensor, in ascending order of its indices, if both are; else a tensor.
 
     Raises:
         TypeError: neither is a SparseTensor, or the dtypes differ.
@@ -157,7 +157,7 @@ def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
         name: of the operation.
 
     Returns:
-        A SparseTensor of all places that one of the two has, in ascending order.
+        A SparseTensor of all indices that one of the two has, in ascending order.
 
     Raises:
         TypeError: an argument is not a SparseTensor, or the dtypes differ.
@@ -186,7 +186,7 @@ def _among_the_axes(given: Tensor, sizes: Tensor) -> Tensor:
 
 
 class _Reduction:
-    """What a reduction keeps of a SparseTensor: axes, their sizes, and the places on them."""
+    """The parts of a SparseTensor that a reduction keeps: axes, sizes, and indices."""
 
     def __init__(self, sp: SparseTensor, axis: Any, keepdims: bool, tf_type: str, at: str) -> None:
         found = None if axis is None else static_ints(axis)
@@ -260,7 +260,7 @@ def _reduction_builder(
         f"{summary} along axes, as a {result}.\n\n    Args:\n        sp_input: SparseTensor of "
         "numbers, of known rank.\n        axis: which axes; None: all of them.\n        keepdims: "
         "True keeps the axes, with size 1.\n        reduction_axes: old name of axis.\n        "
-        "keep_dims: old name of keepdims.\n\n    Raises:\n        TypeError: sp_input is no "
+        "keep_dims: old name of keepdims.\n\n    Raises:\n        TypeError: sp_input is not a "
         "SparseTensor of numbers.\n        ValueError: an axis is out of range.\n    "
     )
     return build
@@ -291,7 +291,7 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
         name: of the operation.
 
     Returns:
-        A SparseTensor of the same places.
+        A SparseTensor of the same indices.
 
     Raises:
         TypeError: sp_input is not a SparseTensor of a floating dtype.

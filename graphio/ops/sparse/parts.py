@@ -1,6 +1,7 @@
-"""What the operations on SparseTensors are composed of: checks, places as numbers, choices.
+"""Building blocks of the operations on SparseTensors: checks, flat indices, selection.
 
-The number of a place is its position in the dense tensor, row-major. Numbers sort as places do.
+The number of an element is its row-major position in the dense tensor. Numbers and indices sort
+alike.
 """
 
 from __future__ import annotations
@@ -104,11 +105,11 @@ def check_equal(
     return node("CheckEqual", [x, y], dtypes.int64, dims_of(x), domain="graphio", message=message)
 
 
-# ---- places and their numbers ----
+# ---- indices and their numbers ----
 
 
 def product(sizes: Tensor) -> Tensor:
-    """The product of a vector, a scalar."""
+    """All elements of a vector multiplied, a scalar."""
     known = constant_value(sizes)
     if known is not None:
         return scalar(int(np.prod(known, dtype=np.int64)), dtypes.int64)
@@ -126,17 +127,17 @@ def _strides(shape: Tensor) -> Tensor:
 
 
 def numbers_within(indices: Tensor, shape: Tensor) -> Tensor:
-    """The numbers (n) of the places (n, r) in a tensor of the shape."""
+    """The numbers (n) of the indices (n, r) in a tensor of the shape."""
     return primitive.reduce_sum(binary("Mul", indices, _strides(shape)), [1], keepdims=False)
 
 
 def numbers(sp: SparseTensor) -> Tensor:
-    """The numbers of the places of a SparseTensor, which a run finds to lie inside its shape."""
+    """The numbers of the indices of a SparseTensor, which a run checks to be inside its shape."""
     return numbers_within(checked(sp.indices, sp.dense_shape), sp.dense_shape)
 
 
 def places(found: Tensor, shape: Tensor) -> Tensor:
-    """The places (n, r) of numbers (n)."""
+    """The indices (n, r) of numbers (n)."""
     one = scalar(1, dtypes.int64)
     steps = binary("Max", _strides(shape), one)
     column = primitive.unsqueeze(found, [1])

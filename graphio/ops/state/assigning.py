@@ -1,6 +1,6 @@
 """Assigning to parts of a variable: scatters, v[1:3].assign(...), counting.
 
-Each reads the variable where it stands in the order, makes the whole new value, and assigns that.
+Each reads the variable at its position in the order, makes the complete new value, and assigns it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 
 not_differentiable("BelowLimit", domain="graphio")
 
-#: what a scatter does with the old element -> (ScatterND's reduction, its version)
+#: how a scatter combines with the old element -> (ScatterND's reduction, its version)
 _REDUCTIONS = {
     "update": ("none", 16), "add": ("add", 16), "sub": ("add", 16), "mul": ("mul", 16),
     "div": ("mul", 16), "min": ("min", 18), "max": ("max", 18),
@@ -278,7 +278,7 @@ def _getitem(variable: Variable, item: Any) -> Tensor:
 
 
 def _assign_part(variable: Variable, item: Any, value: Any, name: str | None = None) -> Tensor:
-    """Assigns to variable[item]; the new value of the whole variable.
+    """Assigns to variable[item]; the new value of the complete variable.
 
     Raises:
         ValueError: value does not have the part's shape.

@@ -129,7 +129,7 @@ class _Sparse(NamedTuple):
 
 
 def _template(value: Any, tensors: list[Tensor]) -> Any:
-    """The value with places for the tensors in it, which are added to the list."""
+    """The value with placeholders for the tensors in it, which are added to the list."""
     if isinstance(value, SparseTensor):
         parts = [_template(t, tensors) for t in (value.indices, value.values, value.dense_shape)]
         return _Sparse(*parts)

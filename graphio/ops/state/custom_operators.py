@@ -1,4 +1,4 @@
-"""Operators of the program's own: declared once, then built, differentiated, saved and run.
+"""Custom operators: declared once, then built, differentiated, saved and run.
 
 TensorFlow takes them from shared libraries alone (tf.load_op_library); here Python is enough, and
 C is for speed and for programs without Python. See docs/custom-operators.md.
@@ -182,13 +182,13 @@ def register_operator(
     gradient: Callable[..., Any] | None = None,
     stateful: bool = False,
 ) -> CustomOperator:
-    """Declares an operator of the program's own; declared again, the later one holds.
+    """Declares a custom operator; declared again, the later one holds.
 
     Args:
         domain: whose it is, as files name it: "com.example".
         name: of the operator: "ScaledTanh".
-        inputs: one text a parameter, as the operator table has them: "x: T", "bias: T?" may be
-            absent, "rest: T*" is any number from one on, "rest: T*0" from none on.
+        inputs: a string for each parameter, as the operator table has them: "x: T", "bias: T?" may
+            be absent, "rest: T*" is any number from one on, "rest: T*0" from none on.
         outputs: likewise, "y: T"; an output's type is that of an input's letter, or an element type
             such as "float32".
         shape: rule from the inputs' shapes (tuples, None for an unknown size; None: absent) and the

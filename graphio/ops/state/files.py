@@ -47,7 +47,7 @@ def _text(value: Any, parameter: str, tf_type: str, at: str) -> Tensor:
 
 @api_guard.operator
 def read_file(filename: Any, name: str | None = None) -> Tensor:
-    """What a file holds: a scalar string.
+    """The content of a file, a scalar string.
 
     Args:
         filename: scalar string tensor.
@@ -70,7 +70,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
 
 @api_guard.operator
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
-    """An operation that writes a text to a file, with the folders that lead to it.
+    """An operation that writes a string to a file, with the folders that lead to it.
 
     Args:
         filename: scalar string tensor.

@@ -71,7 +71,7 @@ class KeyValueTensorInitializer:
 
 
 class TextFileIndex:
-    """What of a line is a key or a value, if not a column's number."""
+    """The parts of a line that can be a key or a value, apart from the columns."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -134,7 +134,7 @@ class TextFileInitializer:
             return text if kind == dtypes.string else kind.as_numpy_dtype(text).item()
         except (IndexError, ValueError):
             raise errors.InvalidArgumentError(
-                message=f"{path}, line {number + 1}: {_column_words(column)} is not of type {kind.name}: "
+                message=f"{path}, line {number + 1}: {_column_words(column)} is not {kind.name}: "
                 f"{line!r}"
             ) from None
 

@@ -23,7 +23,7 @@ __all__ = ["numpy_function", "py_func", "py_function"]
 
 lacks_gradient(
     "EagerPyFunc",
-    "the function is not in the file that the graph was read from; make the operation anew",
+    "the function is not in the file that the graph was read from; make the operation again",
 )
 
 
@@ -35,7 +35,7 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """What a Python function gives for the values of tensors, when a run gets there.
+    """The results of a Python function, called in a run with the values of tensors.
 
     The function is not part of a saved model: the file has its name, which is to be given a
     function again when the model is loaded. No gradient passes. set_shape tells what is known of
@@ -73,9 +73,9 @@ def numpy_function(
 def py_function(
     func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None
 ) -> Any:
-    """What a Python function gives for tensors whose values it can see, when a run gets there.
+    """The results of a Python function, called in a run with tensors whose values it can read.
 
-    Each call has a graph of its own, in which the function's arguments have values at once: they
+    Each call has a separate graph, in which the function's arguments have values at once: they
     have numpy(), are true or false, and functions of tf and of numpy take them. What the function
     makes with functions of tf can be differentiated; through numpy no gradient passes.
 
@@ -191,7 +191,7 @@ def _call(
 
 
 def _results(value: Any) -> list[Any]:
-    """What a function returned, as a list with one entry a result."""
+    """The values that a function returned, as a list with one entry a result."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]

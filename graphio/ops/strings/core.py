@@ -1,4 +1,4 @@
-"""Functions of texts that both engines have: case, length, parts, joining. Texts are bytes."""
+"""String operators of both engines: case, length, parts, joining. Strings are bytes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
 
 @api_guard.operator
 def string_strip(input: Any, name: str | None = None) -> Tensor:
-    """Texts without white space at both ends."""
+    """Strings without white space at both ends."""
     return _transformed(input, "strip", "StringStrip", name)
 
 
@@ -100,7 +100,7 @@ def _check_unit(unit: str) -> None:
 
 @api_guard.operator
 def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """The length of each text: int32.
+    """The length of each string: int32.
 
     Args:
         input: string tensor.
@@ -119,7 +119,7 @@ def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
 
 @api_guard.operator
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """A part of each text.
+    """A substring of each string.
 
     Args:
         input: string tensor.
@@ -153,7 +153,7 @@ def _check_rank(x: Tensor, places: Tensor, dims: Dims, what: str) -> None:
     if dims is not None and len(dims) > 2 and not x.shape.is_compatible_with(places.shape):
         raise errors.UnimplementedError(
             message=f"Substr broadcast not implemented for {len(dims)} dimensions, in {what}: the "
-            f"texts have shape {x.shape}, pos and len {places.shape}; repeat them with "
+            f"strings have shape {x.shape}, pos and len {places.shape}; repeat them with "
             "tf.broadcast_to"
         )
 
@@ -178,7 +178,7 @@ def reduce_join(
     reduction_indices: Any = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Texts joined along axes.
+    """Strings joined along axes.
 
     Args:
         inputs: string tensor.
@@ -214,8 +214,8 @@ def reduce_join(
 
 
 def _joined_in_run(x: Tensor, axis: Any, separator: bytes, keep: bool, name: str) -> Tensor:
-    """reduce_join where only the run knows the axes or the rank: the elements that become one lie
-    in a row of a matrix, the first axis moving fastest."""
+    """reduce_join where only the run knows the axes or the rank: the elements to join are a row of
+    a matrix, the first axis moving fastest."""
     if axis is None:
         axes = run_axis.numbers_of_axes(x)
     else:
@@ -235,7 +235,7 @@ def _joined_in_run(x: Tensor, axis: Any, separator: bytes, keep: bool, name: str
 def string_split(
     source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None
 ) -> SparseTensor:
-    """The parts of each text between the characters of sep.
+    """The parts of each string between the characters of sep.
 
     Args:
         source: string vector (n).
@@ -245,7 +245,7 @@ def string_split(
         delimiter: old name of sep.
 
     Returns:
-        A SparseTensor (n, most parts of a text) of strings.
+        A SparseTensor (n, most parts of a string) of strings.
 
     Raises:
         ValueError: source is not a vector.
@@ -264,18 +264,18 @@ def split(
     source: Any = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """The parts of each text, as Python's split gives them.
+    """The parts of each string, as Python's split gives them.
 
     Args:
         input: string vector (n), or a scalar, which is as a vector of one.
         sep: text, or string scalar tensor: what separates; None or "": white space.
-        maxsplit: at most how many times a text is split; -1: as often as sep comes.
+        maxsplit: at most how many times a string is split; -1: as often as sep comes.
         result_type: SparseTensor; there are no ragged tensors.
         source: old name of input.
         name: name scope of the operations.
 
     Returns:
-        A SparseTensor (n, most parts of a text) of strings.
+        A SparseTensor (n, most parts of a string) of strings.
 
     Raises:
         ValueError: the input is not a vector, or result_type is another.
@@ -293,7 +293,7 @@ def _split(
     tf_type: str, source: Any, mark: Any, name: str | None, attrs: Mapping[str, Any]
 ) -> SparseTensor:
     if isinstance(mark, (list, tuple, np.ndarray)):
-        raise ValueError(f"{tf_type}: delimiter is {mark!r}, expected one text")
+        raise ValueError(f"{tf_type}: delimiter is {mark!r}, expected one string")
     with scope(name, tf_type) as at:
         x = as_text(source, "source")
         if x.shape.ndims not in (1, None):

@@ -27,7 +27,7 @@ def check_delimiter(delimiter: Any) -> None:
     """Refuses what cannot be between fields. Raises InvalidArgumentError: it is not a character."""
     if not isinstance(delimiter, str) or len(delimiter) != 1:
         raise errors.InvalidArgumentError(
-            message=f"field_delim is {delimiter!r}, expected a text of one character"
+            message=f"field_delim is {delimiter!r}, expected a string of one character"
         )
 
 
@@ -44,7 +44,7 @@ def fields_of(line: str, delimiter: str, quotes: bool) -> list[str]:
         ValueError: the line is none of CSV.
     """
     if quotes and '"' in line and not _whole_fields(delimiter).fullmatch(line):
-        raise ValueError("quotation marks must enclose whole fields, and be doubled within them")
+        raise ValueError("quotation marks must enclose complete fields, and be doubled within them")
     options: Any = {} if quotes else {"quoting": csv.QUOTE_NONE}
     text = io.StringIO(line, newline="")
     try:

@@ -184,7 +184,7 @@ class Rule:
         return [(self.dtype, TensorShape([*front, *length, *self.sizes]))]
 
     def batch(self, examples: Sequence[Example]) -> list[Array]:
-        """What the feature gives for several records."""
+        """The arrays of the feature for several records."""
         if self.kind is VarLenFeature:
             rows = [self.values(e) for e in examples]
             return sparse_rows(rows, self.dtype)
@@ -196,7 +196,7 @@ class Rule:
         return [out]
 
     def single(self, example: Example) -> list[Array]:
-        """What the feature gives for one record."""
+        """The arrays of the feature for one record."""
         if self.kind is VarLenFeature:
             indices, values, shape = self.batch([example])
             return [indices[:, 1:], values, shape[1:]]

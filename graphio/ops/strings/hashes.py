@@ -61,7 +61,7 @@ def _up_to_16(text: bytes) -> int:
 
 
 def _ends(text: bytes, first: int) -> tuple[int, int, int, int, int]:
-    """What texts of 17 to 64 bytes begin with: a factor, the first number and three sums."""
+    """The first values for strings of 17 to 64 bytes: a factor, the first number and three sums."""
     size = len(text)
     factor = _K2 + size * 2
     a, b = _word(text, 0) * first & _ALL, _word(text, 8)

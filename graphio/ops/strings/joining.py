@@ -1,4 +1,4 @@
-"""tf.strings.join: texts joined one by one."""
+"""tf.strings.join: strings joined elementwise."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ __all__ = ["string_join"]
 
 @api_guard.operator
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
-    """Texts joined one by one.
+    """Strings joined elementwise.
 
     Args:
-        inputs: list of string tensors of one shape; scalars go with every text. No list gives "".
-        separator: what stands between.
+        inputs: list of string tensors of one shape; scalars are joined with every element. No list
+            gives "".
+        separator: put between the strings.
         name: of the operation.
 
     Raises:

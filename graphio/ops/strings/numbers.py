@@ -1,4 +1,4 @@
-"""Texts to numbers and back, and bytes as numbers, in both engines."""
+"""Strings to numbers and back, and bytes as numbers, in both engines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def string_to_number(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """The number that each text writes.
+    """The number that each string represents.
 
     Args:
         string_tensor, input: string tensor. A run in which one is not a number is an
@@ -74,7 +74,7 @@ def as_string(
     """Numbers as text, as C's printf writes them.
 
     Args:
-        input: numbers or bools, or texts, which only width changes.
+        input: numbers or bools, or strings, which only width changes.
         precision: digits after the point of floats; -1: 6.
         scientific, shortest: floats as %e or %g instead of %f.
         width: at least so many characters; -1: as many as there are.
@@ -84,7 +84,7 @@ def as_string(
     Raises:
         InvalidArgumentError: both scientific and shortest, the options do not go with the dtype,
             or fill or width is out of range.
-        TypeError: input has no text.
+        TypeError: there is no string form of input.
     """
     with scope(name, "AsString") as at:
         x = convert_to_tensor(input, name="input")
@@ -114,7 +114,7 @@ def _check_form(
     """That as_string can write the dtype with these options."""
     floating = dtype in _PRINTED
     if not floating and not dtype.is_integer and dtype not in (dtypes.bool, dtypes.string):
-        raise TypeError(f"AsString: input is {dtype.name}, expected numbers, bools or texts")
+        raise TypeError(f"AsString: input is {dtype.name}, expected numbers, bools or strings")
     wrong = None
     if scientific and shortest:
         wrong = "Cannot select both scientific and shortest notation"
@@ -129,7 +129,7 @@ def _check_form(
 
 
 def _widened(x: Tensor, width: int, left: bool, at: str) -> Tensor:
-    """Texts with blanks on one side, so that each has the width."""
+    """Strings padded with blanks on one side, so that each has the width."""
     if width <= 0:
         return primitive.unary("Identity", x, at)
     none = constant(0)
@@ -153,16 +153,16 @@ def decode_raw(
     bytes: Any = None,
     fixed_length: int | None = None,
 ) -> Tensor:
-    """The bytes of texts as numbers.
+    """The bytes of strings as numbers.
 
     Args:
-        input_bytes, bytes: string tensor whose texts have one length, in a run, that is a multiple
-            of the dtype's size.
+        input_bytes, bytes: string tensor, whose elements have one length in a run, a multiple of
+            the dtype's size.
         out_type: dtype of the numbers.
         little_endian: False: the bytes of each number come the highest first.
         name: of the operation.
-        fixed_length: so many bytes of each text, a multiple of the dtype's size; zeros follow
-            shorter texts. None: all.
+        fixed_length: so many bytes of each string, a multiple of the dtype's size; zeros follow
+            shorter strings. None: all.
 
     Returns:
         The numbers, with one dimension more than the input.

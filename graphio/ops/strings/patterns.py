@@ -1,7 +1,7 @@
 """Regular expressions of RE2's syntax by Python's re, as TensorFlow's string operators match them.
 
-Texts and patterns are UTF-8: "." is a character, not a byte. Classes as \\d have ASCII characters
-alone, "$" is the end of the text and not also the place before its last newline, \\p{..} names
+Strings and patterns are UTF-8: "." is a character, not a byte. Classes as \\d have ASCII characters
+alone, "$" is the end of the text and not also the position before its last newline, \\p{..} names
 characters by their general category.
 """
 
@@ -86,8 +86,8 @@ class _Open:
     """A group of the pattern that is not closed yet.
 
     Attributes:
-        lines: (?m) holds: "$" stands before each newline, too.
-        flags: those as (?i), which hold to its end: groups of their own in each alternative.
+        lines: (?m) holds: "$" matches before each newline, too.
+        flags: those as (?i), which hold to its end: separate groups in each alternative.
     """
 
     lines: bool
@@ -95,7 +95,7 @@ class _Open:
 
 
 class _Range(enum.Enum):
-    """What a "-" in a class [..] means: itself, that it may make a range, that a range is open."""
+    """Meaning of a "-" in a class [..]: itself, that it may make a range, that a range is open."""
 
     NONE = enum.auto()
     BEGUN = enum.auto()
@@ -261,7 +261,7 @@ class _Translation:
 
 @functools.lru_cache(maxsize=256)
 def compiled(pattern: bytes) -> re.Pattern[str]:
-    """The pattern, for texts of text_of.
+    """The pattern, for strings of text_of.
 
     Raises:
         InvalidArgumentError: it is not a regular expression.
@@ -278,12 +278,12 @@ def text_of(text: bytes) -> str:
 
 
 def full_match(pattern: bytes, text: bytes) -> bool:
-    """Whether the whole text matches."""
+    """Whether the complete text matches."""
     return compiled(pattern).fullmatch(text_of(text)) is not None
 
 
 def _pieces(rewrite: bytes) -> list[str | int] | None:
-    """Text and numbers of groups; None: a backslash stands before something else."""
+    """Text and numbers of groups; None: a backslash precedes another character."""
     pieces: list[str | int] = []
     for token in re.finditer(r"\\(.?)|[^\\]+", text_of(rewrite), re.DOTALL):
         if not token[0].startswith("\\"):

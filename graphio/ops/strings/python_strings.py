@@ -1,6 +1,6 @@
-"""Functions of texts, by Python: a model saved with one needs its function again to run it.
+"""String operators by Python: a model saved with one needs its function again to run it.
 
-Texts are bytes. Each function is registered with the graph once, under a name that says what it
+Strings are bytes. Each function is registered with the graph once, under a name that says what it
 does; see graphio.ops.base.host.
 """
 
@@ -90,7 +90,7 @@ def mapped(
     dtype: DType = dtypes.string,
     **options: Any,
 ) -> Tensor:
-    """An operation that turns each text into one element."""
+    """An operation that converts each string to one element."""
 
     def work(texts: Array, **given: Any) -> Sequence[Array]:
         return [_each(lambda t: function(t, **given), texts, dtype=dtype.as_numpy_dtype)]
@@ -115,7 +115,7 @@ def utf8_cased(input: Any, way: str, name: str | None) -> Tensor:
 
 @api_guard.operator
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Whether the whole of each text matches a regular expression: bool.
+    """Whether each string as a whole matches a regular expression: bool.
 
     Args:
         input: string tensor.
@@ -158,13 +158,13 @@ def _scalar(value: Array, what: str) -> bytes:
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
-    """Texts with what matches a regular expression replaced.
+    """Strings with the matches of a regular expression replaced.
 
     Args:
         input: string tensor.
         pattern: as regex_full_match's.
-        rewrite: text, or string scalar tensor; \\\\1 to \\\\9 stand for groups, \\\\0 for the whole
-            match.
+        rewrite: text, or string scalar tensor; \\\\1 to \\\\9 stand for groups, \\\\0 for the
+            complete match.
         replace_global: False replaces the first match alone.
         name: of the operation.
 
@@ -209,7 +209,7 @@ def as_bytes(text: Any) -> bytes:
 
 
 def split_by(x: Tensor, mark: Tensor, tf_type: str, at: str, **options: Any) -> Operation:
-    """The parts of the texts of a vector between marks that only a run knows: their places, the
+    """The parts of the strings of a vector between marks that only a run knows: their indices, the
     parts, and the shape of both.
 
     Args:
@@ -230,7 +230,7 @@ def _split(texts: Array, mark: Array, letters: int, skip_empty: int, limit: int)
     known = _scalar(mark, "delimiter" if letters else "sep")
     if texts.ndim != 1:
         raise errors.InvalidArgumentError(
-            message=f"the texts have shape {list(texts.shape)}, expected a vector"
+            message=f"the strings have shape {list(texts.shape)}, expected a vector"
         )
     rows = [_parts(text, known, letters, skip_empty, limit) for text in texts.tolist()]
     places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
@@ -253,7 +253,7 @@ def _bucketed(
     tf_type: str, function: Callable[..., int], input: Any, num_buckets: int, name: str | None,
     **options: Any,
 ) -> Tensor:  # fmt: skip
-    """The hash of each text modulo num_buckets."""
+    """The hash of each string modulo num_buckets."""
     if num_buckets < 1:
         raise ValueError(f"num_buckets is {num_buckets}, expected 1 or more")
 
@@ -267,7 +267,7 @@ def _bucketed(
 
 @api_guard.operator
 def string_to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
-    """A number below num_buckets for each text, the same in every run and on every machine.
+    """A number below num_buckets for each string, the same in every run and on every machine.
 
     The hash is MurmurHash64A, as TensorFlow's, so that rows of a table that was trained there are
     found.
@@ -301,7 +301,7 @@ def string_to_hash_bucket_strong(
     Args:
         input: string tensor.
         num_buckets: how many numbers there are, 1 or more.
-        key: two integers: who does not know them cannot choose texts of one bucket.
+        key: two integers: secret, so that strings of one bucket cannot be chosen on purpose.
         name: of the operation.
 
     Raises:
@@ -318,7 +318,7 @@ def string_to_hash_bucket_strong(
 
 @api_guard.operator
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
-    """Each text in the letters of web-safe base64; pad: with "=" at its end."""
+    """Each string in web-safe base64; pad: with "=" at its end."""
 
     def encoded(text: bytes, pad: bool) -> bytes:
         found = base64.urlsafe_b64encode(text)
@@ -329,11 +329,10 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
 
 @api_guard.operator
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """Texts from web-safe base64, with or without "=" at the end.
+    """Strings from web-safe base64, with or without "=" at the end.
 
     Raises:
-        InvalidArgumentError: at run time: a text is none of that, or has some "=" too many or
-            too few.
+        InvalidArgumentError: at run time: a string is not base64, or has too many or too few "=".
     """
 
     def decoded(text: bytes) -> bytes:

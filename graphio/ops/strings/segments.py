@@ -25,14 +25,14 @@ Array = np.ndarray[Any, Any]
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
-    """Texts joined segment by segment, in the order in which they come.
+    """Strings joined segment by segment, in their order.
 
     Args:
         inputs: string tensor.
-        segment_ids: integer tensor, the segment of each text or part of inputs: its shape is the
+        segment_ids: integer tensor, the segment of each string or part of inputs: its shape is the
             first sizes of that of inputs.
-        num_segments: how many segments there are; those of no text are "".
-        separator: what stands between.
+        num_segments: how many segments there are; empty ones are "".
+        separator: put between the strings.
         name: of the operation.
 
     Returns:

@@ -1,4 +1,4 @@
-"""tf.parse_single_sequence_example: records with features of the whole and of each step."""
+"""tf.parse_single_sequence_example: records with features of the record and of each step."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ class _List:
         return made
 
     def single(self, record: SequenceExample) -> list[Array]:
-        """What the list of one record gives."""
+        """The arrays of the list of one record."""
         steps = self.steps(record)
         return sparse_rows(steps, self.rule.dtype) if self.sparse else [self.dense(steps)]
 
     def batch(self, records: Sequence[SequenceExample]) -> list[Array]:
-        """What the lists of several records give: for dense ones their lengths, too."""
+        """The arrays of the lists of several records: for dense ones their lengths, too."""
         found = [self.steps(record) for record in records]
         if not self.sparse:
             lengths = np.array([len(steps) for steps in found], np.int64)
@@ -144,7 +144,7 @@ def parse_single_sequence_example(
 
     Args:
         serialized: scalar string tensor.
-        context_features: of the whole record by key, see parse_single_example.
+        context_features: of the complete record by key, see parse_single_example.
         sequence_features: of its steps by key: FixedLenSequenceFeature gives (steps, *shape),
             VarLenFeature a SparseTensor (steps, most values of a step).
         example_name: accepted.

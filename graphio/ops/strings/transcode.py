@@ -31,16 +31,16 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Texts in another encoding.
+    """Strings in another encoding.
 
     Args:
         input: string tensor.
-        input_encoding: as "UTF-8", "UTF-16" (big-endian where a text does not begin with a mark),
+        input_encoding: as "UTF-8", "UTF-16" (big-endian where a string does not begin with a mark),
             "US-ASCII", "ISO-8859-1" or another one that Python knows. A run with one that it does
             not know is an InvalidArgumentError.
         output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-        errors: what bytes become that are not a character: "replace": replacement_char; "ignore":
-            nothing; "strict": an InvalidArgumentError of the run.
+        errors: replacement of bytes that are not a character: "replace": replacement_char;
+            "ignore": nothing; "strict": an InvalidArgumentError of the run.
         replacement_char: code of the character that replaces.
         replace_control_characters: whether those below 32 are not characters either.
         name: of the operation.
@@ -85,7 +85,7 @@ def _transcoded(
     return characters.encode(target)
 
 
-#: stands for bytes that are not a character, until they are replaced; it is none itself
+#: placeholder for bytes that are not a character, until they are replaced; no character either
 _NO_CHARACTER = "\ud800"
 _ASIDE = "graphio.no_character"
 
@@ -103,7 +103,7 @@ codecs.register_error(_ASIDE, _aside)
 def _ordered(text: bytes, encoding: str) -> tuple[bytes, codecs.CodecInfo]:
     """The text without the mark that says its byte order, and its codec."""
     try:
-        b"a".decode(encoding, "ignore")  # refuses what is not an encoding of texts
+        b"a".decode(encoding, "ignore")  # refuses other kinds of codecs
         codec = codecs.lookup(encoding)
     except LookupError:
         raise errors.InvalidArgumentError(
