@@ -610,7 +610,10 @@ def test_tables_refuse_what_does_not_fit(session: tf.Session, tmp_path: Path) ->
         tf.lookup.StaticVocabularyTable(None, 0)
     path = tmp_path / "words"
     path.write_text("a\tb\n")
-    for file, words in ((path, "column 1 is not int64"), (tmp_path / "none", "No such file")):
+    for file, words in (
+        (path, "column 1 is not of dtype int64"),
+        (tmp_path / "none", "No such file"),
+    ):
         wrong = tf.lookup.TextFileInitializer(str(file), tf.string, 0, tf.int64, 1)
         with pytest.raises(tf.errors.OpError, match=words):
             session.run(tf.lookup.StaticHashTable(wrong, 0).initializer)

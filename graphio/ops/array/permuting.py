@@ -18,8 +18,7 @@ __all__ = ["as_matrix", "transposed"]
 
 @registered.transposed.register
 def transposed(x: Tensor, perm: Tensor, at: str) -> Tensor:
-    """x with its axes in the order of perm: its elements, gathered by their offsets in row-major
-    order.
+    """x with its axes in the order of perm, by a gather of its elements.
 
     Raises:
         ValueError: the number of axes is known and not that of perm.

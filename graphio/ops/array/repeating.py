@@ -37,8 +37,8 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
 
     Raises:
         TypeError: axis is not a Python integer, or repeats are not integers.
-        ValueError: axis is out of range, or repeats are neither a scalar nor a vector, or neither
-            one nor as many as there are parts.
+        ValueError: axis is out of range, or repeats are neither a scalar nor a vector, or
+            their number is neither one nor that of the parts.
         InvalidArgumentError: of the run, repeats are neither one nor as many as the parts.
 
     Example:

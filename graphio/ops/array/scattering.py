@@ -278,7 +278,7 @@ unsorted_segment_sqrt_n = _unsorted_builder(
     "Sum divided by the root of the count,", "0",
 )  # fmt: skip
 unsorted_segment_max = _unsorted_builder(
-    "unsorted_segment_max", "UnsortedSegmentMax", "max", "Maximum", "the dtype's least value"
+    "unsorted_segment_max", "UnsortedSegmentMax", "max", "Maximum", "the dtype's lowest value"
 )
 unsorted_segment_min = _unsorted_builder(
     "unsorted_segment_min", "UnsortedSegmentMin", "min", "Minimum", "its largest value"

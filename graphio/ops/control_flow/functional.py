@@ -46,7 +46,7 @@ def scan(
             also the first result.
         parallel_iterations, swap_memory, infer_shape: accepted.
         back_prop: False: no gradient passes.
-        reverse: True starts with the last element; results keep the order of the elements.
+        reverse: True starts with the last element; each result keeps the position of its element.
         name: name scope.
 
     Returns:

@@ -101,8 +101,8 @@ def affine_grid(theta: Tensor, size: Tensor, rank: int, align_corners: bool) -> 
         align_corners: whether -1 and 1 are the centres of the outermost pixels or their borders.
 
     Returns:
-        (N, *spatial, rank) of theta's dtype: theta multiplied by the coordinates,
-        of the last spatial axis first, then the shift.
+        (N, *spatial, rank) of theta's dtype: theta multiplied by (coordinates, 1), the
+        last spatial axis first.
     """
     wide = dtypes.float64 if theta.dtype == dtypes.float64 else dtypes.float32
     columns = primitive.transpose(primitive.cast(theta, wide), [0, 2, 1])

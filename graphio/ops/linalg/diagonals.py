@@ -1,6 +1,6 @@
 """Bands of diagonals of matrices in the last two axes: taken out, put in, and made matrices of.
 
-The diagonals of a band are the rows of a matrix, the uppermost first, or in a vector if there
+The diagonals of a band are the rows of a matrix, the uppermost first, or a vector if there
 is one. Shorter ones are filled up at the side that `align` says.
 """
 

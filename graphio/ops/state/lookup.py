@@ -134,8 +134,8 @@ class TextFileInitializer:
             return text if kind == dtypes.string else kind.as_numpy_dtype(text).item()
         except (IndexError, ValueError):
             raise errors.InvalidArgumentError(
-                message=f"{path}, line {number + 1}: {_column_words(column)} is not {kind.name}: "
-                f"{line!r}"
+                message=f"{path}, line {number + 1}: {_column_words(column)} is not of dtype "
+                f"{kind.name}: {line!r}"
             ) from None
 
 

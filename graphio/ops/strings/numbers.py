@@ -84,7 +84,7 @@ def as_string(
     Raises:
         InvalidArgumentError: both scientific and shortest, the options do not go with the dtype,
             or fill or width is out of range.
-        TypeError: there is no string form of input.
+        TypeError: the dtype of input has no string form.
     """
     with scope(name, "AsString") as at:
         x = convert_to_tensor(input, name="input")
