@@ -119,8 +119,8 @@ def region_by_name(operation: Operation, name: str) -> Region:
 class _View:
     """An operation with the inputs that TensorFlow's has, for gradient functions.
 
-    Where a builder makes several nodes, the last bears the name, and the others lie beneath it:
-    the inputs are what those read from outside.
+    Where a builder makes several nodes, the last has the name, and the names of the others begin
+    with it: the inputs are what those read from outside.
     """
 
     def __init__(self, operation: Operation) -> None:

@@ -76,7 +76,7 @@ def gradients(
         xs: a tensor, Variable or list of them.
         grad_ys: gradients arriving at ys, same structure; None means ones.
         name: name scope of the new operations.
-        colocate_gradients_with_ops: True: the operations of a gradient wish for the device of the
+        colocate_gradients_with_ops: True: the operations of a gradient request the device of the
             operation that is differentiated.
         gate_gradients: accepted for TensorFlow's sake; a run has no races.
         aggregation_method: a value of tf.AggregationMethod; gradients are added in one way.
@@ -303,7 +303,7 @@ class _Backward:
         return parts[0]
 
     def _beside(self, operation: Operation | None) -> contextlib.AbstractContextManager[None]:
-        """A context whose operations wish for the operation's device, if the caller requests it."""
+        """A context whose operations request the operation's device, if colocation is on."""
         if not self.colocate or operation is None:
             return contextlib.nullcontext()
         return scopes.colocate_with(operation, ignore_existing=True)

@@ -215,7 +215,7 @@ class RunOptions(_Options):
     """Options of one run.
 
     Args:
-        trace_level: NO_TRACE, or any other: run_metadata.step_stats tells of every operation.
+        trace_level: NO_TRACE, or any other: run_metadata.step_stats has every operation.
         timeout_in_ms: after which a run that is between two operations ends with
             DeadlineExceededError; 0: none.
         output_partition_graphs: True fills run_metadata.partition_graphs.

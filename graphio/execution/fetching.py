@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 def key_of(fetches: Any) -> Any:
-    """Something hashable that tells fetch structures apart; what is fetched compares by identity.
+    """A hashable key of a fetch structure, in which the fetched objects compare by identity.
 
     Raises:
         TypeError: something in it can be no fetch.

@@ -25,7 +25,7 @@ _HERE = "/job:localhost/replica:0/task:0"
 
 @dataclass(frozen=True)
 class DeviceAttributes:
-    """A device of a session, as list_devices tells of it.
+    """A device of a session, as list_devices reports it.
 
     Attributes:
         name: "/job:localhost/replica:0/task:0/device:CPU:0".
@@ -88,7 +88,7 @@ class Devices:
         return [DeviceAttributes(n, "CPU", 1 << 28, zlib.crc32(n.encode()) + 1) for n in self.names]
 
     def find(self, wish: str) -> str | None:
-        """The device for a wish; None if there is none."""
+        """The device for a request; None if there is none."""
         if wish not in self._known:
             self._known[wish] = self._search(wish)
         return self._known[wish]

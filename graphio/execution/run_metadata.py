@@ -70,7 +70,7 @@ def fill_costs(metadata: RunMetadata, times: Sequence[NodeTime], nodes: Sequence
 
 
 def _sizes(node: Node, time: NodeTime) -> list[int]:
-    """Bytes of a node's outputs, as its time tells them or else as they are known statically."""
+    """Bytes of a node's outputs, as recorded with its time or else as known statically."""
     if time.outputs:
         return [math.prod(shape) * np.dtype(dtype).itemsize for dtype, shape in time.outputs]
     sizes = []
@@ -85,7 +85,7 @@ def _sizes(node: Node, time: NodeTime) -> list[int]:
 
 def with_untold(times: Sequence[NodeTime], nodes: Iterable[str]) -> list[NodeTime]:
     """The times, and one of no length at the start of the run for each of the nodes that no step
-    tells of: constants, and what an engine computes before a run, which engines do differently.
+    has: constants, and what an engine computes before a run, which engines do differently.
 
     Args:
         times: of the nodes of a run.

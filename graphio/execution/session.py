@@ -391,7 +391,7 @@ def _leave(session: Session) -> None:
     """Removes the innermost entry of a session; it may be gone already.
 
     Raises:
-        AssertionError: another session's entry stands above it, unless that is an
+        AssertionError: another session was entered after it, unless that is an
             InteractiveSession's, which ends when it is closed.
     """
     for above in reversed(_stack.sessions):
@@ -736,7 +736,7 @@ def _keyed(tensors: Sequence[Tensor]) -> list[tuple[str, Tensor]]:
 
 
 def _places(items: Iterable[_Key]) -> dict[_Key, int]:
-    """Where each item stands among the items, which are all different."""
+    """The index of each item among the items, which are all different."""
     return {item: place for place, item in enumerate(items)}
 
 

@@ -220,8 +220,8 @@ class name_scope:
 
 
 class operation_scope(name_scope):
-    """The name scope of one builder's operations; its errors name the user's line and leave none
-    of the operations behind."""
+    """The name scope of one builder's operations; its errors name the user's line and leave no
+    operation in the graph."""
 
     def __enter__(self) -> str:
         self._graph = get_default_graph()
@@ -257,7 +257,7 @@ def control_dependencies(control_inputs: Any) -> contextlib.AbstractContextManag
 def device(
     device_name_or_function: str | Callable[..., Any] | None,
 ) -> contextlib.AbstractContextManager[None]:
-    """A context whose new operations wish for a device.
+    """A context whose new operations request a device.
 
     Scopes merge: an inner one's words count, an outer one adds what it leaves open.
 
@@ -276,7 +276,7 @@ def device(
 def colocate_with(
     op: Any, ignore_existing: bool = False
 ) -> contextlib.AbstractContextManager[None]:
-    """A context whose new operations wish for an operation's device, whatever the scopes around.
+    """A context whose new operations request an operation's device, whatever the scopes around.
 
     Args:
         op: an operation, tensor or variable; None with ignore_existing: no wish.

@@ -161,7 +161,7 @@ def _origin(error: Exception) -> _Origin:
     """Where an error comes from.
 
     A raise statement and a call of a C function that fails leave the same error and traceback:
-    only the instruction at which the last frame stopped tells them apart.
+    only the instruction at which the last frame stopped distinguishes them.
     """
     at: TracebackType | None = error.__traceback__
     last = at

@@ -1,4 +1,4 @@
-"""SparseTensor: the elements of a tensor that are stored, and where they stand."""
+"""SparseTensor: the elements of a tensor that are stored, and their indices."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SparseTensor(Composite):
     """A tensor of which some elements are stored; all others are 0.
 
     Args:
-        indices: int64 (n, rank): where each element stands. Most operations want them in
+        indices: int64 (n, rank): the coordinates of each element. Most operations want them in
             ascending order, the first coordinate first; see tf.sparse.reorder.
         values: (n), any dtype: the elements.
         dense_shape: int64 (rank): the shape of the dense tensor.
@@ -87,7 +87,7 @@ class SparseTensor(Composite):
 
     @property
     def indices(self) -> Tensor:
-        """Where each element stands: int64 (n, rank)."""
+        """The coordinates of each element: int64 (n, rank)."""
         return self._indices
 
     @property

@@ -159,7 +159,7 @@ class Tensor(Handle, Operators):
 
     @property
     def device(self) -> str:
-        """The device that the operation wishes for."""
+        """The device that the operation requests."""
         return str(self.op.device)
 
     def consumers(self) -> list[Operation]:

@@ -361,7 +361,7 @@ class TensorShape:
 
 
 def _unknown_part(key: slice) -> TensorShape:
-    """Of an unknown shape: as many unknown sizes as the slice tells."""
+    """A slice of an unknown shape: as many unknown sizes as the slice determines."""
     start, stop = key.start or 0, key.stop
     if stop is None or start < 0 or stop < 0 or key.step is not None:
         return TensorShape(None)

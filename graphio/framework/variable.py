@@ -339,7 +339,7 @@ class Variable(Handle, Operators):
 
     @property
     def device(self) -> str:
-        """The device that it wishes for."""
+        """The requested device."""
         return self._variable.device
 
     @property

@@ -32,7 +32,7 @@ __all__ = [
 
 #: the type of identities that give the value at the start of a run to every reader
 SNAPSHOT = "Snapshot"
-#: the type of reads that plain uses made, by which files tell them from v.read_value()
+#: the type of reads that plain uses made, which distinguishes them in files from v.read_value()
 PLAIN = "PlainRead"
 
 
@@ -109,7 +109,7 @@ class _Inside:
         self._top = top
 
     def place(self, body: Graph) -> None:
-        """Has each use read where it stands; uses with no assignment between them share a read."""
+        """Gives each use a read at its position; uses with no assignment in between share one."""
         self._learn(body)
         now: dict[str, Tensor] = {}
         placed: list[Operation] = []

@@ -89,7 +89,7 @@ def _in_ascii(text: str) -> str:
 
 
 def _identifier(text: str, taken: Iterable[str], other: str = "value") -> str:
-    """A name that C takes and that is not taken; `other` where nothing of the text is left."""
+    """A valid C identifier that is not taken; `other` where nothing of the text is left."""
     base = re.sub(r"\W", "_", _in_ascii(text), flags=re.ASCII) or other
     base = f"_{base}"[base[0].isalpha() or base[0] == "_" :]
     if base in _WORDS or keyword.iskeyword(base):
@@ -109,7 +109,7 @@ class _Argument:
         key: in the signature.
         kind: C's element type.
         dtype: cinfer's name of it.
-        dims: C expressions; None: only a run tells the shape.
+        dims: C expressions; None: only a run knows the shape.
     """
 
     name: str

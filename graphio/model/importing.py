@@ -72,7 +72,7 @@ def import_model(
         prefix: a name scope to put it in, made unique; None: the names are kept where they are
             not taken.
         replaced: tensors to read in the place of values of the model.
-        clear_devices: True forgets what devices the nodes wish for.
+        clear_devices: True discards the devices that the nodes request.
         functions: functions of this program by the names that nodes call them by.
 
     Returns:
@@ -108,7 +108,7 @@ class Importer:
         graph: the root graph.
         arrays: what attributes refer to by index.
         replaced: tensors to read in the place of values of the message.
-        clear_devices: True forgets what devices the nodes wish for.
+        clear_devices: True discards the devices that the nodes request.
         functions: functions of this program by the names that nodes call them by.
     """
 

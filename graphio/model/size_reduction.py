@@ -164,7 +164,7 @@ def _be_constant(node: Node, variable: Variable) -> None:
 
 
 def _narrow(model: Model, values: list[Array], weights: str) -> None:
-    """Stores constants in a narrower type; a node behind each widens it."""
+    """Stores constants in a narrower type; a node after each widens it."""
     if weights not in WEIGHTS:
         raise errors.InvalidArgumentError(
             message=f"weights is {weights!r}, expected one of {', '.join(WEIGHTS)}"

@@ -48,7 +48,8 @@ def _fits(work: Work, found: Match) -> bool:
 
 def _shapes_fit(work: Work, found: Match) -> bool:
     """Whether only heads of keys and a mask are broadcast: MatMul also broadcasts batches and heads
-    that Attention refuses, and it takes a mask's short last axis for keys that are hidden. Inputs are taken to have the sizes that their symbols declare to be the same."""
+    that Attention refuses, and it takes a mask's short last axis for keys that are hidden. Sizes
+    that symbols declare to be the same are taken as equal."""
     dimensions = Dimensions(work, declared=True)
     q, k, v = (dimensions.of(found.values[name]) or () for name in "qkv")
     mask = dimensions.of(found.values["mask"]) if "mask" in found.values else (1, 1)

@@ -248,7 +248,7 @@ class Work:
         self._enter(node, position)
 
     def add(self, node: Node, beside: Node, before: bool = True) -> None:
-        """Adds a node right before or behind another one."""
+        """Adds a node directly before or after another one."""
         self.changed = True
         self.shared.names.add(node.name)
         here = self.position[beside.name]

@@ -355,7 +355,7 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
     """The square matrix with a vector as its diagonal and zeros elsewhere.
 
     Args:
-        diagonal: a vector (n), or a tensor of rank k of which each element stands where the
+        diagonal: a vector (n), or a tensor of rank k of which each element is put where the
             first k coordinates and the last k are its own.
         name: of the operation.
 

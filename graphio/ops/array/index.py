@@ -132,7 +132,7 @@ def _checked_end(
     begin: list[int | None] | None,
     count: list[int | None] | None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """As _end, and what must run first, for a part that is known to lie within x then."""
+    """As _end, with the checks that must run first, after which the part is within x."""
     limits, label = primitive.shape_of(x), "left_after_slice"
     first, wanted = _all_known(begin), _all_known(count)
     if first is not None and wanted is not None:
@@ -299,7 +299,7 @@ def gather(
 def _gather_in_batches(
     x: Tensor, places: Tensor, axis: int | None, batch_dims: int, name: str
 ) -> Tensor:
-    """The axis is brought behind the shared ones, where a GatherND with coordinates of one number
+    """The axis is moved after the shared ones, where a GatherND with coordinates of one number
     does the rest, and what it leaves is put in order."""
     what, rank, own = describe(name, "GatherV2"), x.shape.ndims, places.shape.ndims
     if rank is None or own is None:

@@ -32,7 +32,7 @@ class _Cut:
     Attributes:
         axes: how many axes are cut into blocks.
         blocks: their block sizes (axes), 1 or more.
-        borders: what is added or taken before and behind (axes, 2).
+        borders: numbers of elements added or cut before and after (axes, 2).
         lead: the sizes of the batches and of the axes that are cut (1 + axes).
         tail: the sizes of the others.
         flat: the tensor, with one axis in place of the others.

@@ -243,7 +243,7 @@ class _Indexing:
 
 
 def _by_direction(step: Any, forwards: int, backwards: int) -> Any:
-    """A bound that the sign of the step tells."""
+    """A bound that depends on the sign of the step."""
     if isinstance(step, int):
         return forwards if step > 0 else backwards
     ahead = compare("Greater", step, scalar(0, step.dtype))

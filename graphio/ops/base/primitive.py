@@ -291,7 +291,7 @@ def unbroadcast(gradient: Tensor, operand: Tensor, *others: Tensor, fixed: int =
     Args:
         gradient: of the result's shape.
         operand: the input it is for; the result has its shape.
-        others: the other inputs of the operator. They tell whether an unknown size of the
+        others: the other inputs of the operator. They determine whether an unknown size of the
             operand may have been 1 and spread.
         fixed: how many axes at the end never broadcast (2 for matrices).
     """

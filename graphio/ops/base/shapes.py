@@ -132,7 +132,7 @@ def normalize_axis(axis: int, rank: int | None, what: str) -> int:
 
     Raises:
         TypeError: axis is not an integer.
-        ValueError: axis lies outside [-rank, rank).
+        ValueError: axis is outside [-rank, rank).
     """
     if not hasattr(axis, "__index__"):
         kind = type(axis).__name__

@@ -164,7 +164,8 @@ class TensorArray:
         tf.gradients needs none: it goes through reads and writes.
 
         Args:
-            source: text that tells the gradients of several ys apart; the same gives the same one.
+            source: a string that distinguishes the gradients of several ys; the same gives the same
+                one.
             flow: accepted.
             name: name scope of the operations.
         """

@@ -86,7 +86,8 @@ class Varying:
 
     def larger(self, tensor: Tensor) -> list[Tensor]:
         """Loop variables, as they leave an iteration, that broadcasting may make larger, if the
-        tensor of the body depends on them: its size in the first iteration tells little then."""
+        tensor of the body depends on them: its size in the first iteration is then not that of the
+        others."""
         around = [tensor] if tensor.value_index >= 0 else tensor.op.operands
         rank = tensor.shape.ndims
         return [

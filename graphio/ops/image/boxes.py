@@ -201,7 +201,7 @@ def _check_count(dims: shapes.Dims, what: str) -> None:
 
 
 def _lines(x: Tensor, boxes: Tensor, target: Tensor, axis: int) -> Tensor:
-    """(m, size): where the lines of each part lie along an axis of the images."""
+    """(m, size): the positions of the lines of each part along an axis of the images."""
     kind = x.dtype
     one, half = scalar(1, kind), scalar(0.5, kind)
     size = primitive.squeeze(primitive.slice_axes(target, [axis], [axis + 1], [0]), [0])

@@ -224,7 +224,7 @@ def _both(a: Any, b: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
 
 @api_guard.operator
 def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
-    """How far the noise between two images lies below the largest value, in decibels.
+    """The peak signal-to-noise ratio of two images, in decibels.
 
     Args:
         a: images (..., h, w, c).

@@ -204,7 +204,7 @@ def resize_bicubic(
     """Images in another size, by cubic interpolation between the sixteen nearest elements.
 
     The kernel's parameter is -0.75, with borders repeated; with half_pixel_centers it is -0.5 and
-    what lies outside is left out. Arguments as resize_bilinear's.
+    pixels outside are left out. Arguments as resize_bilinear's.
     """
     attrs: dict[str, Any] = {"mode": "cubic", "cubic_coeff_a": -0.75}
     if half_pixel_centers:

@@ -148,7 +148,7 @@ def dilation2d(
         filter: tensor (rows, columns, c) of the same dtype; filters is its newer name.
         strides: [1, rows, columns, 1].
         rates: [1, rows, columns, 1]; dilations is its newer name.
-        padding: SAME or VALID; what lies outside is never the largest.
+        padding: SAME or VALID; elements outside are never the largest.
         name: of the operation.
         filters: see filter.
         dilations: see rates.

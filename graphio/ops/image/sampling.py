@@ -139,13 +139,13 @@ def _inside(place: Tensor, count: Size) -> Tensor:
 
 
 def _kept(ok: Tensor, place: Tensor, weight: Tensor) -> Tap:
-    """A tap whose weight is 0 where nothing lies."""
+    """A tap whose weight is 0 outside the image."""
     nowhere = select(ok, place, scalar(0, place.dtype))
     return cast(nowhere, dtypes.int64), select(ok, weight, scalar(0, weight.dtype))
 
 
 def _linear(at: Tensor, count: Size) -> list[Tap]:
-    """The two pixels around each coordinate; what lies outside counts as 0."""
+    """The two pixels around each coordinate; pixels outside count as 0."""
     low = unary("Floor", at)
     part = binary("Sub", at, low)
     high = _plus(low, 1)
@@ -311,7 +311,7 @@ def deform_conv(
 def _window_places(
     i: int, kernel: tuple[int, int], out: Size, attrs: Attributes, x: Tensor
 ) -> Tensor:
-    """Where the taps lie along axis i without offsets, to broadcast with (taps, oh, ow)."""
+    """The positions of the taps along axis i without offsets, to broadcast with (taps, oh, ow)."""
     stride = (attrs.get("strides") or [1, 1])[i]
     gap = (attrs.get("dilations") or [1, 1])[i]
     before = (attrs.get("pads") or [0] * 4)[i]

@@ -319,7 +319,7 @@ def _padded_sizes(sizes: Tensor, pairs: list[list[int]] | None) -> Tensor:
 
 
 def _without_padding(x: Tensor, sizes: Tensor, pairs: list[list[int]], name: str | None) -> Tensor:
-    """The part of x (n, h, w, c) that lies within the padding."""
+    """The part of x (n, h, w, c) within the padding."""
     before = primitive.int_vector([pair[0] for pair in pairs])
     ends = primitive.binary("Add", before, sizes)
     axes = primitive.int_vector(range(4))

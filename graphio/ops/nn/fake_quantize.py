@@ -50,7 +50,7 @@ def _quantized(
     bottom, top, step = (array.stop_gradient(t) for t in (bottom, top, step))
     within = elementwise.minimum(elementwise.maximum(x, bottom), top)
     value = elementwise.floor((within - bottom) / step + 0.5) * step + bottom
-    # Of no size; it carries the gradient to x, or to the end that x lies beyond.
+    # Has the value 0; it carries the gradient to x, or to the end that x exceeds.
     below, above = comparison.less(x, bottom), comparison.greater(x, top)
     carrier = array.where(below, _spread(ends[0], x), array.where(above, _spread(ends[1], x), x))
     return elementwise.add(

@@ -180,7 +180,8 @@ def _walk(
 ) -> tuple[Tensor, State]:
     """All outputs (steps, batch, hidden) and the last state.
 
-    A row behind its end keeps its state and gives 0, so going backward it starts at its end.
+    After the end of its sequence a row keeps its state and gives 0, so that a backward pass starts
+    at its end.
     """
     inputs = [x] if lengths is None else [x, _runs(x, lengths)]
 

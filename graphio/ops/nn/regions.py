@@ -72,7 +72,7 @@ def _rounded(v: Tensor) -> Tensor:
 
 
 def _largest(x: Tensor, image: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Where in all of x the first largest element of each bin of one region lies, -1 for an empty
+    """The flat index in x of the first largest element of each bin of one region, -1 for an empty
     bin: (c, oh, ow) from which rows (oh, h) and columns (ow, w) the bins have."""
     lowest = scalar(-np.inf, x.dtype)
     plane = gather(x, image, 0)  # (c, h, w)

@@ -199,7 +199,7 @@ def _fused_of_volumes(
     x: Any, scale: Any, offset: Any, first: bool, mean: Any, variance: Any, epsilon: float,
     is_training: bool, name: str | None, factor: float,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """fused_batch_norm of five axes: depths are as good as images."""
+    """fused_batch_norm of five axes: depths count as images."""
     with scope(name, "FusedBatchNorm") as at:
         given = convert_to_tensor(x, name="x")
         if given.shape.ndims != 5:
@@ -426,7 +426,7 @@ def embedding_lookup(
 
 
 def _in_turns(parts: Sequence[Tensor], ids: Tensor) -> Tensor:
-    """Where the rows that the parts hold in turns lie when one part follows the other."""
+    """The indices, when one part follows the other, of the rows that the parts hold in turns."""
     sizes = [primitive.slice_axes(primitive.shape_of(p), [0], [1], [0]) for p in parts]
     starts = reduction.cumsum(primitive.concat(sizes, 0), 0, exclusive=True)
     many = scalar(len(parts), dtypes.int64)

@@ -145,7 +145,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
 
 def _completed(sp: SparseTensor, wanted: Tensor, full: Tensor) -> Tensor:
-    """The sizes of the new shape, as numbers where the old shape tells the one that is open."""
+    """The sizes of the new shape, as numbers where the old shape determines the open one."""
     sizes, total = primitive.static_vector(wanted), shapes.num_elements(dims_of(sp.shape))
     if sizes is None or total is None:
         return full

@@ -55,7 +55,7 @@ def sparse_to_dense(
         sparse_indices: int32 or int64: (n, rank); (n), indices of a vector; or one number.
         output_shape: integer vector (rank).
         sparse_values: (n) values, or one for all indices.
-        default_value: scalar: what stands elsewhere.
+        default_value: scalar: value of all other elements.
         validate_indices: True: a run refuses indices that are out of order or repeated. Indices
             outside the shape are always refused.
         name: of the operation.
@@ -124,7 +124,7 @@ def sparse_tensor_to_dense(
 
     Args:
         sp_input: SparseTensor.
-        default_value: scalar: what stands where nothing is stored; None: 0, False or "".
+        default_value: scalar: value where nothing is stored; None: 0, False or "".
         validate_indices: as sparse_to_dense's.
         name: of the operation.
 

@@ -71,7 +71,7 @@ def rank_of(sp: SparseTensor) -> int | None:
 
 
 def checked(indices: Tensor, shape: Tensor, ordered: bool = False) -> Tensor:
-    """The indices, once a run has seen that they lie inside shape (and are strictly ascending)."""
+    """The indices, once a run has checked that they are inside shape (and strictly ascending)."""
     return node(
         "CheckSparseIndices",
         [indices, shape],

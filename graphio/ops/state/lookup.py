@@ -254,7 +254,7 @@ class StaticHashTable:
 
 class StaticVocabularyTable:
     """A table from words to numbers in which every word has one: those that the table has not fall
-    into buckets behind its own.
+    into buckets after its entries.
 
     Args:
         initializer: as StaticHashTable's, with values of int64; None: there are only buckets.

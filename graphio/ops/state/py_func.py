@@ -38,7 +38,7 @@ def py_func(
     """The results of a Python function, called in a run with the values of tensors.
 
     The function is not part of a saved model: the file has its name, which is to be given a
-    function again when the model is loaded. No gradient passes. set_shape tells what is known of
+    function again when the model is loaded. No gradient passes. set_shape declares what is known of
     the results' shapes.
 
     Args:

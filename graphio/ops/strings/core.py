@@ -132,8 +132,8 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
     Raises:
         ValueError: another unit, pos and len differ in shape, or do not broadcast with input.
         UnimplementedError: input and pos, which is not a scalar, differ in shape and broadcast to
-            rank 3 or more, as far as static shapes tell.
-        InvalidArgumentError: at run time: pos lies beyond the end, or len is negative.
+            rank 3 or more, as far as static shapes are known.
+        InvalidArgumentError: at run time: pos is beyond the end, or len is negative.
     """
     _check_unit(unit)
     with scope(name, "Substr") as at:
@@ -184,7 +184,7 @@ def reduce_join(
         inputs: string tensor.
         axis: which axes, in the order in which they are joined; None: all, the last one first.
         keep_dims: old name of keepdims.
-        separator: what stands between.
+        separator: put between the strings.
         name: of the operation.
         reduction_indices: old name of axis.
         keepdims: True keeps the axes, with size 1.

@@ -301,7 +301,7 @@ def replaced(pattern: bytes, rewrite: bytes, everywhere: bool, text: bytes) -> b
     """The text with its first match, or all, rewritten; as it is where the rewrite asks for groups
     that the pattern has not.
 
-    Next to a match stands no empty match.
+    An empty match directly after a match is skipped.
     """
     program, pieces, given = compiled(pattern), _pieces(rewrite), text_of(text)
     if pieces is None or any(isinstance(p, int) and p > program.groups for p in pieces):

@@ -14,7 +14,7 @@ __all__ = ["unicode_transcode"]
 
 _OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 _POLICIES = ("strict", "replace", "ignore")
-#: encodings of either byte order: their marks, the codec behind each, and that without a mark
+#: encodings of either byte order: their marks, the codec of each, and the one without a mark
 _ORDERS = {
     "utf-16": ((codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF16_LE, "utf-16-le")),
     "utf-32": ((codecs.BOM_UTF32_BE, "utf-32-be"), (codecs.BOM_UTF32_LE, "utf-32-le")),
