@@ -175,9 +175,9 @@ def test_what_is_wrong_with_a_declaration_is_said_at_once() -> None:
         "output 'y: W?': no input",
         "outputs are neither optional",
         "only the last input",
-        "float31 is no type",
+        "float31 is not a type",
         "attribute a: ('tensor',)",
-        "attribute b: its default 1.5 is no int",
+        "attribute b: its default 1.5 is not of kind int",
         "neither kernel nor library",
     ):
         assert part in str(found.value)

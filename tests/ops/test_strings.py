@@ -550,7 +550,7 @@ def test_lines_of_csv_become_columns(target: str) -> None:
         ("1,2,3", "Expect 2 fields but have 3 in record 0"),
         ("one,2", "Field 0 in record 0 is not a valid int32: one"),
         ("1_0,2", "Field 0 in record 0 is not a valid int32: 1_0"),
-        ("9" * 200_000, "Record 0 is no CSV: field larger than field limit"),
+        ("9" * 200_000, "Record 0 is not valid CSV: field larger than field limit"),
         ("1,", "Field 1 is required but missing in record 0!"),
     ],
 )

@@ -222,7 +222,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "an axis twice": (lambda: tf.reduce_sum(X, [0, -2]), INVALID, "names an axis twice"),
     "crops": (
         lambda: tf.batch_to_space_nd(tf.zeros([4, 1, 1, 1]), [2, 2], [[0, 3], [0, 0]]),
-        ValueError, "take more than the 2 places",
+        ValueError, "take more than the 2 elements",
     ),
     "updates": (
         lambda: tf.scatter_nd(tf.zeros([3, 2, 1], tf.int32), tf.zeros([2, 2, 2]), [2, 2]),
