@@ -750,7 +750,7 @@ def _source(
     fed: Mapping[Tensor, int],
     outputs: Mapping[tuple[Tensor, bool], int],
 ) -> tuple[bool, int] | None:
-    """Where a leaf's value comes from: None, or (whether it is fed, its position)."""
+    """The source of a leaf's value: None, or (whether it is fed, its position)."""
     element, computed = fetch
     if isinstance(element, Operation):
         return None

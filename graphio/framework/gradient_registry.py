@@ -1,4 +1,4 @@
-"""Who knows the gradient of which operator.
+"""The registry of operators' gradients.
 
 A gradient function takes the operation and one gradient per output (None where none
 arrives) and returns one gradient per input (None where none leaves). Operators without a

@@ -1,4 +1,4 @@
-"""Where a new operation belongs: default graph, name scope, control dependencies, device.
+"""Scopes of new operations: default graph, name scope, control dependencies, device.
 
 The default graph is one a thread; everything else belongs to a graph.
 """

@@ -46,7 +46,7 @@ def is_inside(file: str) -> bool:
 
 
 def user_line() -> Source:
-    """Where the user's program is at the moment."""
+    """The current source line of the user's program."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -104,7 +104,7 @@ def locating(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class _Origin(enum.Enum):
-    """Where an error comes from."""
+    """The origins of an error."""
 
     PROGRAM = "a frame of the user's program"
     CHECK = "a raise statement of this package"
@@ -158,7 +158,7 @@ def _letters(text: str) -> str:
 
 
 def _origin(error: Exception) -> _Origin:
-    """Where an error comes from.
+    """The origin of an error, by its traceback.
 
     A raise statement and a call of a C function that fails leave the same error and traceback:
     only the instruction at which the last frame stopped distinguishes them.

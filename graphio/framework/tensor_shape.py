@@ -196,7 +196,7 @@ class TensorShape:
 
     @property
     def key(self) -> object:
-        """Something hashable that two shapes of the same sizes and names share."""
+        """A hashable key that shapes of the same sizes and names share."""
         return self._dims, self._symbols
 
     @property
@@ -222,7 +222,7 @@ class TensorShape:
         return list(self._dims)
 
     def num_elements(self) -> int | None:
-        """How many elements, None if that is not known."""
+        """The number of elements, None if it is not known."""
         if self._dims is None:
             return None
         total = 1

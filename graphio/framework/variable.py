@@ -374,7 +374,7 @@ class Variable(Handle, Operators):
         self._initial_value = value
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Which nodes it is, as a VariableDef; None if it is outside the scope export_scope."""
+        """The names of its nodes, a VariableDef; None if it is outside the scope export_scope."""
         return registered.variable_def(self, export_scope)
 
     @staticmethod
@@ -400,7 +400,7 @@ class Variable(Handle, Operators):
         self._save_slice_info = save_slice_info
 
     def _get_save_slice_info(self) -> Part | None:
-        """Which part of a partitioned variable it is; None: it is not partitioned."""
+        """The part of a partitioned variable that it is; None: it is not partitioned."""
         return self._save_slice_info
 
     # ---- reading ----

@@ -1,4 +1,4 @@
-"""Where a plain use of a variable reads it.
+"""The reads of plain uses of variables, and their positions.
 
 Outside of control dependencies, and of bodies that assign the variable, all plain uses share
 `v/read`, the value at the start of a run. Under a control dependency a use makes a separate read,

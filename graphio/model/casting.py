@@ -84,7 +84,7 @@ def _check_integers(array: Array, name: str) -> None:
 
 
 def _inexact(integers: Array, limits: Any) -> Array:
-    """Which integers a float of these limits rounds."""
+    """A mask of the integers that a float of these limits rounds."""
     sizes = integers.astype(np.uint64)  # of negative ones as two's complement
     with np.errstate(over="ignore"):  # numpy warns of scalars
         sizes = np.where(integers < 0, ~sizes + np.uint64(1), sizes)

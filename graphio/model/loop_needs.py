@@ -153,7 +153,7 @@ class _Part:
 
 
 def _carried(operation: Operation) -> int:
-    """How many values an operation carries through iterations."""
+    """The number of values that an operation carries through iterations."""
     return 0 if operation.op == "If" else len(operation.operands) - 2
 
 

@@ -190,7 +190,7 @@ def _narrow(model: Model, values: list[Array], weights: str) -> None:
 
 
 def _tensor_of(node: Node) -> int | None:
-    """Which of the file's tensors a constant is."""
+    """The index of a constant among the file's tensors."""
     for attribute in node.attr if node.op == "Constant" else ():
         if attribute.value.WhichOneof("value") == "tensor":
             return attribute.value.tensor

@@ -124,7 +124,7 @@ class PartitionedVariable(Partitioned):
         return self._parts
 
     def _get_partitions(self) -> list[int]:
-        """How many parts each axis is cut into."""
+        """The number of parts along each axis."""
         return self._partitions
 
     def _axis(self, doing: str) -> int:
@@ -222,7 +222,7 @@ register_tensor_conversion_function(PartitionedVariable, _convert)
 
 
 def cut(partitioner: Callable[..., Any], shape: TensorShape, dtype: DType, name: str) -> list[int]:
-    """How many parts each axis of a variable is cut into.
+    """The number of parts along each axis of a variable.
 
     Raises:
         ValueError: the shape is not fully known or has no axes, or the partitioner gives something

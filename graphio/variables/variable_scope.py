@@ -68,7 +68,7 @@ _INHERITED = (
 
 
 class _Here(threading.local):
-    """Where each thread is."""
+    """The current scope of each thread."""
 
     def __init__(self) -> None:
         self.scope = VariableScope(None)

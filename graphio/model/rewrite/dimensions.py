@@ -1,4 +1,4 @@
-"""Which unknown dimensions are the same: a batch keeps its size from layer to layer."""
+"""Finds unknown dimensions that are the same: a batch keeps its size from layer to layer."""
 
 from __future__ import annotations
 

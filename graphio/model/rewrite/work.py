@@ -195,7 +195,7 @@ class Work:
         return tensors.to_array(held.t) if held is not None and held.HasField("t") else None
 
     def index_of(self, value: str) -> int | None:
-        """Which of the arrays a constant is, None if it is none of them."""
+        """The index of a constant among the arrays, None if it is none of them."""
         held = self._held(value)
         return held.tensor if held is not None and held.HasField("tensor") else None
 
@@ -312,7 +312,7 @@ class Work:
 
 
 def uses(model: Model) -> Counter[int]:
-    """How often each array is referred to: by nodes, those of functions too, variables and
+    """The number of references to each array: by nodes, those of functions too, variables and
     self-tests."""
     found = Counter(place.tensor for place in _references(model))
     found.update(v.value for v in model.variable if v.HasField("value"))

@@ -58,7 +58,7 @@ def _read_as(x: Tensor, dtype: DType, dims: Dims, name: str | None = None) -> Te
 
 
 def _shifts(small: DType, factor: int) -> Tensor:
-    """How far the parts of a larger number are from its lowest bit."""
+    """The shifts of the parts of a larger number, from its lowest bit."""
     return constant(np.arange(factor, dtype=np.uint64) * np.uint64(8 * small.size))
 
 

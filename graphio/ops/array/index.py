@@ -107,7 +107,7 @@ def _size_tells(
 def _end(
     starts: Tensor, size: Any, begin: list[int | None] | None, count: list[int | None] | None
 ) -> Tensor:
-    """Where the part ends, axis by axis."""
+    """The end of the part, axis by axis."""
     first, wanted = _all_known(begin), _all_known(count)
     if first is not None and wanted is not None:
         ends = [last if c == -1 else f + c for f, c in zip(first, wanted, strict=True)]

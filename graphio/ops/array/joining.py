@@ -403,7 +403,7 @@ def pad(
 
 
 def _known_paddings(given: Any, amounts: Tensor) -> list[int | None] | None:
-    """How much each axis grows as far as it is known; None: not even how many axes there are."""
+    """The growth of each axis as far as it is known; None: the number of axes is unknown."""
     value = constant_value(amounts)
     if value is not None:
         return [int(n) for n in value.sum(axis=1)]

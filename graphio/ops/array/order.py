@@ -199,7 +199,7 @@ def searchsorted(
     out_type: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Where values would go in ascending sequences, which stay ascending.
+    """The indices at which values can be inserted into ascending sequences, which stay ascending.
 
     Every value is compared with every element of its sequence.
 
@@ -304,7 +304,7 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """How often each class was predicted as each: one row a label, one column a prediction.
+    """The counts of each pair of classes: one row a label, one column a prediction.
 
     Args:
         labels: integer vector (n), or (n, 1).

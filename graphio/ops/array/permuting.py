@@ -49,7 +49,7 @@ def transposed(x: Tensor, perm: Tensor, at: str) -> Tensor:
 
 
 def _steps(sizes: Tensor) -> Tensor:
-    """How far apart in a row neighbours along each axis are."""
+    """The row-major stride of each axis, in elements."""
     return cumprod(sizes, exclusive=True, reverse=True)
 
 

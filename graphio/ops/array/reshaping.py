@@ -292,7 +292,7 @@ def _of_rows(condition: Tensor, x: Tensor, dims: Dims) -> Tensor:
 
 
 def _lengths(vector: Tensor) -> Tensor:
-    """How many elements a vector has, as a vector of one."""
+    """The number of elements of a vector, as a vector of one."""
     return node("Shape", [vector], dtypes.int64, (1,))
 
 

@@ -204,7 +204,7 @@ def _reduced(x: Tensor, ids: Tensor, count: Tensor, reduction: str, value: Any) 
 
 
 def _members(ids: Tensor, count: Tensor, x: Tensor) -> Tensor:
-    """How many rows each segment has, int32, in a shape that broadcasts to the result's."""
+    """The number of rows of each segment, int32, in a shape that broadcasts to the result's."""
     placed, rows = _placed(ids, count)
     ones = primitive.fill_like(ids, 1, dtypes.int32)
     found = primitive.slice_axes(index.scatter_sum(placed, ones, rows), [0], [-1], [0])

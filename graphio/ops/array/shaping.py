@@ -208,7 +208,7 @@ def _countable(sizes: Tensor) -> Tensor:
 
 
 def _steps(sizes: Tensor) -> Tensor:
-    """How far apart in memory neighbours along each axis are."""
+    """The row-major stride of each axis, in elements."""
     return cumprod(sizes, exclusive=True, reverse=True)
 
 

@@ -54,7 +54,7 @@ def text_of(tensor: Tensor) -> str:
 
 
 def num_elements(dims: Dims) -> int | None:
-    """How many elements, None if that is not known."""
+    """The number of elements, None if it is not known."""
     if dims is None or None in dims:
         return None
     return prod(d for d in dims if d is not None)
@@ -245,7 +245,7 @@ def reshaped(dims: Dims, target: Dims, what: str) -> Dims:
 
 
 def sliced(size: int | None, start: int | None, end: int | None, step: int) -> int | None:
-    """How many elements a Python slice takes of size; None for an unknown size or bound."""
+    """The number of elements a Python slice takes of size; None for an unknown size or bound."""
     if size is None:
         return None
     return len(range(*slice(start, end, step).indices(size)))

@@ -387,7 +387,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
 
 
 def _trip_count(op: Operation, body: Graph) -> Tensor:
-    """How many iterations ran: the length of the stacked iteration numbers (int64 scalar)."""
+    """The number of iterations that ran: the length of the stacked numbers (int64 scalar)."""
     stacked = _stack_there(op, body.inputs[0])
     if stacked is None:
         body.outputs.append(body.inputs[0])

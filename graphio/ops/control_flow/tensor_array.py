@@ -143,7 +143,7 @@ class TensorArray:
         return self.flow.graph
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many elements there are, written or not: int32 scalar."""
+        """The number of elements, written or not: int32 scalar."""
         with scopes.operation_scope(name, "TensorArraySize"):
             return p.count(self._free, dtypes.int32)
 
@@ -551,7 +551,7 @@ def _longer(rows: Tensor, free: Tensor, positions: Tensor) -> tuple[Tensor, Tens
 
 
 def _count_with(count: Tensor, positions: Tensor) -> Tensor:
-    """How many rows there are to be, so that none of the positions is beyond the end."""
+    """The number of rows required, so that none of the positions is beyond the end."""
     largest = node("ReduceMax", [positions], dtypes.int64, (), keepdims=0)
     after = p.binary("Add", largest, scalar(1, dtypes.int64))
     return node("Max", [count, after], dtypes.int64, ())

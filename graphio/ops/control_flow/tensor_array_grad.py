@@ -56,7 +56,7 @@ class TensorArrayGradient:
         return self._sums.op
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many elements there are: int32 scalar."""
+        """The number of elements: int32 scalar."""
         return self._sums.size(name)
 
     def read(self, index: Any, name: str | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Which values of the body of a Loop or Scan may have another shape in every iteration.
+"""Finds values in the body of a Loop or Scan whose shape may differ between iterations.
 
 Only those of open shape can. A loop variable's shape may change if it is resized on the way, or
 if it enters the loop smaller than its shape invariant allows. Another value's may if numbers of

@@ -92,7 +92,7 @@ def _roi_align_grad(op: Operation, ddx: Tensor) -> list[Tensor | None]:
 
 
 def affine_grid(theta: Tensor, size: Tensor, rank: int, align_corners: bool) -> Tensor:
-    """Where an affine map takes the pixels of an image from, as ONNX's AffineGrid.
+    """The coordinates from which an affine map takes the pixels of an image, as ONNX's AffineGrid.
 
     Args:
         theta: (N, rank, rank + 1), floating.

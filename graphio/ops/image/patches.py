@@ -39,7 +39,7 @@ def _padding(x: Tensor, axis: int, extent: int, stride: int) -> list[Any]:
 
 
 def _missing(size: Any, extent: int, stride: int) -> Any:
-    """How far the last window reaches beyond the axis, if the first begins with it."""
+    """The overhang of the last window beyond the axis, if the first begins with it."""
     return (-(-size // stride) - 1) * stride + extent - size
 
 

@@ -77,11 +77,11 @@ class Band:
 
     @property
     def axes(self) -> int:
-        """How many axes the diagonals have."""
+        """The number of axes of the diagonals."""
         return 1 if self.count == 1 else 2
 
     def longest(self, rows: Tensor, columns: Tensor) -> Tensor:
-        """How many elements the longest diagonal has."""
+        """The number of elements of the longest diagonal."""
         return elementwise.minimum(
             rows + elementwise.minimum(self.last, 0), columns - elementwise.maximum(self.first, 0)
         )
@@ -97,7 +97,7 @@ class Band:
 
     @staticmethod
     def length(number: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-        """How many elements each diagonal has."""
+        """The number of elements of each diagonal."""
         return elementwise.minimum(
             rows + elementwise.minimum(number, 0), columns - elementwise.maximum(number, 0)
         )

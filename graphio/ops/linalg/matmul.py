@@ -317,7 +317,7 @@ def _with_vectors(a: Tensor, b: Tensor) -> Tensor:
 
 @gradient("Gemm")
 def _gemm_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """That of alpha a' b' + beta c."""
+    """The gradient of alpha a' b' + beta c."""
 
     def parts(a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
         left = primitive.transpose(a, [1, 0]) if op.attrs.get("transA") else a

@@ -130,7 +130,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 def matrix_rank(
     a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """How many singular values of matrices are not 0: int32.
+    """The rank of matrices, the number of singular values that are not 0: int32.
 
     Args:
         a: floating tensor (..., m, n).

@@ -1,4 +1,4 @@
-"""How often each number occurs: tf.math.bincount."""
+"""Counts of integers: tf.math.bincount."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bincount(
     axis: int | None = None,
     binary_output: bool = False,
 ) -> Tensor:
-    """How often each number occurs, or the sums of its weights.
+    """The number of occurrences of each integer, or the sums of its weights.
 
     Args:
         arr: int32 or int64 tensor of any shape, no number negative; of a SparseTensor its values

@@ -228,7 +228,7 @@ def reduce_mean(
 
 
 def _per_result(x: Tensor, y: Tensor) -> Tensor:
-    """How many elements of x fall on one of its reduction y: scalar of x's dtype."""
+    """The number of elements of x for each of its reduction y: scalar of x's dtype."""
     many, few = shapes.num_elements(dims_of(x)), shapes.num_elements(dims_of(y))
     if many is not None and few:
         return scalar(many // few, x.dtype)
@@ -367,7 +367,7 @@ def argmax(
     dimension: Any = None,
     output_type: Any = dtypes.int64,
 ) -> Tensor:
-    """Where along axis the largest element is, the first of equal ones.
+    """The index along axis of the largest element, the first of equal ones.
 
     Args:
         input: tensor of numbers or bools of rank 1 or more.
@@ -391,7 +391,7 @@ def argmin(
     dimension: Any = None,
     output_type: Any = dtypes.int64,
 ) -> Tensor:
-    """Where along axis the smallest element is, the first of equal ones; see argmax."""
+    """The index along axis of the smallest element, the first of equal ones; see argmax."""
     place = renamed("axis", axis, "dimension", dimension)
     return _place("ArgMin", "ArgMin", input, place, name, output_type)
 

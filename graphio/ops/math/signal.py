@@ -102,7 +102,7 @@ def _dft_gradient(op: Operation, dy: Tensor) -> list[Tensor | None]:
 
 
 def _twice(n: Tensor, dtype: DType, behind: int) -> Tensor:
-    """How often frequencies 0 ... n / 2 occur in a spectrum: 2, but 1 without a mirror image."""
+    """The multiplicity of frequencies 0 ... n / 2 of a spectrum: 2, or 1 without a mirror image."""
     line = _line(binary("Add", binary("Div", n, _int(2)), _int(1)))
     mirror = binary("Sub", n, line)
     alone = node("Or", [compare("Equal", line, mirror), compare("Equal", mirror, n)],

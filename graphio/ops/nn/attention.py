@@ -105,7 +105,7 @@ class _Parts:
     def allowed(
         self, q: Tensor, k: Tensor, offset: Tensor | None, lengths: Tensor | None
     ) -> Tensor | None:
-        """Which keys the causal rule, the window and the lengths admit; None: all."""
+        """The keys that the causal rule, the window and the lengths admit; None: all."""
         left, right = self.integer("left_window_size", -1), self.integer("right_window_size", -1)
         at, keys = _places(_size(q, 2), [0, 1, 3]), _places(_size(k, 2), [0, 1, 2])
         at = at if offset is None else binary("Add", at, offset)

@@ -142,7 +142,7 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> Sample:
-    """Where a sample drew classes that are true ones.
+    """The positions at which a sample drew true classes.
 
     Args:
         true_classes: integer tensor (n, num_true).

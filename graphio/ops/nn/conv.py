@@ -111,7 +111,7 @@ def _result_dims(
 
 
 def _groups(x: Dims, w: Dims, what: str) -> int:
-    """How many groups of channels the filter's channels make of the input's, channels last.
+    """The number of groups of a convolution, channels last, from the channels of input and filter.
 
     Raises:
         ValueError: the groups do not share the filters evenly.

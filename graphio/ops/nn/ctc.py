@@ -100,7 +100,7 @@ def ctc_loss(
 
 
 def _repeats(dense: Tensor) -> Tensor:
-    """How many labels of each row equal the one before: a blank must come between them."""
+    """The number of labels of each row that equal their predecessor: they need a blank between."""
     same = comparison.equal(dense[:, 1:], dense[:, :-1])
     repeated = comparison.logical_and(same, comparison.greater_equal(dense[:, 1:], 0))
     return reduction.reduce_sum(elementwise.cast(repeated, dtypes.int32), 1)

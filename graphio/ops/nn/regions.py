@@ -95,7 +95,7 @@ def _largest(x: Tensor, image: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
 
 
 def _first_largest(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """Where the first largest element along an axis, which stays with size 1, lies, and itself."""
+    """The index of the first largest element along an axis, kept with size 1, and its value."""
     dims = dims_of(x)
     kept = None if dims is None else (*dims[:axis], 1, *dims[axis + 1 :])
     at = node("ArgMax", [x], dtypes.int64, kept, axis=axis, keepdims=1)

@@ -59,7 +59,7 @@ def _part(vector: Tensor, begin: int, end: int) -> Tensor:
 
 
 def _after(axis: int) -> int:
-    """Where the axes after one begin; it counts from the end if the rank is not known."""
+    """The index at which the axes after one begin, from the end if the rank is not known."""
     return last if axis == -1 else axis + 1
 
 

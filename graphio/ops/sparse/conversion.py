@@ -188,7 +188,7 @@ def sparse_eye(
 
 @api_guard.operator
 def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
-    """Which numbers each row holds.
+    """The indicator matrix of the numbers in each row.
 
     Args:
         sp_input: SparseTensor of int32 or int64 (d0, ..., dn): numbers below vocab_size.

@@ -67,7 +67,7 @@ def map_rows(
 
 
 def _count(x: Any) -> Tensor:
-    """How many rows there are: int32 scalar."""
+    """The number of rows: int32 scalar."""
     shape = x.dense_shape if isinstance(x, SparseTensor) else array.shape(x)
     return elementwise.cast(shape[0], dtypes.int32)
 

@@ -177,7 +177,7 @@ def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 
 
 def _among_the_axes(given: Tensor, sizes: Tensor) -> Tensor:
-    """Which of the axes are listed, where only the run knows the rank or the list."""
+    """Whether each axis is listed, where only the run knows the rank or the list."""
     rank = primitive.shape_of(sizes)
     numbers = select(compare("Less", given, int_vector([0])), binary("Add", given, rank), given)
     held = primitive.squeeze(checked(primitive.unsqueeze(numbers, [1]), rank), [1])

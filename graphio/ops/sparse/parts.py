@@ -117,7 +117,7 @@ def product(sizes: Tensor) -> Tensor:
 
 
 def _strides(shape: Tensor) -> Tensor:
-    """How far apart the numbers of neighbours along each axis are."""
+    """The row-major stride of each axis, in elements."""
     known = constant_value(shape)
     if known is not None:
         ends = np.cumprod(known[::-1], dtype=np.int64)

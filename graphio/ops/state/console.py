@@ -114,14 +114,14 @@ def print(
 
 
 class _Place:
-    """Where a tensor's text goes."""
+    """The placeholder of a tensor's text."""
 
     def __init__(self, index: int) -> None:
         self.index = index
 
 
 class _Sparse(NamedTuple):
-    """Where the text of a SparseTensor goes."""
+    """The placeholder of the text of a SparseTensor."""
 
     indices: _Place
     values: _Place

@@ -244,7 +244,7 @@ class StaticHashTable:
             ).outputs[0]
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many pairs it has: an int64 scalar."""
+        """The number of pairs: an int64 scalar."""
         with scope(name, f"{self.name.rsplit('/', 1)[-1]}_Size") as at:
             outputs = [(dtypes.int64, TensorShape([]))]
             return self._call(
@@ -298,6 +298,6 @@ class StaticVocabularyTable:
             )
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many numbers there are: an int64 scalar."""
+        """The number of values: an int64 scalar."""
         many = constant(self._buckets, dtypes.int64)
         return many if self._table is None else self._table.size() + many

@@ -26,7 +26,7 @@ Rows = dict[tuple[int, ...], list[Any]]
 def edit_distance(
     hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:
-    """How many elements must be put in, left out or exchanged (Levenshtein 1966).
+    """The number of insertions, deletions and substitutions (Levenshtein 1966).
 
     Args:
         hypothesis: SparseTensor (d0, ..., dn): a sequence for each of the first coordinates.

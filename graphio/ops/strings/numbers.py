@@ -111,7 +111,7 @@ def as_string(
 def _check_form(
     dtype: DType, precision: int, scientific: bool, shortest: bool, width: int, fill: str
 ) -> None:
-    """That as_string can write the dtype with these options."""
+    """Checks that as_string can write the dtype with these options."""
     floating = dtype in _PRINTED
     if not floating and not dtype.is_integer and dtype not in (dtypes.bool, dtypes.string):
         raise TypeError(f"AsString: input is {dtype.name}, expected numbers, bools or strings")
