@@ -191,7 +191,7 @@ static void test_the_arena_grows_up_to_the_limit(void) {
   CHECK(m.held == 0);
 }
 
-/* As plans.c hashes what a plan is for. */
+/* As plan_cache.c hashes the shapes of a plan. */
 static uint64_t mixed(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
   return hash ^ hash >> 29;

@@ -439,7 +439,7 @@ ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tenso
   plan->compiler = NULL;
   plan->error = NULL;
   if (status == CI_OK) {
-    ci_plan_may_refit(plan);
+    ci_dynamic_shapes_classify(plan);
     *made = plan;
   } else {
     ci_plan_free(plan);

@@ -158,7 +158,7 @@ void ci_plan_clear(ci_plan *plan) {
                     .watches = was.watches,
                     .reads = was.reads,
                     .bound_reads = was.bound_reads,
-                    .rows.values = was.rows.values};
+                    .batch.values = was.batch.values};
   plan->all_steps.count = plan->places.count = plan->root.steps.count = 0;
   plan->watches.count = plan->reads.count = plan->bound_reads.count = 0;
 }
@@ -172,7 +172,7 @@ void ci_plan_free(ci_plan *plan) {
   CI_LIST_FREE(allocator, &plan->watches);
   CI_LIST_FREE(allocator, &plan->reads);
   CI_LIST_FREE(allocator, &plan->bound_reads);
-  CI_LIST_FREE(allocator, &plan->rows.values);
+  CI_LIST_FREE(allocator, &plan->batch.values);
   ci_pool_release(&plan->pool);
   ci_release(allocator, plan, sizeof *plan);
 }

@@ -9,6 +9,7 @@
 #define CI_PLAN_H
 #include "../model/model.h"
 #include "../state/state.h"
+#include "dynamic_shapes.h"
 
 typedef enum ci_home { /* where the bytes of a place are */
                        CI_HOME_ARENA,
@@ -46,7 +47,8 @@ typedef struct ci_cell { /* a value of the plan */
   int32_t readers;       /* fold.c: of a root that is settled: how many readers are to come */
   bool taken;            /* another value is written over it */
   bool settled;          /* fold.c: its numbers follow from constants alone */
-  bool changed; /* while a plan is fitted to other shapes: its own, or the number that is known; rows.c: has rows */
+  bool shape_changed;    /* dynamic_shapes.h: while the plan is fitted to other shapes */
+  bool has_batch;        /* dynamic_shapes.h: its first axis is the batch of a batched plan */
 } ci_cell;
 
 typedef struct ci_plan ci_plan;
@@ -118,20 +120,6 @@ typedef struct ci_extent { /* memory of the caller's */
   int32_t output; /* for which it is given, or CI_NONE: an input */
 } ci_extent;
 
-typedef struct ci_row_value { /* what each of a value's rows has */
-  ci_value *value;
-  int64_t count;
-  size_t bytes;
-} ci_row_value;
-
-typedef struct ci_rows { /* rows.c */
-  int64_t now;         /* the one length of first axes that are open; 0: something else depends on it */
-  int64_t least, most; /* for which kernels and outputs are what they are now */
-  int64_t room;        /* for how many there is memory */
-  uint64_t inputs;     /* which have rows: bit i is input i */
-  CI_LIST(ci_row_value) values; /* that have rows */
-} ci_rows;
-
 struct ci_plan { /* first what each run reads, in few lines of the cache */
   struct ci_session *session;
   ci_state *state;
@@ -146,7 +134,7 @@ struct ci_plan { /* first what each run reads, in few lines of the cache */
   const char *bound_arena; /* what the cells point into */
   uint64_t bound_layout; /* of the state */
   size_t arena_bytes;
-  ci_rows rows;
+  ci_batch batch;
   ci_error *error; /* of the call in progress; may be NULL */
   ci_cell *cells;
   ci_frame root;
@@ -154,7 +142,7 @@ struct ci_plan { /* first what each run reads, in few lines of the cache */
   ci_extent *extents; /* of inputs and outputs in this run */
   int32_t cell_count;
   bool fed_texts; /* an input has strings, so texts of outputs may be the caller's */
-  bool refits; /* may be tried with other shapes (refit.c) */
+  bool refits; /* may be fitted to other shapes (dynamic_shapes.h) */
   bool makes; /* a step writes values of Assigns into the variables themselves */
   ci_pool pool;
   CI_LIST(ci_step *) all_steps; /* for giving back their memory */
@@ -237,20 +225,6 @@ ci_status ci_pack_plain(ci_plan *plan, ci_value *value);
 
 ci_status ci_plan_layout(ci_plan *plan);
 ci_status ci_plan_offsets(ci_plan *plan); /* of places whose sizes and positions are known */
-
-/* ---- refit.c ---- */
-
-void ci_plan_may_refit(ci_plan *plan); /* sets refits and rows */
-/* Makes a plan fit other shapes of its inputs, which fit the signature. False: it is spoiled and has to go. */
-bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs);
-
-/* ---- rows.c ---- */
-
-void ci_plan_find_rows(ci_plan *plan); /* sets rows */
-/* Whether a plan that has rows is for inputs of these shapes, now at the latest. */
-bool ci_plan_takes_rows(ci_plan *plan, const ci_tensor *inputs);
-/* Whether it would be if there were more room in its layout. */
-bool ci_plan_lacks_room(const ci_plan *plan, const ci_tensor *inputs);
 
 /* ---- heap.c ---- */
 

@@ -23,7 +23,7 @@ static void charge_refuse(struct ci_session *session, size_t bytes) {
 
 bool ci_charge_value(struct ci_session *session, size_t bytes) {
   const size_t held = charge_values(session);
-  return charge_add(session, held, bytes) || (ci_plans_shed(session) && charge_add(session, held, bytes));
+  return charge_add(session, held, bytes) || (ci_plan_cache_shed(session) && charge_add(session, held, bytes));
 }
 
 bool ci_charge_arena(struct ci_session *session, size_t bytes) {

@@ -171,7 +171,7 @@ ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_opt
 void ci_session_close(ci_session *session) {
   if (session == NULL) return;
   if (session->state != NULL) session_tidy(session);
-  ci_plans_free(session);
+  ci_plan_cache_free(session);
   ci_threads_stop(&session->allocator, session->threads);
   ci_release(&session->values, session->arena, session->arena_bytes);
   ci_release(&session->allocator, session->checked, session->model->constants.count * sizeof(bool));
@@ -400,10 +400,10 @@ ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, in
   }
   ci_float_enter(&mode);
   ci_stop_begin(&session->stop);
-  ci_plans_show(session, NULL);
+  ci_plan_cache_show(session, NULL);
   if (session->retired != NULL || session->heap_bytes > 0) session_tidy(session);
   status = ci_session_plan(session, signature, inputs, &plan, error);
-  if (status == CI_OK) ci_plans_show(session, plan);
+  if (status == CI_OK) ci_plan_cache_show(session, plan);
   if (status == CI_OK) status = session_go(plan, inputs, outputs, error);
   ci_float_leave(&mode);
   ci_state_leave(session->state);

@@ -11,11 +11,11 @@ typedef struct ci_retired { /* memory that views of this run may still show */
 
 enum {
   CI_MOST_PLANS = 64,
-  CI_FEW_STEPS = 32, /* a plan that is fitted to other shapes at little cost */
-  CI_KEPT_PLANS = 8  /* of such of a signature */
+  CI_FEW_STEPS = 32, /* of a small plan, which is fitted to other shapes at little cost */
+  CI_KEPT_PLANS = 8  /* small plans of a signature, before one of them is fitted to other shapes */
 };
 
-typedef struct ci_plans { /* plan_cache.c */
+typedef struct ci_plan_cache { /* plan_cache.c */
   int count, latest;
   ci_plan *shown; /* of the latest run, whose results may be borrowed until the next one; or NULL */
   bool shown_is_gone; /* from the list */
@@ -24,7 +24,7 @@ typedef struct ci_plans { /* plan_cache.c */
   uint64_t used[CI_MOST_PLANS]; /* when it became the latest, by the clock */
   uint64_t clock;
   ci_plan *spare; /* an empty one that has memory */
-} ci_plans;
+} ci_plan_cache;
 
 typedef struct ci_refused {
   size_t bytes; /* that were asked for; 0: nothing was refused */
@@ -42,7 +42,7 @@ struct ci_session { /* first what each run reads, in few lines of the cache */
   ci_stop stop;
   bool running;
   ci_observer observer;
-  ci_plans plans;
+  ci_plan_cache plans;
   ci_stats stats;
   ci_allocator given;     /* the caller's */
   ci_allocator allocator; /* charge.c: for plans and all but values; counts, and asks the caller's */
@@ -67,21 +67,23 @@ ci_status ci_session_plan(struct ci_session *session, int signature, const ci_te
 
 /* ---- plan_cache.c ---- */
 
-uint64_t ci_plans_key(const struct ci_session *session, int signature, const ci_tensor *inputs); /* a hash */
+uint64_t ci_plan_cache_key(const struct ci_session *session, int signature, const ci_tensor *inputs); /* a hash */
 /* Whether variables still have the shapes that a plan was made for. */
-bool ci_plans_holds(const ci_plan *plan);
-/* Whether a plan is for these inputs, or is from now on: the number of rows may be open. */
-bool ci_plans_takes(ci_plan *plan, int signature, const ci_tensor *inputs);
+bool ci_plan_cache_holds(const ci_plan *plan);
+/* Whether a plan serves these inputs; a batched one may take another batch size for it. */
+bool ci_plan_cache_takes(ci_plan *plan, int signature, const ci_tensor *inputs);
 /* A plan that takes these inputs, which becomes the latest; NULL: there is none. */
-ci_plan *ci_plans_find(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs);
-ci_plan *ci_plans_use(struct ci_session *session, int p); /* plan p becomes the latest */
-void ci_plans_drop(struct ci_session *session, int p);    /* plan p leaves the list */
-int ci_plans_oldest(const ci_plans *plans);
+ci_plan *ci_plan_cache_find(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs);
+ci_plan *ci_plan_cache_use(struct ci_session *session, int p); /* plan p becomes the latest */
+void ci_plan_cache_drop(struct ci_session *session, int p);    /* plan p leaves the list */
+int ci_plan_cache_oldest(const ci_plan_cache *plans);
+/* A plan of the signature to fit to these inputs (ci_dynamic_shapes_refit), or CI_NONE. */
+int ci_plan_cache_refittable(const ci_plan_cache *plans, int signature, const ci_tensor *inputs);
 /* The results of this plan, or of none, may be borrowed from now on. */
-void ci_plans_show(struct ci_session *session, ci_plan *plan);
+void ci_plan_cache_show(struct ci_session *session, ci_plan *plan);
 /* Frees the plans that no run uses and ci_reserve has not asked for; whether there were any. */
-bool ci_plans_shed(struct ci_session *session);
-void ci_plans_free(struct ci_session *session);
+bool ci_plan_cache_shed(struct ci_session *session);
+void ci_plan_cache_free(struct ci_session *session);
 
 /* ---- charge.c ---- */
 

@@ -1,34 +1,18 @@
 /* session_plan.c - the plan of a call: found, fitted to other shapes, or made; and the arena for all of them. */
 #include "session.h"
 
-/* A plan of the signature that only lacks room, or the oldest that may be fitted to other shapes, if there are as many
- * as are kept of such: few of those that are fitted in no time, of others as many as there is room for. */
-static int session_plan_to_refit(const ci_plans *plans, int signature, const ci_tensor *inputs) {
-  int oldest = CI_NONE, count = 0;
-  for (int p = 0; p < plans->count; p++) {
-    const ci_plan *plan = plans->at[p];
-    if (plan->signature != signature || !plan->refits || plan->reserved || plan == plans->shown) continue;
-    if (ci_plan_lacks_room(plan, inputs)) return p;
-    if (oldest == CI_NONE || plans->used[p] < plans->used[oldest]) oldest = p;
-    count++;
-  }
-  if (oldest == CI_NONE) return CI_NONE;
-  const bool small = plans->at[oldest]->all_steps.count <= CI_FEW_STEPS;
-  return (small && count >= CI_KEPT_PLANS) || plans->count == CI_MOST_PLANS ? oldest : CI_NONE;
-}
-
 /* Fits plan p to the shapes, which takes a fraction of the time that a new one does. */
 static bool session_plan_refit(struct ci_session *session, int p, uint64_t key, const ci_tensor *inputs,
                                ci_plan **plan) {
-  if (p == CI_NONE || !ci_plans_holds(session->plans.at[p])) return false;
-  if (!ci_plan_refit(session->plans.at[p], inputs)) {
-    ci_plans_drop(session, p);
+  if (p == CI_NONE || !ci_plan_cache_holds(session->plans.at[p])) return false;
+  if (!ci_dynamic_shapes_refit(session->plans.at[p], inputs)) {
+    ci_plan_cache_drop(session, p);
     return false;
   }
   session->plans.keys[p] = key;
   session->stats.plans++;
   session->stats.refits++;
-  *plan = ci_plans_use(session, p);
+  *plan = ci_plan_cache_use(session, p);
   return true;
 }
 
@@ -37,7 +21,7 @@ static ci_status session_plan_make(struct ci_session *session, int signature, co
                                    ci_error *error) {
   session->refused.bytes = 0;
   ci_status status = ci_plan_make(session, signature, inputs, plan, error);
-  if (status == CI_RESOURCE_EXHAUSTED && session->refused.bytes > 0 && ci_plans_shed(session)) {
+  if (status == CI_RESOURCE_EXHAUSTED && session->refused.bytes > 0 && ci_plan_cache_shed(session)) {
     session->refused.bytes = 0;
     status = ci_plan_make(session, signature, inputs, plan, error);
   }
@@ -51,15 +35,15 @@ static ci_status session_plan_new(struct ci_session *session, uint64_t key, int 
   for (int32_t i = 0; i < s->input_count; i++) {
     if (s->inputs[i].kind == CI_KIND_TENSOR) CI_TRY(ci_session_check_input(s, i, &inputs[i], error));
   }
-  if (session_plan_refit(session, session_plan_to_refit(&session->plans, signature, inputs), key, inputs, plan))
+  if (session_plan_refit(session, ci_plan_cache_refittable(&session->plans, signature, inputs), key, inputs, plan))
     return CI_OK;
-  if (session->plans.count == CI_MOST_PLANS) ci_plans_drop(session, ci_plans_oldest(&session->plans));
+  if (session->plans.count == CI_MOST_PLANS) ci_plan_cache_drop(session, ci_plan_cache_oldest(&session->plans));
   CI_TRY(session_plan_make(session, signature, inputs, plan, error));
   const int p = session->plans.count++;
   session->plans.at[p] = *plan;
   session->plans.keys[p] = key;
   session->stats.plans++;
-  ci_plans_use(session, p);
+  ci_plan_cache_use(session, p);
   return CI_OK;
 }
 
@@ -101,11 +85,11 @@ static ci_status session_plan_arena(struct ci_session *session, size_t bytes, ci
 ci_status ci_session_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
                           ci_error *error) {
   const int latest = session->plans.latest;
-  if (latest < session->plans.count && ci_plans_takes(session->plans.at[latest], signature, inputs)) {
+  if (latest < session->plans.count && ci_plan_cache_takes(session->plans.at[latest], signature, inputs)) {
     *plan = session->plans.at[latest];
   } else {
-    const uint64_t key = ci_plans_key(session, signature, inputs);
-    *plan = ci_plans_find(session, key, signature, inputs);
+    const uint64_t key = ci_plan_cache_key(session, signature, inputs);
+    *plan = ci_plan_cache_find(session, key, signature, inputs);
     if (*plan == NULL) CI_TRY(session_plan_new(session, key, signature, inputs, plan, error));
   }
   return (*plan)->arena_bytes <= session->arena_bytes && session->arena != NULL

@@ -1,67 +1,63 @@
-/* refit.c - a plan made to fit other shapes of its inputs.
+/* dynamic_shapes.c - fits a plan to other shapes of its inputs.
  *
  * Most plans of a signature differ in sizes alone: the same steps, the same values in the same memory. Then only the
- * kernels whose inputs changed are prepared again, and the arena is laid out anew. Whatever else turns out to differ
- * spoils the plan, and the caller makes one from nothing.
+ * kernels whose inputs changed are prepared again, and the arena is laid out again. Any other difference spoils the
+ * plan, and the caller makes a new one.
  */
 #include "compile.h"
 #include "../session/output.h"
 
-static ci_place *refit_place(ci_plan *plan, const ci_cell *cell) {
+static ci_place *dynamic_shapes_place(ci_plan *plan, const ci_cell *cell) {
   return &plan->places.at[plan->cells[cell->root].place];
 }
 
-static bool refit_is_touched(const ci_step *step) {
+static bool dynamic_shapes_is_touched(const ci_step *step) {
   for (int i = 0; i < step->k.n_in; i++) {
-    if (step->k.in[i] != NULL && ci_cell_of(step->k.in[i])->changed) return true;
+    if (step->k.in[i] != NULL && ci_cell_of(step->k.in[i])->shape_changed) return true;
   }
   return false;
 }
 
-void ci_plan_may_refit(ci_plan *plan) {
+void ci_dynamic_shapes_classify(ci_plan *plan) {
   plan->refits = !plan->has_heap;
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     const ci_step *step = plan->all_steps.at[s];
     if (step->dynamic || ci_step_is(step, CI_OP_CONTROL)) plan->refits = false;
   }
-  ci_plan_find_rows(plan);
+  ci_dynamic_shapes_batch_find(plan);
 }
 
-/* What a run has left in the cells is unknown again to the kernels that are prepared. */
-static void refit_forget(ci_plan *plan) {
+/* To the kernels that are prepared, the results of the last run are unknown. */
+static void dynamic_shapes_forget(ci_plan *plan) {
   for (int32_t i = 0; i < plan->cell_count; i++) {
     ci_cell *cell = &plan->cells[i];
-    cell->changed = false;
-    if (plan->cells[cell->root].place != CI_NONE && refit_place(plan, cell)->home != CI_HOME_FIXED)
+    cell->shape_changed = false;
+    if (plan->cells[cell->root].place != CI_NONE && dynamic_shapes_place(plan, cell)->home != CI_HOME_FIXED)
       cell->value.data = NULL;
   }
 }
 
-static bool refit_differs(const ci_value *was, const ci_value *now) {
-  if (was->dtype != now->dtype || was->rank != now->rank) return true;
-  for (int d = 0; d < now->rank; d++) {
-    if (was->dims[d] != now->dims[d]) return true;
-  }
-  return false;
+static bool dynamic_shapes_differs(const ci_value *was, const ci_value *now) {
+  return was->dtype != now->dtype || !ci_shape_same(was->rank, was->dims, now->rank, now->dims);
 }
 
-static bool refit_inputs(ci_plan *plan, const ci_tensor *inputs) {
+static bool dynamic_shapes_inputs(ci_plan *plan, const ci_tensor *inputs) {
   for (int32_t i = 0; i < plan->input_count; i++) {
     ci_cell *cell = plan->input_cells[i];
     const ci_value was = cell->value;
     ci_tensor shape = inputs[i];
-    shape.data = cell; /* as compile.c: nothing reads it */
+    shape.data = cell; /* as in compile.c, not read */
     if (ci_value_of_tensor(&shape, &cell->value, NULL) != CI_OK) return false;
     cell->value.data = NULL;
-    cell->changed = refit_differs(&was, &cell->value);
+    cell->shape_changed = dynamic_shapes_differs(&was, &cell->value);
     plan->inputs[i] = inputs[i];
     plan->inputs[i].data = NULL;
   }
   return true;
 }
 
-/* Whether some offer of the step gives the place of its output the memory that the layout chose. */
-static bool refit_offered(const ci_compiler *c, int32_t output, int32_t given) {
+/* Whether the step still offers its output the memory that the layout chose for it. */
+static bool dynamic_shapes_offered(const ci_compiler *c, int32_t output, int32_t given) {
   const ci_plan *plan = c->plan;
   for (size_t i = 0; i < c->offers.count; i++) {
     if (c->offers.at[i].output != output) continue;
@@ -74,45 +70,45 @@ static bool refit_offered(const ci_compiler *c, int32_t output, int32_t given) {
 
 enum {
   REFIT_OUTPUTS = 8,
-  REFIT_LOST = 1 << 16 /* bytes of the pool that no step uses any more: then a plan from nothing is better */
+  REFIT_LOST = 1 << 16 /* unused bytes of the pool with which a new plan is better */
 };
 
-/* A result that was computed while planning is computed again, in the same memory if that is large enough; if not, in
- * half as much again, so that growing sizes leave little behind. */
-static bool refit_folded(ci_compiler *c, ci_step *step, const ci_value *was) {
+/* Computes again a result that was computed while planning, in the same memory if that is large enough; if not, in one
+ * and a half times the size, so that sizes that increase leave little unused. */
+static bool dynamic_shapes_folded(ci_compiler *c, ci_step *step, const ci_value *was) {
   ci_plan *plan = c->plan;
   for (int o = 0; o < step->k.n_out; o++) {
     ci_value *value = step->k.out[o];
-    ci_place *place = refit_place(plan, ci_cell_of(value));
+    ci_place *place = dynamic_shapes_place(plan, ci_cell_of(value));
     const size_t held = place->block_bytes > was[o].bytes ? place->block_bytes : was[o].bytes;
     value->data = was[o].data;
     if (value->bytes > held) {
       plan->lost += place->block == NULL ? held : 0;
-      /* ci_k_out has checked that there may be so many */
+      /* ci_k_out has limited the size */
       if (!ci_place_take_fixed(plan, place, value->bytes + value->bytes / 2, &value->data)) return false;
     }
-    ci_cell_of(value)->changed = true;
+    ci_cell_of(value)->shape_changed = true;
   }
   return ci_fold_again(c, step);
 }
 
-static bool refit_output(ci_compiler *c, ci_step *step, int o, const ci_value *was) {
+static bool dynamic_shapes_output(ci_compiler *c, ci_step *step, int o, const ci_value *was) {
   ci_plan *plan = c->plan;
   ci_cell *cell = ci_cell_of(step->k.out[o]);
-  cell->changed = refit_differs(was, &cell->value);
+  cell->shape_changed = dynamic_shapes_differs(was, &cell->value);
   if (was->dtype != cell->value.dtype) return false;
-  if (step->alias[o] != CI_NONE) { /* a number that is known may have changed where the shape has not */
+  if (step->alias[o] != CI_NONE) { /* known numbers may differ although the shape is the same */
     cell->value.data = plan->cells[cell->root].value.data;
-    cell->changed = cell->changed || plan->cells[cell->root].changed;
+    cell->shape_changed = cell->shape_changed || plan->cells[cell->root].shape_changed;
     return true;
   }
   ci_place *place = &plan->places.at[cell->place];
-  if (place->home != CI_HOME_ARENA) return !cell->changed;
+  if (place->home != CI_HOME_ARENA) return !cell->shape_changed;
   place->bytes = cell->value.bytes;
-  return place->same_as == CI_NONE || refit_offered(c, ci_cell_index(plan, cell), place->same_as);
+  return place->same_as == CI_NONE || dynamic_shapes_offered(c, ci_cell_index(plan, cell), place->same_as);
 }
 
-static bool refit_step(ci_compiler *c, ci_step *step) {
+static bool dynamic_shapes_step(ci_compiler *c, ci_step *step) {
   ci_plan *plan = c->plan;
   const size_t held = step->private_bytes, more = step->more_bytes;
   const int outs = step->k.n_out;
@@ -131,18 +127,19 @@ static bool refit_step(ci_compiler *c, ci_step *step) {
   for (int o = 0; o < outs; o++) {
     if (alias[o] != step->alias[o]) return false;
   }
-  const bool folded = alias[0] == CI_NONE && refit_place(plan, ci_cell_of(step->k.out[0]))->home == CI_HOME_FIXED;
-  if (folded) return refit_folded(c, step, was);
+  const bool folded =
+      alias[0] == CI_NONE && dynamic_shapes_place(plan, ci_cell_of(step->k.out[0]))->home == CI_HOME_FIXED;
+  if (folded) return dynamic_shapes_folded(c, step, was);
   for (int o = 0; o < outs; o++) {
-    if (!refit_output(c, step, o, &was[o])) return false;
+    if (!dynamic_shapes_output(c, step, o, &was[o])) return false;
   }
   if ((step->scratch == CI_NONE) != (step->k.scratch_bytes == 0)) return false;
   if (step->scratch != CI_NONE) plan->places.at[step->scratch].bytes = step->k.scratch_bytes;
   return true;
 }
 
-/* Values that share memory are of one size; what a caller borrows has room of its own. */
-static bool refit_sizes(ci_plan *plan) {
+/* Values that share memory are of one size; an output that a caller borrows has a separate copy. */
+static bool dynamic_shapes_sizes(ci_plan *plan) {
   for (size_t p = 0; p < plan->places.count; p++) {
     const ci_place *place = &plan->places.at[p];
     if (place->same_as != CI_NONE && place->bytes != plan->places.at[place->same_as].bytes) return false;
@@ -154,21 +151,21 @@ static bool refit_sizes(ci_plan *plan) {
   return true;
 }
 
-/* Steps that did the next one's work must be able to do it for these sizes. */
-static bool refit_joined(ci_plan *plan) {
+/* Steps that do the work of the next one must be able to do it for these sizes. */
+static bool dynamic_shapes_joined(ci_plan *plan) {
   for (size_t s = 0; s < plan->root.steps.count; s++) {
     ci_step *step = plan->root.steps.at[s];
     if (step->joins == NULL) continue;
-    const size_t bytes = step->k.join(&step->k, &step->joins->k); /* prepared again or not, it joins */
+    const size_t bytes = step->k.join(&step->k, &step->joins->k); /* also if it was not prepared again */
     if (bytes == 0) return false;
-    refit_place(plan, ci_cell_of(step->k.out[0]))->bytes = 0;
-    refit_place(plan, ci_cell_of(step->joins->k.out[0]))->bytes = bytes;
+    dynamic_shapes_place(plan, ci_cell_of(step->k.out[0]))->bytes = 0;
+    dynamic_shapes_place(plan, ci_cell_of(step->joins->k.out[0]))->bytes = bytes;
   }
   return true;
 }
 
-/* Ever more rows seldom need another layout: where memory allows, there is room for twice as many. */
-static bool refit_roomy(ci_plan *plan) {
+/* Batch sizes that increase seldom need another layout: it has the capacity for twice the size where memory allows. */
+static bool dynamic_shapes_spacious(ci_plan *plan) {
   for (size_t p = 0; p < plan->places.count; p++) {
     if (plan->places.at[p].bytes > PTRDIFF_MAX / 4) return false;
   }
@@ -178,34 +175,34 @@ static bool refit_roomy(ci_plan *plan) {
   return status == CI_OK;
 }
 
-static bool refit_all(ci_compiler *c, const ci_tensor *inputs) {
+static bool dynamic_shapes_all(ci_compiler *c, const ci_tensor *inputs) {
   ci_plan *plan = c->plan;
-  const bool grows = ci_plan_lacks_room(plan, inputs);
+  const bool grows = ci_dynamic_shapes_batch_lacks_capacity(plan, inputs);
   c->folded = c->read = 0;
-  refit_forget(plan);
-  if (!refit_inputs(plan, inputs)) return false;
+  dynamic_shapes_forget(plan);
+  if (!dynamic_shapes_inputs(plan, inputs)) return false;
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     ci_step *step = plan->all_steps.at[s];
-    if (ci_stop_wanted(&plan->session->stop)) return false; /* nor will a new plan be made */
-    if (refit_is_touched(step) && !refit_step(c, step)) return false;
+    if (ci_stop_wanted(&plan->session->stop)) return false; /* a new plan will not be made, either */
+    if (dynamic_shapes_is_touched(step) && !dynamic_shapes_step(c, step)) return false;
   }
-  if (!refit_joined(plan) || !refit_sizes(plan)) return false;
-  if (!(grows && refit_roomy(plan)) && ci_plan_offsets(plan) != CI_OK) return false;
+  if (!dynamic_shapes_joined(plan) || !dynamic_shapes_sizes(plan)) return false;
+  if (!(grows && dynamic_shapes_spacious(plan)) && ci_plan_offsets(plan) != CI_OK) return false;
   ci_output_plan(plan);
   return true;
 }
 
-bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs) {
+bool ci_dynamic_shapes_refit(ci_plan *plan, const ci_tensor *inputs) {
   ci_compiler *c = plan->session->compiler;
   if (c == NULL || plan->lost > REFIT_LOST) return false;
   c->plan = plan;
   c->error = NULL;
   plan->compiler = c;
   plan->error = NULL;
-  const bool fits = refit_all(c, inputs);
+  const bool fits = dynamic_shapes_all(c, inputs);
   plan->compiler = NULL;
   plan->bound_arena = NULL;
   plan->bound_layout = UINT64_MAX;
-  if (fits) ci_plan_find_rows(plan);
+  if (fits) ci_dynamic_shapes_batch_find(plan);
   return fits;
 }
