@@ -96,6 +96,8 @@ CI_INLINE bool ci_mul_size(uint64_t a, uint64_t b, size_t *product) {
 }
 /* In 64 bits, so that compilers for 32 see no comparison that is always true. */
 CI_INLINE bool ci_at_most(uint64_t size, uint64_t most) { return size <= most; }
+CI_INLINE int64_t ci_min(int64_t a, int64_t b) { return a < b ? a : b; }
+CI_INLINE int64_t ci_ceil_div(int64_t n, int64_t by) { return (n + by - 1) / by; } /* both below 2^62 */
 CI_INLINE size_t ci_round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
 /* ---- dtype.c ---- */

@@ -1,8 +1,8 @@
 /* conv_nd.c - Conv: x (n, c, ...), w (m, c / group, ...) -> y (n, m, ...); its gradients; ConvTranspose.
  *
- * Weights are the rows of a product, windows of one image its columns: tiles of (term, window) are gathered into
- * scratch, a term being (channel, tap). The image's gradient and ConvTranspose multiply the turned weights and add the
- * columns to planes; the weights' gradient gathers (window, term).
+ * As a matrix multiplication, weights are rows and the windows of one image columns: tiles of (term, window) are
+ * gathered into scratch, a term being (channel, tap). The image's gradient and ConvTranspose multiply the transposed
+ * weights and add the columns to planes; the weights' gradient gathers (window, term).
  */
 #include "conv_nd.h"
 
@@ -32,21 +32,16 @@ static ci_status conv_nd_bytes(ci_kernel *k, int64_t a, int64_t b, size_t item, 
 }
 
 ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x, const int64_t *w, ci_conv_nd *p) {
-  CI_TRY(ci_k_attr_i(k, "group", 1, &p->groups));
-  const int64_t groups = p->groups;
+  int64_t groups;
+  CI_TRY(ci_k_attr_i(k, "group", 1, &groups));
   if (groups < 1 || groups > INT32_MAX || w[1] > INT32_MAX || w[1] * groups != x[1] || w[0] % groups != 0) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "x has %lld channels, w has %lld outputs of %lld channels, they do not fit group %lld",
                      (long long)x[1], (long long)w[0], (long long)w[1], (long long)groups);
   }
-  CI_TRY(ci_nd_prepare(k, rank - 2, x + 2, w + 2, &p->g));
-  p->n = x[0];
-  p->c = x[1];
-  p->ic = w[1];
-  p->outputs = w[0];
-  p->oc = w[0] / groups;
-  p->depth = p->ic * p->g.taps;
-  return p->depth > INT32_MAX || p->outputs > INT32_MAX ? conv_nd_large(k) : CI_OK;
+  CI_TRY(ci_nd_prepare(k, rank - 2, x + 2, w + 2, &p->g.nd));
+  ci_conv_geometry_channels(&p->g, x[0], groups, w[1], w[0]);
+  return p->g.depth > INT32_MAX || p->g.outputs > INT32_MAX ? conv_nd_large(k) : CI_OK;
 }
 
 static ci_status conv_nd_floating(ci_kernel *k, const ci_value *a, const ci_value *b) {
@@ -62,10 +57,10 @@ static ci_status conv_nd_floating(ci_kernel *k, const ci_value *a, const ci_valu
 
 ci_status ci_conv_nd_bias(ci_kernel *k, int input, int64_t outputs, int32_t dtype) {
   const ci_value *b = k->n_in > input ? k->in[input] : NULL;
-  char text[128];
+  char described[128];
   if (b == NULL || (b->rank == 1 && b->dims[0] == outputs && b->dtype == dtype)) return CI_OK;
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "the bias is %s, expected %s[%lld]", ci_value_describe(b, text, sizeof text),
-                   ci_dtype_name(dtype), (long long)outputs);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "the bias is %s, expected %s[%lld]",
+                   ci_value_describe(b, described, sizeof described), ci_dtype_name(dtype), (long long)outputs);
 }
 
 /* ---- gathering ---- */
@@ -110,8 +105,8 @@ static void conv_nd_gather_tap(const ci_nd *g, size_t item, char *to, ptrdiff_t 
 
 static void conv_nd_gather(const ci_conv_nd_job *job, char *to, const ci_conv_nd_box *box) {
   const ci_conv_nd *p = job->p;
-  const ci_nd *g = &p->g;
-  const char *x = job->x + (size_t)((box->image * p->c + box->group * p->ic) * g->area) * p->item;
+  const ci_nd *g = &p->g.nd;
+  const char *x = job->x + (size_t)((box->image * p->g.c + box->group * p->g.ic) * g->area) * p->item;
   for (int64_t term = box->k0; term < box->k1; term++, to += (size_t)box->k_step * p->item) {
     const int64_t channel = term / g->taps;
     conv_nd_gather_tap(g, p->item, to, box->p_step, x + (size_t)(channel * g->area) * p->item, term - channel * g->taps,
@@ -142,8 +137,9 @@ static void conv_nd_add_bias(const ci_conv_nd *p, const ci_kernel *k, char *y, c
 
 /* The padded plane is itself the columns of a convolution: one tap a remainder, one window an element. */
 static bool conv_nd_plan_padded(ci_kernel *k, ci_conv_nd *p) {
-  const ci_nd *g = &p->g;
-  ci_nd *q = &p->padded;
+  const ci_nd *g = &p->g.nd;
+  ci_conv_nd_depthwise *d = &p->depthwise;
+  ci_nd *q = &d->padded;
   *q = *g;
   for (int i = 0; i < g->rank; i++) {
     q->kernel[i] = q->dilation[i] = q->stride[i] = 1;
@@ -152,22 +148,22 @@ static bool conv_nd_plan_padded(ci_kernel *k, ci_conv_nd *p) {
   }
   const int last = g->rank - 1;
   q->kernel[last] = q->stride[last] = g->stride[last];
-  q->out[last] = ci_conv_parts(q->out[last], g->stride[last]);
+  q->out[last] = ci_ceil_div(q->out[last], g->stride[last]);
   int64_t elements = g->stride[last];
   for (int i = 0; i < g->rank; i++) {
-    if (elements > CI_CONV_PADDED / q->out[i]) return false;
+    if (elements > CI_CONV_ND_PADDED / q->out[i]) return false;
     elements *= q->out[i];
   }
-  if (ci_nd_totals(k, q) != CI_OK || g->taps > CI_CONV_PADDED / g->out[last]) return false;
-  p->padded_bytes = ci_round_up((size_t)elements * p->item, 64);
-  p->packed_bytes = ci_round_up((size_t)(g->taps * g->out[last]) * p->item, 64);
-  p->tile_bytes = p->padded_bytes + p->packed_bytes + ci_round_up((size_t)g->taps * (sizeof(char *) + 8), 64);
+  if (ci_nd_totals(k, q) != CI_OK || g->taps > CI_CONV_ND_PADDED / g->out[last]) return false;
+  d->padded_bytes = ci_round_up((size_t)elements * p->item, 64);
+  d->weight_bytes = ci_round_up((size_t)(g->taps * g->out[last]) * p->item, 64);
+  p->tile_bytes = d->padded_bytes + d->weight_bytes + ci_round_up((size_t)g->taps * (sizeof(char *) + 8), 64);
   return true;
 }
 
 /* Where in the padded plane the first window finds a tap. */
 static int64_t conv_nd_padded_at(const ci_conv_nd *p, int64_t tap) {
-  const ci_nd *g = &p->g, *q = &p->padded;
+  const ci_nd *g = &p->g.nd, *q = &p->depthwise.padded;
   const int last = g->rank - 1;
   int64_t offset = 0, pitch = 1;
   for (int i = last; i >= 0; i--) {
@@ -184,15 +180,15 @@ static void conv_nd_depthwise_row(const ci_conv_nd *p, const ci_kernel *k, char 
                                   const char *weights, int64_t n) {
   if (p->dtype == CI_FLOAT) {
     k->isa->linear->depthwise((float *)(void *)y, (const float *const *)(const void *)taps,
-                              (const float *)(const void *)weights, p->g.taps, n);
+                              (const float *)(const void *)weights, p->g.nd.taps, n);
     return;
   }
   for (int64_t i = 0; i < n; i++) {
     double sum = 0.0;
-    for (int64_t tap = 0; tap < p->g.taps; tap++) {
-      const double product =
+    for (int64_t tap = 0; tap < p->g.nd.taps; tap++) {
+      const double term =
           ((const double *)(const void *)taps[tap])[i] * ((const double *)(const void *)weights)[tap * n];
-      sum = sum + product;
+      sum = sum + term;
     }
     ((double *)(void *)y)[i] = sum;
   }
@@ -201,15 +197,15 @@ static void conv_nd_depthwise_row(const ci_conv_nd *p, const ci_kernel *k, char 
 static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_conv_nd_job *job = argument;
   const ci_conv_nd *p = job->p;
-  const ci_nd *g = &p->g, *q = &p->padded;
+  const ci_nd *g = &p->g.nd, *q = &p->depthwise.padded;
   const int last = g->rank - 1;
   const int64_t n = g->out[last];
-  char *padded = job->scratch + (size_t)thread * p->tile_bytes, *weights = padded + p->padded_bytes;
-  const char **taps = (const char **)(void *)(weights + p->packed_bytes);
+  char *padded = job->scratch + (size_t)thread * p->tile_bytes, *weights = padded + p->depthwise.padded_bytes;
+  const char **taps = (const char **)(void *)(weights + p->depthwise.weight_bytes);
   int64_t *offsets = (int64_t *)(void *)(taps + g->taps);
   for (int64_t tap = 0; tap < g->taps; tap++) offsets[tap] = conv_nd_padded_at(p, tap);
   for (int64_t plane = begin; plane < end; plane++) {
-    const int64_t channel = plane % p->c;
+    const int64_t channel = plane % p->g.c;
     char *y = job->y + (size_t)(plane * g->places) * p->item;
     for (int64_t tap = 0; tap < q->taps; tap++) {
       conv_nd_gather_tap(q, p->item, padded + (size_t)(tap * q->places) * p->item, 1,
@@ -233,55 +229,68 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
-/* ---- y = product(w, windows) ---- */
+/* ---- y = w * windows, as matrices ---- */
 
-ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch) {
-  const ci_nd *g = &p->g;
+static ci_status conv_nd_plan_matmul(ci_kernel *k, int32_t dtype, ci_conv_nd *p) {
+  const ci_conv_geometry *g = &p->g;
+  ci_conv_nd_matmul *m = &p->matmul;
+  const int64_t places = g->nd.places;
   p->dtype = dtype;
   p->item = ci_dtype_size(dtype);
-  ci_matmul_rule(&p->product, dtype, g->places, p->depth);
-  p->depthwise = p->groups > 1 && p->ic == 1 && p->oc == 1 && (dtype == CI_FLOAT || dtype == CI_DOUBLE);
-  p->direct = g->taps == 1 && !p->product.dots;
-  for (int i = 0; i < g->rank; i++)
-    p->direct = p->direct && g->stride[i] == 1 && g->size[i] == g->out[i] && !g->before[i];
-  p->width = ci_conv_least(CONV_ND_WIDTH, g->places > 0 ? g->places : 1);
-  const int64_t block_bytes = p->product.block * p->width * (int64_t)p->item;
-  p->chunk = p->product.block * (block_bytes < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / block_bytes : 1);
-  if (p->chunk > p->depth || p->product.dots) p->chunk = p->depth > 0 ? p->depth : 1;
-  p->tiles = ci_conv_parts(g->places, p->width);
-  p->parts = 1;
+  p->strategy = CI_CONV_MATMUL;
+  ci_matmul_rule(&m->rule, dtype, places, g->depth);
+  m->width = ci_min(CONV_ND_WIDTH, places > 0 ? places : 1);
+  const int64_t block_bytes = m->rule.block * m->width * (int64_t)p->item;
+  m->chunk = m->rule.block * (block_bytes < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / block_bytes : 1);
+  if (m->chunk > g->depth || m->rule.dots) m->chunk = g->depth > 0 ? g->depth : 1;
+  m->tiles = ci_ceil_div(places, m->width);
+  m->parts = 1;
   const size_t threads = (size_t)k->threads;
   size_t units;
-  if (!ci_mul_size((uint64_t)p->n, (uint64_t)p->groups, &units) ||
-      !ci_mul_size(units, (uint64_t)(p->tiles > 0 ? p->tiles : 1), &units) || !ci_at_most(units, INT64_MAX / 4096)) {
+  if (!ci_mul_size((uint64_t)g->n, (uint64_t)g->groups, &units) ||
+      !ci_mul_size(units, (uint64_t)(m->tiles > 0 ? m->tiles : 1), &units) || !ci_at_most(units, INT64_MAX / 4096)) {
     return conv_nd_large(k);
   }
-  if (units > 0 && units < 2 * threads && p->oc >= 128) { /* few tiles: every one is gathered for some rows at a time */
-    p->parts = ci_conv_least(p->oc / 64, ci_conv_parts(2 * (int64_t)threads, (int64_t)units));
+  if (units > 0 && units < 2 * threads && g->oc >= 128) { /* few tiles: every one is gathered for some rows at a time */
+    m->parts = ci_min(g->oc / 64, ci_ceil_div(2 * (int64_t)threads, (int64_t)units));
   }
-  CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
-  if (p->direct) p->tile_bytes = 0;
-  p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
-  p->plane.used = p->depthwise && dtype == CI_FLOAT && ci_conv_planes_plan(p);
-  if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
-  return CI_OK;
+  return conv_nd_bytes(k, m->chunk, m->width, p->item, &p->tile_bytes);
+}
+
+static ci_status conv_nd_scratch(ci_kernel *k, const ci_conv_nd *p, size_t *scratch) {
+  return ci_mul_size((uint64_t)k->threads, p->tile_bytes, scratch) ? CI_OK : conv_nd_large(k);
+}
+
+ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch) {
+  CI_TRY(conv_nd_plan_matmul(k, dtype, p));
+  p->matmul.pointwise = ci_conv_geometry_is_pointwise(&p->g) && !p->matmul.rule.dots;
+  if (p->matmul.pointwise) p->tile_bytes = 0;
+  const bool sums = dtype == CI_FLOAT || dtype == CI_DOUBLE;
+  if (sums && ci_conv_geometry_is_depthwise(&p->g) && conv_nd_plan_padded(k, p))
+    p->strategy = dtype == CI_FLOAT && ci_conv_planes_plan(p) ? CI_CONV_PLANES : CI_CONV_DEPTHWISE;
+  return conv_nd_scratch(k, p, scratch);
+}
+
+ci_status ci_conv_nd_plan_filled(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch) {
+  CI_TRY(conv_nd_plan_matmul(k, dtype, p));
+  return conv_nd_scratch(k, p, scratch);
 }
 
 /* One tile: rows [r0, r1) of a group, windows [p0, p1) of an image. */
 static void conv_nd_tile(const ci_conv_nd_job *job, ci_conv_nd_box box, int64_t r0, int64_t r1, char *tile) {
   const ci_conv_nd *p = job->p;
-  const ci_nd *g = &p->g;
-  const int64_t first = box.group * p->oc + r0, width = box.p1 - box.p0, depth = p->depth;
-  char *y = job->y + (size_t)((box.image * p->outputs + first) * g->places + box.p0) * p->item;
-  for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += p->chunk) {
+  const ci_nd *g = &p->g.nd;
+  const int64_t first = box.group * p->g.oc + r0, width = box.p1 - box.p0, depth = p->g.depth;
+  char *y = job->y + (size_t)((box.image * p->g.outputs + first) * g->places + box.p0) * p->item;
+  for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += p->matmul.chunk) {
     box.k0 = k0;
-    box.k1 = k0 + ci_conv_least(p->chunk, depth - k0);
+    box.k1 = k0 + ci_min(p->matmul.chunk, depth - k0);
     const int64_t terms = box.k1 - k0;
-    box.k_step = p->product.dots ? 1 : (ptrdiff_t)width;
-    box.p_step = p->product.dots ? (ptrdiff_t)terms : 1;
+    box.k_step = p->matmul.rule.dots ? 1 : (ptrdiff_t)width;
+    box.p_step = p->matmul.rule.dots ? (ptrdiff_t)terms : 1;
     ci_operand b = {tile, box.k_step, box.p_step};
-    if (p->direct && job->fill == NULL) {
-      const int64_t plane = box.image * p->c + box.group * p->ic + k0;
+    if (p->matmul.pointwise) {
+      const int64_t plane = box.image * p->g.c + box.group * p->g.ic + k0;
       b = (ci_operand){job->x + (size_t)(plane * g->area + box.p0) * p->item, (ptrdiff_t)g->area, 1};
     } else {
       (job->fill != NULL ? job->fill : conv_nd_gather)(job, tile, &box);
@@ -294,7 +303,7 @@ static void conv_nd_tile(const ci_conv_nd_job *job, ci_conv_nd_box box, int64_t 
                                  .n = width,
                                  .k = terms,
                                  .add = k0 > 0};
-    ci_matmul_compute(&p->product, job->k->isa, &part);
+    ci_matmul_compute(&p->matmul.rule, job->k->isa, &part);
   }
   for (int64_t row = 0; job->bias != NULL && row < r1 - r0; row++) {
     conv_nd_add_bias(p, job->k, y + (size_t)(row * g->places) * p->item, job->bias + (size_t)(first + row) * p->item,
@@ -305,28 +314,30 @@ static void conv_nd_tile(const ci_conv_nd_job *job, ci_conv_nd_box box, int64_t 
 static void conv_nd_units(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_conv_nd_job *job = argument;
   const ci_conv_nd *p = job->p;
-  const int64_t rows = ci_conv_parts(p->oc, p->parts);
+  const int64_t rows = ci_ceil_div(p->g.oc, p->matmul.parts);
   for (int64_t unit = begin; unit < end; unit++) {
-    const int64_t part = unit % p->parts, rest = unit / p->parts, tile = rest % p->tiles, plane = rest / p->tiles;
-    const ci_conv_nd_box box = {.image = plane / p->groups,
-                                .group = plane % p->groups,
-                                .p0 = tile * p->width,
-                                .p1 = ci_conv_least((tile + 1) * p->width, p->g.places)};
+    const int64_t part = unit % p->matmul.parts, rest = unit / p->matmul.parts, tile = rest % p->matmul.tiles,
+                  plane = rest / p->matmul.tiles;
+    const ci_conv_nd_box box = {.image = plane / p->g.groups,
+                                .group = plane % p->g.groups,
+                                .p0 = tile * p->matmul.width,
+                                .p1 = ci_min((tile + 1) * p->matmul.width, p->g.nd.places)};
     const int64_t r0 = part * rows;
-    conv_nd_tile(job, box, r0, ci_conv_least(r0 + rows, p->oc), job->scratch + (size_t)thread * p->tile_bytes);
+    conv_nd_tile(job, box, r0, ci_min(r0 + rows, p->g.oc), job->scratch + (size_t)thread * p->tile_bytes);
   }
 }
 
 void ci_conv_nd_forward(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
   if (job->k->out[0]->count == 0) return;
-  if (p->plane.used && job->fill == NULL) {
+  if (p->strategy == CI_CONV_PLANES) {
     ci_conv_planes_run(job);
-  } else if (p->depthwise && job->fill == NULL) {
-    ci_k_parallel(job->k, p->n * p->c, CI_CONV_PLANE_WORK / (p->g.places * p->g.taps) + 1, conv_nd_depthwise,
-                  (void *)(uintptr_t)job);
+  } else if (p->strategy == CI_CONV_DEPTHWISE) {
+    ci_k_parallel(job->k, p->g.n * p->g.c, CI_CONV_ND_PLANE_WORK / (p->g.nd.places * p->g.nd.taps) + 1,
+                  conv_nd_depthwise, (void *)(uintptr_t)job);
   } else {
-    ci_k_parallel(job->k, p->n * p->groups * p->tiles * p->parts, 1, conv_nd_units, (void *)(uintptr_t)job);
+    ci_k_parallel(job->k, p->g.n * p->g.groups * p->matmul.tiles * p->matmul.parts, 1, conv_nd_units,
+                  (void *)(uintptr_t)job);
   }
 }
 
@@ -334,37 +345,15 @@ static const char *conv_nd_optional(const ci_kernel *k, int input) {
   return k->n_in > input && k->in[input] != NULL ? k->in[input]->data : NULL;
 }
 
-/* The form with outputs as lanes, if it fits. */
-static void conv_nd_plan_tiles(ci_kernel *k, ci_conv_nd *p, int32_t *offset) {
-  const ci_nd *g = &p->g;
-  const int last = g->rank - 1;
-  ci_conv_tiles *t = &p->lanes;
-  ci_conv_axis *const axes[] = {&t->z, &t->y, &t->x};
-  if (offset == NULL || g->rank > (CI_LARGE ? 3 : 2) || p->dtype != CI_FLOAT || p->depthwise || p->product.dots) return;
-  for (int i = 0; i < 3; i++) {
-    const int axis = last + i - 2;
-    *axes[i] = axis < 0 ? (ci_conv_axis){1, 1, 1, 1, 0, 1}
-                        : (ci_conv_axis){g->size[axis],     g->kernel[axis], g->stride[axis],
-                                         g->dilation[axis], g->before[axis], g->out[axis]};
-  }
-  t->images = p->n;
-  t->groups = p->groups;
-  t->ic = p->ic;
-  t->oc = p->oc;
-  t->block = p->product.block;
-  t->offset = offset;
-  if (!ci_conv_tiles_plan(k, t, &k->scratch_bytes)) t->offset = NULL;
-}
-
-/* MaxPool behind it, and behind nothing but a clamp: the largest of what is clamped is what is clamped of the largest,
- * and the bias is added first. Or a depthwise convolution. */
+/* The work of a MaxPool that follows, with at most a clamp between them: the largest of the clamped elements is the
+ * clamped largest element, and the bias is added first. Or that of a depthwise convolution. */
 static size_t conv_nd_join(ci_kernel *k, const ci_kernel *next) {
   ci_conv_nd *p = k->private_memory;
   size_t bytes = 0;
-  if (p->lanes.offset == NULL) return 0;
+  if (p->strategy != CI_CONV_TILES) return 0;
   if (next->join == k->join) bytes = ci_conv_pair_bytes(k, next);
   else if (next->largest != NULL && p->program == NULL && p->clamp.added == NULL &&
-           ci_conv_tiles_join(&p->lanes, next->largest))
+           ci_conv_tiles_join(&p->tiles, next->largest))
     bytes = next->out[0]->bytes;
   if (bytes > 0) p->joined = next;
   return bytes;
@@ -373,17 +362,18 @@ static size_t conv_nd_join(ci_kernel *k, const ci_kernel *next) {
 ci_status ci_prepare_conv(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   CI_TRY(conv_nd_floating(k, x, w));
-  const int64_t depth = ci_shape_count(w->dims, 1, w->rank);
-  const size_t offsets = depth > 0 && depth <= CI_CONV_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
+  const size_t offsets = ci_conv_tiles_offset_bytes(ci_shape_count(w->dims, 1, w->rank));
   ci_conv_nd *p = ci_k_private(k, sizeof *p + offsets);
   if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_conv_nd_prepare(k, x->rank, x->dims, w->dims, p));
-  CI_TRY(ci_conv_nd_bias(k, 2, p->outputs, x->dtype));
-  int64_t dims[CI_MAX_RANK] = {p->n, p->outputs};
-  memcpy(dims + 2, p->g.out, (size_t)p->g.rank * sizeof *dims);
+  CI_TRY(ci_conv_nd_bias(k, 2, p->g.outputs, x->dtype));
+  int64_t dims[CI_MAX_RANK] = {p->g.n, p->g.outputs};
+  memcpy(dims + 2, p->g.nd.out, (size_t)p->g.nd.rank * sizeof *dims);
   CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   CI_TRY(ci_conv_nd_plan(k, x->dtype, p, &k->scratch_bytes));
-  conv_nd_plan_tiles(k, p, offsets > 0 ? (int32_t *)(void *)(p + 1) : NULL);
+  int32_t *offset = offsets > 0 ? (int32_t *)(void *)(p + 1) : NULL;
+  if (p->strategy == CI_CONV_MATMUL && ci_conv_tiles_plan(k, &p->g, p->dtype, &p->matmul.rule, offset, &p->tiles))
+    p->strategy = CI_CONV_TILES;
   k->join = conv_nd_join;
   return CI_OK;
 }
@@ -398,7 +388,7 @@ static ci_after conv_nd_after(const ci_conv_nd *p) {
 ci_conv_tiles_job ci_conv_nd_tiles(const ci_kernel *k, float *y) {
   const ci_conv_nd *p = k->private_memory;
   return (ci_conv_tiles_job){.k = (ci_kernel *)(uintptr_t)k,
-                             .p = &p->lanes,
+                             .p = &p->tiles,
                              .x = k->in[0]->data,
                              .w = k->in[1]->data,
                              .bias = (const float *)(const void *)conv_nd_optional(k, 2),
@@ -424,7 +414,7 @@ ci_status ci_run_conv(ci_kernel *k) {
   const ci_conv_nd *p = k->private_memory;
   if (p->joined != NULL && p->joined->largest == NULL) {
     ci_conv_pair_run(k);
-  } else if (p->lanes.offset != NULL) {
+  } else if (p->strategy == CI_CONV_TILES) {
     const ci_conv_tiles_job job = ci_conv_nd_tiles(k, (p->joined == NULL ? k : p->joined)->out[0]->data);
     ci_conv_tiles_run(&job);
   } else {
@@ -434,17 +424,17 @@ ci_status ci_run_conv(ci_kernel *k) {
   return CI_OK;
 }
 
-/* ---- FusedConv: tiles and planes run the program when they are complete, the other forms over the whole ---- */
+/* ---- FusedConv: tiles and planes run the program when they are complete, other strategies over all of y ---- */
 
 ci_status ci_prepare_fused_conv(ci_kernel *k) {
   const ci_fused *program;
   CI_TRY(ci_k_prepare_as(k, (ci_span){"Conv", 4}, "nodes", ci_prepare_conv));
   ci_conv_nd *p = k->private_memory;
-  CI_TRY(ci_fused_prepare(k, 3, p->g.places, &program));
+  CI_TRY(ci_fused_prepare(k, 3, p->g.nd.places, &program));
   const bool clamp = ci_fused_clamp(k, program, &p->clamp);
-  const bool planes = p->depthwise && p->plane.used;
+  const bool planes = p->strategy == CI_CONV_PLANES;
   const bool fits = p->clamp.added == NULL || (!planes && p->clamp.added->count == k->out[0]->count);
-  p->inside = p->lanes.offset != NULL || planes;
+  p->inside = p->strategy == CI_CONV_TILES || planes;
   if (!clamp || !p->inside || !fits) {
     p->clamp = (ci_clamp){.added = NULL};
     p->program = program;
@@ -455,7 +445,7 @@ ci_status ci_prepare_fused_conv(ci_kernel *k) {
 static void conv_nd_epilogue(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
   const ci_conv_nd *p = k->private_memory;
-  const int64_t places = p->g.places;
+  const int64_t places = p->g.nd.places;
   (void)thread;
   ci_fused_rows(p->program, (float *)k->out[0]->data + begin * places, (ptrdiff_t)places, begin, 0, end - begin,
                 places);
@@ -465,71 +455,73 @@ ci_status ci_run_fused_conv(ci_kernel *k) {
   const ci_conv_nd *p = k->private_memory;
   CI_TRY(ci_run_conv(k));
   if (p->inside || k->out[0]->count == 0) return CI_OK;
-  ci_k_parallel(k, p->n * p->outputs, CI_CONV_PLANE_WORK / p->g.places + 1, conv_nd_epilogue, k);
+  ci_k_parallel(k, p->g.n * p->g.outputs, CI_CONV_ND_PLANE_WORK / p->g.nd.places + 1, conv_nd_epilogue, k);
   return CI_OK;
 }
 
 /* ---- x from y: the image's gradient and ConvTranspose ---- */
 
 static ci_status conv_nd_plan_spread(ci_kernel *k, int32_t dtype, ci_conv_nd *p) {
-  const ci_nd *g = &p->g;
+  const ci_nd *g = &p->g.nd;
   const size_t threads = (size_t)k->threads;
-  size_t columns = 0, packed, turned;
+  size_t columns = 0, packed, transposed;
   p->dtype = dtype;
   p->item = ci_dtype_size(dtype);
-  ci_matmul_rule(&p->product, dtype, g->places, p->oc);
+  ci_matmul_rule(&p->transposed.rule, dtype, g->places, p->g.oc);
   CI_TRY(conv_nd_bytes(k, g->taps, g->places, p->item, &columns));
-  p->width = columns > 0 && columns < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / (int64_t)columns : 1;
+  p->transposed.width = columns > 0 && columns < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / (int64_t)columns : 1;
   /* with few images and groups, threads share the channels of a group */
-  const int64_t planes = ci_conv_least(p->n, 4096) * ci_conv_least(p->groups, 4096);
+  const int64_t planes = ci_min(p->g.n, 4096) * ci_min(p->g.groups, 4096);
   if (planes > 0 && planes < (int64_t)threads) {
-    p->width = ci_conv_least(p->width, ci_conv_parts(p->ic > 0 ? p->ic : 1, ci_conv_parts((int64_t)threads, planes)));
+    p->transposed.width =
+        ci_min(p->transposed.width, ci_ceil_div(p->g.ic > 0 ? p->g.ic : 1, ci_ceil_div((int64_t)threads, planes)));
   }
-  p->width = ci_conv_least(p->width, p->ic > 0 ? p->ic : 1);
-  p->tiles = ci_conv_parts(p->ic, p->width);
-  CI_TRY(conv_nd_bytes(k, (int64_t)columns, p->width, 1, &columns));
-  packed = ci_matmul_b_bytes(&p->product, (ptrdiff_t)g->places, 1);
+  p->transposed.width = ci_min(p->transposed.width, p->g.ic > 0 ? p->g.ic : 1);
+  p->transposed.tiles = ci_ceil_div(p->g.ic, p->transposed.width);
+  CI_TRY(conv_nd_bytes(k, (int64_t)columns, p->transposed.width, 1, &columns));
+  packed = ci_matmul_b_bytes(&p->transposed.rule, (ptrdiff_t)g->places, 1);
   p->tile_bytes = ci_round_up(packed, 64) + columns;
-  turned = ci_matmul_a_bytes(&p->product, p->depth, 1, (ptrdiff_t)p->depth);
-  if (!ci_mul_size(turned, (uint64_t)p->groups, &p->packed_bytes)) return conv_nd_large(k);
-  p->packed_bytes = ci_round_up(p->packed_bytes, 64);
-  if (p->tile_bytes > PTRDIFF_MAX / 1024 || p->packed_bytes > PTRDIFF_MAX / 2) return conv_nd_large(k);
-  k->scratch_bytes = p->packed_bytes + threads * p->tile_bytes;
+  transposed = ci_matmul_a_bytes(&p->transposed.rule, p->g.depth, 1, (ptrdiff_t)p->g.depth);
+  if (!ci_mul_size(transposed, (uint64_t)p->g.groups, &p->transposed.packed_bytes)) return conv_nd_large(k);
+  p->transposed.packed_bytes = ci_round_up(p->transposed.packed_bytes, 64);
+  if (p->tile_bytes > PTRDIFF_MAX / 1024 || p->transposed.packed_bytes > PTRDIFF_MAX / 2) return conv_nd_large(k);
+  k->scratch_bytes = p->transposed.packed_bytes + threads * p->tile_bytes;
   return CI_OK;
 }
 
-static ci_operand conv_nd_turned(const ci_conv_nd_job *job, int64_t group) {
+static ci_operand conv_nd_transposed(const ci_conv_nd_job *job, int64_t group) {
   const ci_conv_nd *p = job->p;
-  return (ci_operand){job->w + (size_t)(group * p->oc * p->depth) * p->item, 1, (ptrdiff_t)p->depth};
+  return (ci_operand){job->w + (size_t)(group * p->g.oc * p->g.depth) * p->item, 1, (ptrdiff_t)p->g.depth};
 }
 
 static void conv_nd_spread_units(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_conv_nd_job *job = argument;
   const ci_conv_nd *p = job->p;
-  const ci_nd *g = &p->g;
+  const ci_nd *g = &p->g.nd;
   const size_t plane_bytes = (size_t)g->area * p->item;
-  char *copy = job->scratch + p->packed_bytes + (size_t)thread * p->tile_bytes;
-  char *tile = copy + ci_round_up(ci_matmul_b_bytes(&p->product, (ptrdiff_t)g->places, 1), 64);
+  char *copy = job->scratch + p->transposed.packed_bytes + (size_t)thread * p->tile_bytes;
+  char *tile = copy + ci_round_up(ci_matmul_b_bytes(&p->transposed.rule, (ptrdiff_t)g->places, 1), 64);
   for (int64_t unit = begin; unit < end; unit++) {
-    const int64_t at = unit / p->tiles, group = at % p->groups, image = at / p->groups;
-    const int64_t c0 = unit % p->tiles * p->width, c1 = ci_conv_least(c0 + p->width, p->ic);
-    ci_operand a = conv_nd_turned(job, group);
-    if (p->packed_bytes > 0) {
-      a = (ci_operand){job->scratch + (size_t)(group * p->depth * p->oc) * p->item, (ptrdiff_t)p->oc, 1};
+    const int64_t at = unit / p->transposed.tiles, group = at % p->g.groups, image = at / p->g.groups;
+    const int64_t c0 = unit % p->transposed.tiles * p->transposed.width, c1 = ci_min(c0 + p->transposed.width, p->g.ic);
+    ci_operand a = conv_nd_transposed(job, group);
+    if (p->transposed.packed_bytes > 0) {
+      a = (ci_operand){job->scratch + (size_t)(group * p->g.depth * p->g.oc) * p->item, (ptrdiff_t)p->g.oc, 1};
     }
     a.data = (const char *)a.data + (size_t)(c0 * g->taps * a.row) * p->item;
-    const char *x = job->x + (size_t)((image * p->outputs + group * p->oc) * g->places) * p->item;
-    const ci_matmul_part part = {.a = a,
-                                 .b = ci_matmul_pack_b(&p->product, (ci_operand){x, (ptrdiff_t)g->places, 1}, copy),
-                                 .c = tile,
-                                 .c_row = (ptrdiff_t)g->places,
-                                 .m = (c1 - c0) * g->taps,
-                                 .n = g->places,
-                                 .k = p->oc};
-    ci_matmul_compute(&p->product, job->k->isa, &part);
+    const char *x = job->x + (size_t)((image * p->g.outputs + group * p->g.oc) * g->places) * p->item;
+    const ci_matmul_part part = {
+        .a = a,
+        .b = ci_matmul_pack_b(&p->transposed.rule, (ci_operand){x, (ptrdiff_t)g->places, 1}, copy),
+        .c = tile,
+        .c_row = (ptrdiff_t)g->places,
+        .m = (c1 - c0) * g->taps,
+        .n = g->places,
+        .k = p->g.oc};
+    ci_matmul_compute(&p->transposed.rule, job->k->isa, &part);
     for (int64_t c = c0; c < c1; c++) {
-      const int64_t channel = group * p->ic + c;
-      char *plane = job->y + (size_t)(image * p->c + channel) * plane_bytes;
+      const int64_t channel = group * p->g.ic + c;
+      char *plane = job->y + (size_t)(image * p->g.c + channel) * plane_bytes;
       memset(plane, 0, plane_bytes);
       ci_nd_scatter(g, job->k->isa, p->dtype, plane, tile + (size_t)((c - c0) * g->taps * g->places) * p->item);
       if (job->bias != NULL) conv_nd_add_bias(p, job->k, plane, job->bias + (size_t)channel * p->item, g->area);
@@ -540,11 +532,11 @@ static void conv_nd_spread_units(void *argument, int64_t begin, int64_t end, int
 static void conv_nd_spread(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
   if (job->k->out[0]->count == 0) return;
-  for (int64_t group = 0; p->packed_bytes > 0 && group < p->groups; group++) {
-    char *copy = job->scratch + (size_t)(group * p->depth * p->oc) * p->item;
-    ci_matmul_pack_a(&p->product, p->depth, conv_nd_turned(job, group), copy);
+  for (int64_t group = 0; p->transposed.packed_bytes > 0 && group < p->g.groups; group++) {
+    char *copy = job->scratch + (size_t)(group * p->g.depth * p->g.oc) * p->item;
+    ci_matmul_pack_a(&p->transposed.rule, p->g.depth, conv_nd_transposed(job, group), copy);
   }
-  ci_k_parallel(job->k, p->n * p->groups * p->tiles, 1, conv_nd_spread_units, (void *)(uintptr_t)job);
+  ci_k_parallel(job->k, p->g.n * p->g.groups * p->transposed.tiles, 1, conv_nd_spread_units, (void *)(uintptr_t)job);
 }
 
 ci_status ci_prepare_conv_transpose(ci_kernel *k) {
@@ -552,23 +544,19 @@ ci_status ci_prepare_conv_transpose(ci_kernel *k) {
   CI_TRY(conv_nd_floating(k, x, w));
   ci_conv_nd *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
-  CI_TRY(ci_k_attr_i(k, "group", 1, &p->groups));
-  if (p->groups < 1 || p->groups > INT32_MAX || w->dims[0] != x->dims[1] || w->dims[0] % p->groups != 0 ||
+  int64_t groups;
+  CI_TRY(ci_k_attr_i(k, "group", 1, &groups));
+  if (groups < 1 || groups > INT32_MAX || w->dims[0] != x->dims[1] || w->dims[0] % groups != 0 ||
       w->dims[1] > INT32_MAX || w->dims[0] > INT32_MAX) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "x has %lld channels, w has %lld, they do not fit group %lld",
-                     (long long)x->dims[1], (long long)w->dims[0], (long long)p->groups);
+                     (long long)x->dims[1], (long long)w->dims[0], (long long)groups);
   }
-  CI_TRY(ci_nd_prepare_transposed(k, x->rank - 2, x->dims + 2, w->dims + 2, &p->g));
-  p->n = x->dims[0];
-  p->outputs = w->dims[0];
-  p->oc = p->outputs / p->groups;
-  p->ic = w->dims[1];
-  p->c = p->ic * p->groups;
-  p->depth = p->ic * p->g.taps;
-  if (p->depth > INT32_MAX) return conv_nd_large(k);
-  CI_TRY(ci_conv_nd_bias(k, 2, p->c, x->dtype));
-  int64_t dims[CI_MAX_RANK] = {p->n, p->c};
-  memcpy(dims + 2, p->g.size, (size_t)p->g.rank * sizeof *dims);
+  CI_TRY(ci_nd_prepare_transposed(k, x->rank - 2, x->dims + 2, w->dims + 2, &p->g.nd));
+  ci_conv_geometry_channels(&p->g, x->dims[0], groups, w->dims[1], w->dims[0]);
+  if (p->g.depth > INT32_MAX) return conv_nd_large(k);
+  CI_TRY(ci_conv_nd_bias(k, 2, p->g.c, x->dtype));
+  int64_t dims[CI_MAX_RANK] = {p->g.n, p->g.c};
+  memcpy(dims + 2, p->g.nd.size, (size_t)p->g.nd.rank * sizeof *dims);
   CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   return conv_nd_plan_spread(k, x->dtype, p);
 }
@@ -604,17 +592,17 @@ static ci_status conv_nd_grad_prepare(ci_kernel *k, int shape_input, ci_conv_nd 
   }
   const int64_t *x = shape_input == 0 ? dims : other->dims, *w = shape_input == 0 ? other->dims : dims;
   CI_TRY(ci_conv_nd_prepare(k, count, x, w, p));
-  bool fits = dy->dims[0] == p->n && dy->dims[1] == p->outputs;
-  for (int i = 0; i < p->g.rank; i++) {
-    fits = fits && dy->dims[i + 2] <= p->g.out[i];
-    p->g.out[i] = dy->dims[i + 2];
+  bool fits = dy->dims[0] == p->g.n && dy->dims[1] == p->g.outputs;
+  for (int i = 0; i < p->g.nd.rank; i++) {
+    fits = fits && dy->dims[i + 2] <= p->g.nd.out[i];
+    p->g.nd.out[i] = dy->dims[i + 2];
   }
-  char text[128];
+  char described[128];
   if (!fits) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, which is not what x and w give",
-                     ci_value_describe(dy, text, sizeof text));
+                     ci_value_describe(dy, described, sizeof described));
   }
-  CI_TRY(ci_nd_totals(k, &p->g));
+  CI_TRY(ci_nd_totals(k, &p->g.nd));
   return ci_k_out(k, 0, dy->dtype, count, dims);
 }
 
@@ -640,13 +628,13 @@ ci_status ci_prepare_conv_grad_weight(ci_kernel *k) {
   CI_TRY(conv_nd_grad_prepare(k, 1, &p));
   p->dtype = k->in[2]->dtype;
   p->item = ci_dtype_size(p->dtype);
-  ci_matmul_rule(&p->product, p->dtype, p->depth, p->g.places);
-  p->product.dots = false; /* the blocks go on from image to image */
-  p->width = ci_conv_least(CONV_ND_COLUMNS, p->depth > 0 ? p->depth : 1);
-  p->tiles = ci_conv_parts(p->depth, p->width);
-  const int64_t block_bytes = p->product.block * p->width * (int64_t)p->item;
-  p->chunk = p->product.block * (block_bytes < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / block_bytes : 1);
-  CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
+  ci_matmul_rule(&p->matmul.rule, p->dtype, p->g.depth, p->g.nd.places);
+  p->matmul.rule.dots = false; /* the blocks go on from image to image */
+  p->matmul.width = ci_min(CONV_ND_COLUMNS, p->g.depth > 0 ? p->g.depth : 1);
+  p->matmul.tiles = ci_ceil_div(p->g.depth, p->matmul.width);
+  const int64_t block_bytes = p->matmul.rule.block * p->matmul.width * (int64_t)p->item;
+  p->matmul.chunk = p->matmul.rule.block * (block_bytes < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / block_bytes : 1);
+  CI_TRY(conv_nd_bytes(k, p->matmul.chunk, p->matmul.width, p->item, &p->tile_bytes));
   k->scratch_bytes = (size_t)k->threads * p->tile_bytes;
   return CI_OK;
 }
@@ -654,26 +642,27 @@ ci_status ci_prepare_conv_grad_weight(ci_kernel *k) {
 static void conv_nd_weight_units(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_conv_nd_job *job = argument;
   const ci_conv_nd *p = job->p;
-  const int64_t places = p->g.places;
+  const int64_t places = p->g.nd.places;
   char *tile = job->scratch + (size_t)thread * p->tile_bytes;
   for (int64_t unit = begin; unit < end; unit++) {
-    const int64_t group = unit / p->tiles, k0 = unit % p->tiles * p->width, k1 = ci_conv_least(k0 + p->width, p->depth);
-    for (int64_t image = 0; image < p->n; image++) {
-      for (int64_t p0 = 0; p0 < places; p0 += p->chunk) {
+    const int64_t group = unit / p->matmul.tiles, k0 = unit % p->matmul.tiles * p->matmul.width,
+                  k1 = ci_min(k0 + p->matmul.width, p->g.depth);
+    for (int64_t image = 0; image < p->g.n; image++) {
+      for (int64_t p0 = 0; p0 < places; p0 += p->matmul.chunk) {
         const ci_conv_nd_box box = {
-            image, group, k0, k1, p0, ci_conv_least(p0 + p->chunk, places), 1, (ptrdiff_t)(k1 - k0)};
+            image, group, k0, k1, p0, ci_min(p0 + p->matmul.chunk, places), 1, (ptrdiff_t)(k1 - k0)};
         conv_nd_gather(job, tile, &box);
         const ci_matmul_part part = {
-            .a = {job->w + (size_t)((image * p->outputs + group * p->oc) * places + p0) * p->item, (ptrdiff_t)places,
-                  1},
+            .a = {job->w + (size_t)((image * p->g.outputs + group * p->g.oc) * places + p0) * p->item,
+                  (ptrdiff_t)places, 1},
             .b = {tile, box.p_step, 1},
-            .c = job->y + (size_t)(group * p->oc * p->depth + k0) * p->item,
-            .c_row = (ptrdiff_t)p->depth,
-            .m = p->oc,
+            .c = job->y + (size_t)(group * p->g.oc * p->g.depth + k0) * p->item,
+            .c_row = (ptrdiff_t)p->g.depth,
+            .m = p->g.oc,
             .n = k1 - k0,
             .k = box.p1 - p0,
             .add = image > 0 || p0 > 0};
-        ci_matmul_compute(&p->product, job->k->isa, &part);
+        ci_matmul_compute(&p->matmul.rule, job->k->isa, &part);
       }
     }
   }
@@ -688,11 +677,11 @@ ci_status ci_run_conv_grad_weight(ci_kernel *k) {
                               .scratch = k->scratch};
   const ci_value *dw = k->out[0];
   if (dw->count == 0) return CI_OK;
-  if (job.p->n == 0 || job.p->g.places == 0) {
+  if (job.p->g.n == 0 || job.p->g.nd.places == 0) {
     memset(dw->data, 0, dw->bytes);
     return CI_OK;
   }
-  ci_k_parallel(k, job.p->groups * job.p->tiles, 1, conv_nd_weight_units, (void *)(uintptr_t)&job);
+  ci_k_parallel(k, job.p->g.groups * job.p->matmul.tiles, 1, conv_nd_weight_units, (void *)(uintptr_t)&job);
   return CI_OK;
 }
 #endif

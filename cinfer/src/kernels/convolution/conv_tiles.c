@@ -29,13 +29,21 @@ static int64_t tiles_reach(const ci_conv_axis *a, int64_t out) {
 }
 static bool tiles_inside(const ci_conv_axis *a) { return a->before == 0 && tiles_reach(a, a->out) <= a->size; }
 
+/* An image is one row. */
+static bool tiles_is_flat(const ci_conv_tiles *p) {
+  return p->mode == CI_CONV_TILES_FLAT || p->mode == CI_CONV_TILES_PIXELS;
+}
+static bool tiles_is_padded(const ci_conv_tiles *p) { return p->mode >= CI_CONV_TILES_PADDED; }
+static bool tiles_copies(const ci_conv_tiles *p) { return p->mode >= CI_CONV_TILES_SQUEEZED; }
+
 /* ---- plan ---- */
 
 static void tiles_offsets(ci_conv_tiles *p) {
+  const ci_conv_geometry *g = p->g;
   int32_t *to = p->offset;
-  for (int64_t term = 0; term < p->depth; term++) {
-    int64_t c = term % p->ic, tap = term / p->ic;
-    if (!p->channels_last) {
+  for (int64_t term = 0; term < g->depth; term++) {
+    int64_t c = term % g->ic, tap = term / g->ic;
+    if (!g->channels_last) {
       const int64_t taps = p->y.kernel * p->x.kernel;
       c = term / taps * p->plane;
       tap = term % taps;
@@ -53,29 +61,32 @@ static int64_t tiles_wide(const ci_conv_tiles *p, int64_t outputs) {
 
 /* Numbers of a group's panels. */
 static int64_t tiles_numbers(const ci_conv_tiles *p) {
-  const int64_t whole = (p->oc - 1) / p->width * p->width;
-  return (whole + tiles_wide(p, p->oc - whole)) * p->depth;
+  const ci_conv_geometry *g = p->g;
+  const int64_t whole = (g->oc - 1) / p->width * p->width;
+  return (whole + tiles_wide(p, g->oc - whole)) * g->depth;
 }
 
 /* Behind the panels: 1 if all weights are finite, else 0. */
 static void tiles_note_finite(const ci_conv_tiles *p, const float *w, float *packed) {
+  const ci_conv_geometry *g = p->g;
   float different = 0.0f; /* NaN from the first infinity or NaN on */
-  for (int64_t i = 0; i < p->groups * p->oc * p->depth; i++) different += w[i] - w[i];
-  packed[p->groups * tiles_numbers(p)] = different == 0.0f ? 1.0f : 0.0f;
+  for (int64_t i = 0; i < g->groups * g->oc * g->depth; i++) different += w[i] - w[i];
+  packed[g->groups * tiles_numbers(p)] = different == 0.0f ? 1.0f : 0.0f;
 }
 
 /* What a panel has beside its outputs is 0. */
 static void tiles_pack(const ci_conv_tiles *p, const struct ci_isa_linear *linear, const float *w, float *to) {
-  const int64_t outputs = p->groups * p->oc;
-  const ptrdiff_t output_step = p->channels_last ? 1 : (ptrdiff_t)p->depth;
-  if (p->threes) tiles_note_finite(p, w, to);
-  for (int64_t group = 0; group < p->groups; group++, w += p->oc * output_step) {
-    for (int64_t o = 0; o < p->oc; o += p->width) {
-      const int64_t count = ci_conv_least(p->width, p->oc - o), wide = tiles_wide(p, count);
+  const ci_conv_geometry *g = p->g;
+  const int64_t outputs = g->groups * g->oc;
+  const ptrdiff_t output_step = g->channels_last ? 1 : (ptrdiff_t)g->depth;
+  if (p->mode == CI_CONV_TILES_THREES) tiles_note_finite(p, w, to);
+  for (int64_t group = 0; group < g->groups; group++, w += g->oc * output_step) {
+    for (int64_t o = 0; o < g->oc; o += p->width) {
+      const int64_t count = ci_min(p->width, g->oc - o), wide = tiles_wide(p, count);
       const float *from = w + o * output_step;
-      if (!p->channels_last) linear->transpose(to, (ptrdiff_t)wide, from, output_step, count, p->depth);
-      for (int64_t term = 0; term < p->depth; term++, to += wide) {
-        if (p->channels_last) memcpy(to, from + term * outputs, (size_t)count * sizeof *to);
+      if (!g->channels_last) linear->transpose(to, (ptrdiff_t)wide, from, output_step, count, g->depth);
+      for (int64_t term = 0; term < g->depth; term++, to += wide) {
+        if (g->channels_last) memcpy(to, from + term * outputs, (size_t)count * sizeof *to);
         if (count < wide) memset(to + count, 0, (size_t)(wide - count) * sizeof *to);
       }
     }
@@ -94,108 +105,139 @@ static void tiles_pack_constant(void *to, const ci_value *w, const void *argumen
 
 /* The weights where they lie in the file, if that is the order of these panels. */
 static const float *tiles_in_file(ci_kernel *k, const ci_conv_tiles *p) {
-  const int64_t more = p->oc % p->width;
-  if (p->groups > 1 || p->threes || (more > 0 && more != p->width / 2)) return NULL;
-  return ci_k_panels(k, 1, p->width, p->channels_last);
+  const ci_conv_geometry *g = p->g;
+  const int64_t more = g->oc % p->width;
+  if (g->groups > 1 || p->mode == CI_CONV_TILES_THREES || (more > 0 && more != p->width / 2)) return NULL;
+  return ci_k_panels(k, 1, p->width, g->channels_last);
 }
 
-/* Where x lies, and the way in which it is read. */
+static ci_conv_tiles_mode tiles_mode(const ci_conv_tiles *p) {
+  const ci_conv_geometry *g = p->g;
+  const ci_conv_axis *z = &p->z, *y = &p->y, *x = &p->x;
+  const bool first = !g->channels_last, one_block = g->depth <= p->block;
+  if (CI_LARGE && (z->size != 1 || z->kernel != 1 || z->out != 1 || z->before != 0)) return CI_CONV_TILES_SLICES;
+  if (!tiles_inside(y) || !tiles_inside(x)) {
+    const bool threes = x->kernel == 3 && x->stride == 1 && x->dilation == 1 && x->before <= 1;
+    return CI_LARGE && first && one_block && threes && x->out - x->before < x->size ? CI_CONV_TILES_THREES
+                                                                                    : CI_CONV_TILES_PADDED;
+  }
+  if (y->kernel != 1 || x->kernel != 1) return CI_CONV_TILES_IN_PLACE;
+  if (y->stride > 1 || x->stride > 1) return first ? CI_CONV_TILES_SQUEEZED : CI_CONV_TILES_IN_PLACE;
+  if (y->out != y->size || x->out != x->size) return CI_CONV_TILES_IN_PLACE;
+  return CI_LARGE && first && one_block && y->size * x->size >= TILES_LONG ? CI_CONV_TILES_PIXELS : CI_CONV_TILES_FLAT;
+}
+
+/* Sets the axes, the mode, and the strides of x. */
 static void tiles_layout(ci_conv_tiles *p) {
-  p->deep = CI_LARGE && (p->z.size != 1 || p->z.kernel != 1 || p->z.out != 1 || p->z.before != 0);
-  const bool inside = !p->deep && tiles_inside(&p->y) && tiles_inside(&p->x);
-  const bool one = p->y.kernel == 1 && p->x.kernel == 1;
-  const bool strides = p->y.stride > 1 || p->x.stride > 1;
-  const ci_conv_axis *x = &p->x;
-  p->threes = CI_LARGE && !p->channels_last && !p->deep && !inside && p->depth <= p->block && x->kernel == 3 &&
-              x->stride == 1 && x->dilation == 1 && x->before <= 1 && x->out - x->before < x->size;
-  p->inner = p->channels_last ? p->groups * p->ic : 1;
-  p->planes = p->channels_last ? 1 : p->ic * p->z.kernel;
-  p->pixels = false;
+  const ci_conv_geometry *g = p->g;
+  const bool last = g->channels_last;
+  p->z = ci_conv_geometry_axis(g, 2);
+  p->y = ci_conv_geometry_axis(g, 1);
+  p->x = ci_conv_geometry_axis(g, 0);
+  p->mode = tiles_mode(p);
+  p->inner = last ? g->c : 1;
+  p->planes = last ? 1 : g->ic * p->z.kernel;
   p->row_step = p->row = p->x.size * p->inner;
   p->plane_step = p->plane = p->row * p->y.size;
-  p->channel_step = p->channels_last ? 1 : p->plane_step * p->z.size;
-  p->image_step = p->channels_last ? p->plane_step : p->groups * p->ic * p->channel_step;
+  p->channel_step = last ? 1 : p->plane_step * p->z.size;
+  p->image_step = last ? p->plane_step : g->c * p->channel_step;
   p->before = p->x.before * p->inner;
-  p->padded = !inside;
-  p->squeezed = inside && one && strides && !p->channels_last;
-  p->flat = inside && one && !strides && p->y.out == p->y.size && p->x.out == p->x.size;
-  if (p->flat) {
+  if (tiles_is_flat(p)) {
     p->x.size = p->x.out = p->y.size * p->x.size;
     p->y.size = p->y.out = 1;
-    p->pixels = CI_LARGE && !p->channels_last && p->x.out >= TILES_LONG && p->depth <= p->block;
   }
 }
 
 /* How many outputs a unit has. Long runs of each plane are read and written, and the totals and the copy of what is
  * read stay in the second-level cache. */
 static bool tiles_units_of(ci_conv_tiles *p) {
-  const int64_t pixels = p->flat && p->depth <= TILES_SHALLOW ? 2 * TILES_PIXELS : TILES_PIXELS;
-  p->columns = p->flat ? ci_conv_least(p->x.out, pixels) : p->x.out;
-  p->rows = p->flat ? 1 : ci_conv_least(p->y.out, pixels / p->x.out > 1 ? pixels / p->x.out : 1);
-  const bool copies = p->padded || p->squeezed;
-  if (p->padded) {
+  const bool flat = tiles_is_flat(p);
+  const int64_t pixels = flat && p->g->depth <= TILES_SHALLOW ? 2 * TILES_PIXELS : TILES_PIXELS;
+  p->columns = flat ? ci_min(p->x.out, pixels) : p->x.out;
+  p->rows = flat ? 1 : ci_min(p->y.out, pixels / p->x.out > 1 ? pixels / p->x.out : 1);
+  const bool padded = tiles_is_padded(p), copies = tiles_copies(p);
+  if (padded) {
     const int64_t reach = tiles_reach(&p->x, p->x.out), whole = p->x.before + p->x.size;
     p->row = (reach > whole ? reach : whole) * p->inner;
-  } else if (p->squeezed) {
+  } else if (copies) {
     p->row = p->x.out;
   }
   if (p->row > TILES_MOST / p->planes) return false;
   for (; copies; p->rows--) {
-    const int64_t rows = p->squeezed ? p->rows : tiles_reach(&p->y, p->rows);
+    const int64_t rows = padded ? tiles_reach(&p->y, p->rows) : p->rows;
     p->plane = rows * p->row;
     if (p->rows == 1 || p->plane * p->planes * (int64_t)sizeof(float) <= TILES_STRIP_BYTES) break;
   }
   if (copies) {
-    p->rows = ci_conv_parts(p->y.out, ci_conv_parts(p->y.out, p->rows)); /* of equal height */
-    p->plane = (p->squeezed ? p->rows : tiles_reach(&p->y, p->rows)) * p->row;
+    p->rows = ci_ceil_div(p->y.out, ci_ceil_div(p->y.out, p->rows)); /* of equal height */
+    p->plane = (padded ? tiles_reach(&p->y, p->rows) : p->rows) * p->row;
     if (p->plane > TILES_MOST / p->planes) return false;
     p->strip_bytes = ci_round_up(((size_t)(p->plane * p->planes) + CI_WINDOWS_SLACK) * sizeof(float), 64);
   }
-  p->down = p->squeezed ? p->row : p->y.stride * p->row;
-  p->right = p->squeezed ? 1 : p->x.stride * p->inner;
-  p->strips = p->flat ? ci_conv_parts(p->x.out, p->columns) : ci_conv_parts(p->y.out, p->rows);
+  const bool squeezed = p->mode == CI_CONV_TILES_SQUEEZED;
+  p->down = squeezed ? p->row : p->y.stride * p->row;
+  p->right = squeezed ? 1 : p->x.stride * p->inner;
+  p->strips = flat ? ci_ceil_div(p->x.out, p->columns) : ci_ceil_div(p->y.out, p->rows);
   return p->plane <= INT32_MAX / p->planes && p->rows * p->columns <= INT32_MAX / 64;
 }
 
-bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
-  const int64_t threads = k->threads, lanes = k->isa->linear->lanes;
-  if (p->images == 0 || p->z.out == 0 || p->y.out == 0 || p->x.out == 0 || p->ic == 0 || p->oc == 0) return false;
-  const int64_t taps = p->z.kernel * p->y.kernel * p->x.kernel;
-  p->depth = p->ic * taps;
+size_t ci_conv_tiles_offset_bytes(int64_t depth) {
+  return depth > 0 && depth <= CI_CONV_TILES_TERMS ? (size_t)depth * sizeof(int32_t) : 0;
+}
+
+/* Whether there is anything to compute, with sums in the order of columns (product.h). */
+static bool tiles_fits(const ci_conv_geometry *g, int32_t dtype, const ci_matmul *rule) {
+  if (dtype != CI_FLOAT || rule->dots || g->nd.rank > (CI_LARGE ? 3 : 2)) return false;
+  return g->n != 0 && g->nd.places != 0 && g->ic != 0 && g->oc != 0;
+}
+
+/* Divides the work: units of an image, and parts of a unit so that each thread takes as many. False: too large. */
+static bool tiles_divide(ci_conv_tiles *p, int64_t threads, size_t *numbers) {
+  const ci_conv_geometry *g = p->g;
+  if (!tiles_units_of(p)) return false;
+  const int64_t units = g->n * g->groups * tiles_slices_of(p) * p->strips, panels = ci_ceil_div(g->oc, p->width);
+  for (p->parts = 1; p->parts < panels && units < TILES_EVEN * threads && units * p->parts % threads != 0;) p->parts++;
+  const int64_t work = p->rows * p->columns * g->depth * g->oc / p->parts;
+  p->grain = TILES_PART_WORK / work + 1;
+  return ci_mul_size((uint64_t)(g->groups * panels), (uint64_t)(g->depth * p->width), numbers) &&
+         *numbers <= PTRDIFF_MAX / 64;
+}
+
+bool ci_conv_tiles_plan(ci_kernel *k, const ci_conv_geometry *g, int32_t dtype, const ci_matmul *rule, int32_t *offset,
+                        ci_conv_tiles *p) {
+  const int64_t lanes = k->isa->linear->lanes;
+  size_t numbers;
+  if (offset == NULL || !tiles_fits(g, dtype, rule)) return false;
+  p->g = g;
+  p->block = rule->block;
+  p->offset = offset;
   p->width = 2 * lanes;
   tiles_layout(p);
-  if ((p->flat && !p->pixels && p->oc < TILES_LEAST) || (CI_LARGE && p->deep && taps == 1)) return false;
-  if (!tiles_units_of(p)) return false;
-  const int64_t units = p->images * p->groups * tiles_slices_of(p) * p->strips, panels = ci_conv_parts(p->oc, p->width);
-  /* each thread takes as many units */
-  for (p->parts = 1; p->parts < panels && units < TILES_EVEN * threads && units * p->parts % threads != 0;) p->parts++;
-  const int64_t work = p->rows * p->columns * p->depth * p->oc / p->parts;
-  p->grain = TILES_PART_WORK / work + 1;
-  size_t numbers;
-  if (!ci_mul_size((uint64_t)(p->groups * panels), (uint64_t)(p->depth * p->width), &numbers)) return false;
-  if (numbers > PTRDIFF_MAX / 64) return false;
-  p->packed_bytes = ci_round_up((numbers + p->threes) * sizeof(float), 64);
-  if (p->pixels) p->packed_bytes = 0; /* the weights are read as they are */
+  const bool pixels = p->mode == CI_CONV_TILES_PIXELS, threes = p->mode == CI_CONV_TILES_THREES;
+  if (p->mode == CI_CONV_TILES_FLAT && g->oc < TILES_LEAST) return false;
+  if (p->mode == CI_CONV_TILES_SLICES && g->nd.taps == 1) return false;
+  if (!tiles_divide(p, k->threads, &numbers)) return false;
+  p->packed_bytes = ci_round_up((numbers + threes) * sizeof(float), 64);
+  if (pixels) p->packed_bytes = 0; /* the weights are read as they are */
   const size_t totals =
-      p->channels_last || p->pixels ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
+      g->channels_last || pixels ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
   p->thread_bytes = p->strip_bytes + ci_round_up(totals, 64);
   tiles_offsets(p);
   const tiles_fill fill = {p, k->isa->linear};
-  const uint32_t order =
-      (uint32_t)p->groups * 4 + p->threes * 2 + p->channels_last; /* one model, one instruction set */
-  p->packed = p->pixels ? NULL : tiles_in_file(k, p);
-  if (p->packed == NULL && !p->pixels)
+  const uint32_t order = (uint32_t)g->groups * 4 + threes * 2 + g->channels_last; /* one model, one instruction set */
+  p->packed = pixels ? NULL : tiles_in_file(k, p);
+  if (p->packed == NULL && !pixels)
     p->packed = ci_k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, &fill);
-  *scratch = (p->packed == NULL ? p->packed_bytes : 0) + (size_t)threads * p->thread_bytes;
+  k->scratch_bytes = (p->packed == NULL ? p->packed_bytes : 0) + (size_t)k->threads * p->thread_bytes;
   return true;
 }
 
 /* A window's rows must be of one unit. */
 bool ci_conv_tiles_join(ci_conv_tiles *p, const ci_largest *largest) {
   const int64_t rows = p->rows / largest->down * largest->down;
-  if (p->flat || p->channels_last || rows == 0) return false;
+  if (tiles_is_flat(p) || p->g->channels_last || rows == 0) return false;
   p->rows = rows;
-  p->strips = ci_conv_parts(p->y.out, rows);
+  p->strips = ci_ceil_div(p->y.out, rows);
   p->largest = largest;
   return true;
 }
@@ -238,10 +280,10 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
                      .rows = u->y1 - u->y0,
                      .below = p->plane / p->row - (u->y1 - u->y0),
                      .n = p->x.out};
-  if (p->padded) {
+  if (tiles_is_padded(p)) {
     const int64_t first = u->y0 * p->y.stride - p->y.before, reach = p->plane / p->row;
-    const int64_t low = first < 0 ? ci_conv_least(-first, reach) : 0;
-    const int64_t room = p->y.size - first, high = room < low ? low : ci_conv_least(room, reach);
+    const int64_t low = first < 0 ? ci_min(-first, reach) : 0;
+    const int64_t room = p->y.size - first, high = room < low ? low : ci_min(room, reach);
     copy.x = x + (first + low) * p->row_step;
     copy.x_row = (ptrdiff_t)p->row_step;
     copy.x_step = 1;
@@ -251,7 +293,7 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
     copy.before = p->before;
     copy.n = p->row_step;
   }
-  if (CI_LARGE && p->deep) tiles_slices(p, job->k->isa->linear, u, copy);
+  if (CI_LARGE && p->mode == CI_CONV_TILES_SLICES) tiles_slices(p, job->k->isa->linear, u, copy);
   else job->k->isa->linear->pad(&copy);
 }
 
@@ -269,7 +311,7 @@ static void tiles_largest(const ci_conv_tiles_job *job, const tiles_unit *u, int
   const ci_conv_tiles *p = job->p;
   const ci_largest *w = p->largest;
   const int64_t begin = u->y0 / w->down, end = u->y1 < p->y.out ? u->y1 / w->down : w->rows;
-  const int64_t plane = u->image * p->groups * p->oc + first;
+  const int64_t plane = u->image * p->g->groups * p->g->oc + first;
   const ci_conv_largest largest = {.c = totals,
                                    .bias = turn->bias,
                                    .c_step = turn->c_step,
@@ -291,7 +333,8 @@ static void tiles_largest(const ci_conv_tiles_job *job, const tiles_unit *u, int
 /* Whether the form for windows three wide computes it. A sum differs by the sign of a zero at most from that with
  * padding, where all weights are finite, and a clamp ends with + 0. */
 static bool tiles_in_threes(const ci_conv_tiles_job *job, const float *packed) {
-  return job->p->threes && job->after.clamps && packed[job->p->groups * tiles_numbers(job->p)] != 0.0f;
+  return job->p->mode == CI_CONV_TILES_THREES && job->after.clamps &&
+         packed[job->p->g->groups * tiles_numbers(job->p)] != 0.0f;
 }
 
 static void tiles_threes(const ci_conv_tiles_job *job, const tiles_unit *u, const float *w, int64_t wide,
@@ -300,7 +343,7 @@ static void tiles_threes(const ci_conv_tiles_job *job, const tiles_unit *u, cons
   const ci_conv_threes threes = {.x = u->base,
                                  .x_row = (ptrdiff_t)p->row_step,
                                  .x_plane = (ptrdiff_t)p->plane_step,
-                                 .channels = p->ic,
+                                 .channels = p->g->ic,
                                  .height = p->y.size,
                                  .width = p->x.size,
                                  .taps = p->y.kernel,
@@ -320,16 +363,17 @@ static void tiles_threes(const ci_conv_tiles_job *job, const tiles_unit *u, cons
 
 static void tiles_pixels(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o) {
   const ci_conv_tiles *p = job->p;
-  const int64_t first = u->group * p->oc + o, count = ci_conv_least(p->width, p->oc - o);
-  const int64_t row = u->image * p->groups * p->oc + first, at = row * p->x.out + u->x0;
+  const ci_conv_geometry *g = p->g;
+  const int64_t first = u->group * g->oc + o, count = ci_min(p->width, g->oc - o);
+  const int64_t row = u->image * g->groups * g->oc + first, at = row * p->x.out + u->x0;
   ci_conv_pixels pixels = {.x = u->base,
-                           .w = job->w + first * p->depth,
+                           .w = job->w + first * g->depth,
                            .bias = job->bias == NULL ? NULL : job->bias + first,
                            .y = job->y + at - job->begin * p->x.out,
                            .x_row = (ptrdiff_t)p->plane_step,
-                           .w_row = (ptrdiff_t)p->depth,
+                           .w_row = (ptrdiff_t)g->depth,
                            .y_row = (ptrdiff_t)p->x.out,
-                           .k = p->depth,
+                           .k = g->depth,
                            .pixels = u->x1 - u->x0,
                            .outputs = (int)count,
                            .after = job->after};
@@ -342,43 +386,44 @@ static void tiles_pixels(const ci_conv_tiles_job *job, const tiles_unit *u, int6
 
 static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o, float *totals) {
   const ci_conv_tiles *p = job->p;
+  const ci_conv_geometry *g = p->g;
   const struct ci_isa_linear *linear = job->k->isa->linear;
-  const bool joined = p->flat || p->squeezed; /* rows follow each other */
+  const bool joined = p->mode == CI_CONV_TILES_FLAT || p->mode == CI_CONV_TILES_SQUEEZED; /* rows are contiguous */
   const int64_t pixels = (u->y1 - u->y0) * (u->x1 - u->x0), columns = joined ? pixels : u->x1 - u->x0;
-  const int64_t count = ci_conv_least(p->width, p->oc - o), wide = tiles_wide(p, count), outputs = p->groups * p->oc;
-  const int64_t first = u->group * p->oc + o, height = joined ? 1 : u->y1 - u->y0;
+  const int64_t count = ci_min(p->width, g->oc - o), wide = tiles_wide(p, count), outputs = g->groups * g->oc;
+  const int64_t first = u->group * g->oc + o, height = joined ? 1 : u->y1 - u->y0;
   const int64_t places = p->y.out * p->x.out, all = places * tiles_slices_of(p);
   const int64_t in_plane = u->z * places + u->y0 * p->x.out + u->x0;
-  const float *w = u->weights + o * p->depth, *end = u->weights + tiles_numbers(p);
+  const float *w = u->weights + o * g->depth, *end = u->weights + tiles_numbers(p);
   const int64_t in_all = (u->image * outputs + first) * all + in_plane;
   float *to = job->y + in_all - job->begin * all, *c = totals;
   ptrdiff_t c_step = (ptrdiff_t)wide;
-  if (p->channels_last) {
+  if (g->channels_last) {
     c = job->y + ((u->image * p->y.out + u->y0) * p->x.out + u->x0) * outputs + first;
     c_step = (ptrdiff_t)outputs;
   }
   if (u->threes) tiles_threes(job, u, w, wide, totals);
-  for (int64_t k = 0; k < p->depth && !u->threes; k += p->block) {
+  for (int64_t k = 0; k < g->depth && !u->threes; k += p->block) {
     ci_conv_rows block = {.x_step = (ptrdiff_t)p->right,
                           .x_row = (ptrdiff_t)p->down,
                           .offset = p->offset + k,
                           .w = w + k * wide,
                           .c_step = c_step,
-                          .k = ci_conv_least(p->block, p->depth - k),
+                          .k = ci_min(p->block, g->depth - k),
                           .vectors = wide == p->width ? 2 : 1,
-                          .lanes = (int)(p->channels_last ? count : wide),
+                          .lanes = (int)(g->channels_last ? count : wide),
                           .add = k > 0,
                           .all = (int)pixels};
     block.ahead = block.w + block.k * wide < end ? block.w + block.k * wide : block.w;
     const bool complete =
-        k + block.k == p->depth && !p->channels_last && outputs * places > TILES_NEARBY && !p->largest;
+        k + block.k == g->depth && !g->channels_last && outputs * places > TILES_NEARBY && !p->largest;
     const int64_t step = joined ? TILES_NEAR : columns;
     for (int64_t y = 0, rows; y < height; y += rows) {
-      rows = ci_conv_least(columns < TILES_NEAR ? TILES_NEAR / columns : 1, height - y);
+      rows = ci_min(columns < TILES_NEAR ? TILES_NEAR / columns : 1, height - y);
       for (int64_t x = 0; x < columns; x += step) {
         const int64_t at = y * columns + x;
         block.rows = (int)rows;
-        block.pixels = (int)ci_conv_least(step, columns - x);
+        block.pixels = (int)ci_min(step, columns - x);
         block.x = u->base + y * p->down + x * p->right;
         block.c = c + at * c_step;
         if (complete) tiles_await(to, all, at, at + rows * block.pixels, count);
@@ -389,7 +434,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
       }
     }
   }
-  if (p->channels_last) return;
+  if (g->channels_last) return;
   ci_conv_turn turn = {.y = to,
                        .c = totals,
                        .bias = job->bias == NULL ? NULL : job->bias + first,
@@ -408,6 +453,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
 static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_conv_tiles_job *job = argument;
   const ci_conv_tiles *p = job->p;
+  const ci_conv_geometry *g = p->g;
   char *scratch = job->k->scratch;
   const float *packed = p->packed;
   if (packed == NULL) {
@@ -416,36 +462,37 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
   }
   float *strip = (float *)(void *)(scratch + (size_t)thread * p->thread_bytes);
   float *totals = strip + p->strip_bytes / sizeof(float);
-  const int64_t panels = ci_conv_parts(p->oc, p->width), each = ci_conv_parts(panels, p->parts);
+  const int64_t panels = ci_ceil_div(g->oc, p->width), each = ci_ceil_div(panels, p->parts);
   const bool threes = tiles_in_threes(job, packed);
+  const bool pixels = p->mode == CI_CONV_TILES_PIXELS, flat = tiles_is_flat(p), copies = tiles_copies(p);
   for (int64_t unit = begin; unit < end; unit++) {
     const int64_t slices = tiles_slices_of(p), slice = unit / p->parts / p->strips, at = slice / slices;
     const int64_t strip_at = unit / p->parts % p->strips, part = unit % p->parts;
     tiles_unit u = {
-        .image = at / p->groups, .group = at % p->groups, .z = slice % slices, .y1 = p->y.out, .x1 = p->x.out};
-    if (!p->pixels) u.weights = packed + u.group * tiles_numbers(p);
-    if (p->flat) {
+        .image = at / g->groups, .group = at % g->groups, .z = slice % slices, .y1 = p->y.out, .x1 = p->x.out};
+    if (!pixels) u.weights = packed + u.group * tiles_numbers(p);
+    if (flat) {
       u.x0 = strip_at * p->columns;
-      u.x1 = ci_conv_least(u.x0 + p->columns, p->x.out);
+      u.x1 = ci_min(u.x0 + p->columns, p->x.out);
     } else {
       u.y0 = strip_at * p->rows;
-      u.y1 = ci_conv_least(u.y0 + p->rows, p->y.out);
+      u.y1 = ci_min(u.y0 + p->rows, p->y.out);
     }
     const float *x = job->x + u.image * p->image_step;
-    x += u.group * p->ic * p->channel_step;
+    x += u.group * g->ic * p->channel_step;
     u.base = x + u.y0 * p->y.stride * p->row_step + u.x0 * p->right;
     u.threes = threes;
     if (threes) {
       u.base = x;
-    } else if (p->padded || p->squeezed) {
-      const int64_t own = p->channels_last ? u.group * p->ic : 0;
+    } else if (copies) {
+      const int64_t own = g->channels_last ? u.group * g->ic : 0;
       tiles_strip(job, x - own, &u, strip);
       u.base = strip + own;
     }
     const int64_t first = job->end > 0 ? job->begin / p->width : part * each;
-    const int64_t last = job->end > 0 ? ci_conv_parts(job->end, p->width) : ci_conv_least((part + 1) * each, panels);
+    const int64_t last = job->end > 0 ? ci_ceil_div(job->end, p->width) : ci_min((part + 1) * each, panels);
     for (int64_t panel = first; panel < last; panel++) {
-      if (p->pixels) tiles_pixels(job, &u, panel * p->width);
+      if (pixels) tiles_pixels(job, &u, panel * p->width);
       else tiles_panel(job, &u, panel * p->width, totals);
     }
   }
@@ -453,8 +500,9 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
 
 void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   const ci_conv_tiles *p = job->p;
-  if (p->packed == NULL && !p->pixels) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
-  ci_k_parallel(job->k, p->images * p->groups * tiles_slices_of(p) * p->strips * p->parts, p->grain, tiles_units,
+  const ci_conv_geometry *g = p->g;
+  if (p->packed == NULL && p->mode != CI_CONV_TILES_PIXELS) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
+  ci_k_parallel(job->k, g->n * g->groups * tiles_slices_of(p) * p->strips * p->parts, p->grain, tiles_units,
                 (void *)(uintptr_t)job);
 }
 #endif

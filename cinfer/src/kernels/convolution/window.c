@@ -65,57 +65,58 @@ ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the window is %lld x %lld, both must be 1 or more", (long long)kh,
                      (long long)kw);
   }
-  *g = (ci_window){.n = x_dims[0],
-                   .h = x_dims[1],
-                   .w = x_dims[2],
-                   .c = x_dims[3],
-                   .kh = kh,
-                   .kw = kw,
-                   .sh = strides[0],
-                   .sw = strides[1],
-                   .dh = dilations[0],
-                   .dw = dilations[1],
-                   .top = pads[0],
-                   .left = pads[1]};
-  const int64_t span_h = (kh - 1) * g->dh + 1, span_w = (kw - 1) * g->dw + 1;
-  const bool fits_h = window_axis(g->h, span_h, g->sh, same, &g->top, pads[2], &g->oh);
-  const bool fits_w = window_axis(g->w, span_w, g->sw, same, &g->left, pads[3], &g->ow);
+  ci_nd *nd = &g->nd;
+  *nd = (ci_nd){.rank = 2,
+                .size = {x_dims[1], x_dims[2]},
+                .kernel = {kh, kw},
+                .stride = {strides[0], strides[1]},
+                .dilation = {dilations[0], dilations[1]},
+                .before = {pads[0], pads[1]}};
+  g->n = x_dims[0];
+  g->c = x_dims[3];
+  const int64_t span_h = (kh - 1) * dilations[0] + 1, span_w = (kw - 1) * dilations[1] + 1;
+  const bool fits_h = window_axis(nd->size[0], span_h, strides[0], same, &nd->before[0], pads[2], &nd->out[0]);
+  const bool fits_w = window_axis(nd->size[1], span_w, strides[1], same, &nd->before[1], pads[3], &nd->out[1]);
   if (!fits_h || !fits_w) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "a window of %lld x %lld does not fit into an image of %lld x %lld with its padding",
-                     (long long)span_h, (long long)span_w, (long long)g->h, (long long)g->w);
+                     (long long)span_h, (long long)span_w, (long long)nd->size[0], (long long)nd->size[1]);
   }
   if (pools && same == 0 && (pads[0] >= kh || pads[2] >= kh || pads[1] >= kw || pads[3] >= kw)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "pads %lld %lld %lld %lld must be smaller than the window %lld x %lld",
                      (long long)pads[0], (long long)pads[1], (long long)pads[2], (long long)pads[3], (long long)kh,
                      (long long)kw);
   }
-  if (g->oh > 0 && g->ow > 0 && g->n > INT64_MAX / g->oh / g->ow) {
+  const int64_t oh = nd->out[0], ow = nd->out[1];
+  if (oh > 0 && ow > 0 && g->n > INT64_MAX / oh / ow) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%lld images of %lld x %lld outputs are too many", (long long)g->n,
-                     (long long)g->oh, (long long)g->ow);
+                     (long long)oh, (long long)ow);
   }
-  g->pixels = g->n * g->oh * g->ow;
+  nd->area = nd->size[0] * nd->size[1];
+  nd->taps = kh * kw;
+  nd->places = oh * ow;
+  g->pixels = g->n * nd->places;
   return CI_OK;
 }
 
-int64_t ci_window_taps(const ci_window *g, size_t item, const char *x, const ci_pixel *at, const char *none,
-                       const char **taps) {
-  const size_t step = (size_t)g->c * item;
-  const int64_t y0 = at->y * g->sh - g->top, x0 = at->x * g->sw - g->left;
-  int64_t count = 0, i = 0, i_end = g->kh, first = 0, last = g->kw;
-  if (none == NULL) { /* pools, without dilation: only what lies in the image */
+int64_t ci_window_taps(const ci_nd *g, int64_t channels, size_t item, const char *x, const ci_pixel *at,
+                       const char *none, const char **taps) {
+  const size_t step = (size_t)channels * item;
+  const int64_t y0 = at->y * g->stride[0] - g->before[0], x0 = at->x * g->stride[1] - g->before[1];
+  int64_t count = 0, i = 0, i_end = g->kernel[0], first = 0, last = g->kernel[1];
+  if (none == NULL) { /* pools, without dilation: only taps inside the image */
     if (y0 < 0) i = -y0;
     if (x0 < 0) first = -x0;
-    if (i_end > g->h - y0) i_end = g->h - y0;
-    if (last > g->w - x0) last = g->w - x0;
+    if (i_end > g->size[0] - y0) i_end = g->size[0] - y0;
+    if (last > g->size[1] - x0) last = g->size[1] - x0;
   }
   for (; i < i_end; i++) {
-    const int64_t iy = y0 + i * g->dh;
-    const bool row = iy >= 0 && iy < g->h;
+    const int64_t iy = y0 + i * g->dilation[0];
+    const bool row = iy >= 0 && iy < g->size[0];
     for (int64_t j = first; j < last; j++) {
-      const int64_t ix = x0 + j * g->dw;
-      if (row && ix >= 0 && ix < g->w) {
-        taps[count++] = x + (size_t)((at->image * g->h + iy) * g->w + ix) * step;
+      const int64_t ix = x0 + j * g->dilation[1];
+      if (row && ix >= 0 && ix < g->size[1]) {
+        taps[count++] = x + (size_t)((at->image * g->size[0] + iy) * g->size[1] + ix) * step;
       } else if (none != NULL) {
         taps[count++] = none;
       }

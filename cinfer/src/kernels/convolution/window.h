@@ -1,21 +1,19 @@
-/* window.h - the geometry that convolution and pooling share: windows over images (n, h, w, c). */
+/* window.h - windows over images (n, h, w, c), for convolution and pooling. */
 #ifndef CI_WINDOW_H
 #define CI_WINDOW_H
-#include "../ci_kernel.h"
+#include "nd.h"
 
 typedef struct ci_window {
-  int64_t n, h, w, c;     /* images */
-  int64_t kh, kw;         /* taps */
-  int64_t sh, sw, dh, dw; /* strides, dilations */
-  int64_t top, left;      /* padding before; after it follows from oh, ow */
-  int64_t oh, ow, pixels; /* outputs; pixels = n * oh * ow */
+  ci_nd nd;             /* of two axes: height and width */
+  int64_t n, c, pixels; /* images, channels; outputs of all images */
 } ci_window;
 
-typedef struct ci_pixel { /* an output's place, walked in row-major order */
+typedef struct ci_pixel { /* the position of an output, walked in row-major order */
   int64_t image, y, x;
 } ci_pixel;
 
-#define CI_WINDOW_MOST ((int64_t)1 << 30) /* of a size, stride or pad: their products and sums then fit 64 bits */
+#define CI_WINDOW_MOST \
+  ((int64_t)1 << 30) /* of a size, stride or pad: their sums, and two of them multiplied, then fit 64 bits */
 enum { CI_PAD_NOTSET, CI_PAD_VALID, CI_PAD_SAME_UPPER, CI_PAD_SAME_LOWER };
 
 /* An attribute of `most` numbers, least to CI_WINDOW_MOST; `out` stays as it is when the attribute is absent. */
@@ -30,17 +28,17 @@ CI_LOCAL ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_
 
 /* Addresses of the taps of one pixel, all channels; a tap in the padding is `none`, or left out when that is NULL
  * (pools, no dilation). Returns how many were written. */
-CI_LOCAL int64_t ci_window_taps(const ci_window *g, size_t item, const char *x, const ci_pixel *at, const char *none,
-                                const char **taps);
+CI_LOCAL int64_t ci_window_taps(const ci_nd *g, int64_t channels, size_t item, const char *x, const ci_pixel *at,
+                                const char *none, const char **taps);
 
-CI_INLINE ci_pixel ci_window_at(const ci_window *g, int64_t pixel) {
-  const int64_t area = g->oh * g->ow, image = pixel / area, rest = pixel - image * area;
-  return (ci_pixel){image, rest / g->ow, rest % g->ow};
+CI_INLINE ci_pixel ci_window_at(const ci_nd *g, int64_t pixel) {
+  const int64_t area = g->places, image = pixel / area, rest = pixel - image * area;
+  return (ci_pixel){image, rest / g->out[1], rest % g->out[1]};
 }
-CI_INLINE void ci_window_next(const ci_window *g, ci_pixel *p) {
-  if (++p->x < g->ow) return;
+CI_INLINE void ci_window_next(const ci_nd *g, ci_pixel *p) {
+  if (++p->x < g->out[1]) return;
   p->x = 0;
-  if (++p->y < g->oh) return;
+  if (++p->y < g->out[0]) return;
   p->y = 0;
   p->image++;
 }

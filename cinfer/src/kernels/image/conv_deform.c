@@ -9,16 +9,16 @@ typedef struct deform_plan {
 
 static ci_status deform_check(ci_kernel *k, int input, const char *name, const deform_plan *p, int64_t many) {
   const ci_value *v = k->n_in > input ? k->in[input] : NULL;
-  const ci_nd *g = &p->conv.g;
+  const ci_nd *g = &p->conv.g.nd;
   char text[128];
   if (v == NULL) return CI_OK;
   const int64_t rows = p->parts * many * g->taps;
-  if (v->dtype == k->in[0]->dtype && v->rank == 4 && v->dims[0] == p->conv.n && v->dims[1] == rows &&
+  if (v->dtype == k->in[0]->dtype && v->rank == 4 && v->dims[0] == p->conv.g.n && v->dims[1] == rows &&
       v->dims[2] == g->out[0] && v->dims[3] == g->out[1]) {
     return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s[%lld,%lld,%lld,%lld]", name,
-                   ci_value_describe(v, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->conv.n,
+                   ci_value_describe(v, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->conv.g.n,
                    (long long)rows, (long long)g->out[0], (long long)g->out[1]);
 }
 
@@ -43,14 +43,10 @@ ci_status ci_prepare_deform_conv(ci_kernel *k) {
   }
   CI_TRY(deform_check(k, 2, "offset", p, 2));
   CI_TRY(deform_check(k, 4, "mask", p, 1));
-  CI_TRY(ci_conv_nd_bias(k, 3, p->conv.outputs, x->dtype));
-  const int64_t dims[4] = {p->conv.n, p->conv.outputs, p->conv.g.out[0], p->conv.g.out[1]};
+  CI_TRY(ci_conv_nd_bias(k, 3, p->conv.g.outputs, x->dtype));
+  const int64_t dims[4] = {p->conv.g.n, p->conv.g.outputs, p->conv.g.nd.out[0], p->conv.g.nd.out[1]};
   CI_TRY(ci_k_out(k, 0, x->dtype, 4, dims));
-  CI_TRY(ci_conv_nd_plan(k, x->dtype, &p->conv, &k->scratch_bytes));
-  /* samples are always gathered, never read in place or by the plain chain */
-  p->conv.tile_bytes = ci_round_up((size_t)(p->conv.chunk * p->conv.width) * p->conv.item, 64);
-  k->scratch_bytes = (size_t)k->threads * p->conv.tile_bytes;
-  return CI_OK;
+  return ci_conv_nd_plan_filled(k, x->dtype, &p->conv, &k->scratch_bytes);
 }
 
 static double deform_load(const ci_conv_nd *p, const void *data, int64_t i) {
@@ -59,7 +55,7 @@ static double deform_load(const ci_conv_nd *p, const void *data, int64_t i) {
 
 /* The sample of one plane between its four neighbours, those outside being 0; in double. */
 static double deform_sample(const ci_conv_nd *p, const char *plane, double y, double x) {
-  const int64_t h = p->g.size[0], w = p->g.size[1];
+  const int64_t h = p->g.nd.size[0], w = p->g.nd.size[1];
   if (!(y > -1.0 && x > -1.0 && y < (double)h && x < (double)w)) return 0.0;
   const int64_t top = (int64_t)(y + 1.0) - 1, left = (int64_t)(x + 1.0) - 1;
   const double low = y - (double)top, right = x - (double)left;
@@ -77,14 +73,14 @@ static double deform_sample(const ci_conv_nd *p, const char *plane, double y, do
 static void deform_fill(const ci_conv_nd_job *job, char *to, const ci_conv_nd_box *box) {
   const deform_plan *plan = job->k->private_memory;
   const ci_conv_nd *p = &plan->conv;
-  const ci_nd *g = &p->g;
+  const ci_nd *g = &p->g.nd;
   const ci_kernel *k = job->k;
   const void *mask = k->n_in > 4 && k->in[4] != NULL ? k->in[4]->data : NULL;
-  const int64_t of_part = p->c / plan->parts;
+  const int64_t of_part = p->g.c / plan->parts;
   for (int64_t term = box->k0; term < box->k1; term++) {
-    const int64_t channel = box->group * p->ic + term / g->taps, tap = term % g->taps;
+    const int64_t channel = box->group * p->g.ic + term / g->taps, tap = term % g->taps;
     const int64_t row = (box->image * plan->parts + channel / of_part) * g->taps + tap;
-    const char *plane = job->x + (size_t)((box->image * p->c + channel) * g->area) * p->item;
+    const char *plane = job->x + (size_t)((box->image * p->g.c + channel) * g->area) * p->item;
     const int64_t y0 = tap / g->kernel[1] * g->dilation[0] - g->before[0];
     const int64_t x0 = tap % g->kernel[1] * g->dilation[1] - g->before[1];
     for (int64_t i = box->p0; i < box->p1; i++) {

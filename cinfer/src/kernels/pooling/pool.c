@@ -111,11 +111,12 @@ static ci_status pool_prepare(ci_kernel *k, const int64_t *x_dims, int32_t dtype
   CI_TRY(ci_window_prepare(k, x_dims, window[0], window[1], true, &p->g));
   const ci_window *g = &p->g;
   size_t area, touched; /* taps that can lie in the image, hence the longest list */
-  const size_t rows = (size_t)(g->kh < g->h ? g->kh : g->h), columns = (size_t)(g->kw < g->w ? g->kw : g->w);
+  const size_t rows = (size_t)(g->nd.kernel[0] < g->nd.size[0] ? g->nd.kernel[0] : g->nd.size[0]),
+               columns = (size_t)(g->nd.kernel[1] < g->nd.size[1] ? g->nd.kernel[1] : g->nd.size[1]);
   if (!ci_mul_size(rows, columns, &area) || !ci_mul_size(area, 2 * sizeof(char *), &touched) ||
       touched > PTRDIFF_MAX / 4096) {
-    return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "a window of %lld x %lld is too large", (long long)g->kh,
-                     (long long)g->kw);
+    return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "a window of %lld x %lld is too large", (long long)g->nd.kernel[0],
+                     (long long)g->nd.kernel[1]);
   }
   p->item = ci_dtype_size(dtype);
   p->list_bytes = ci_round_up(touched, 64);
@@ -138,7 +139,7 @@ static ci_status pool_forward_prepare(ci_kernel *k) {
   pool_plan *p;
   CI_TRY(pool_image(k, x, "x"));
   CI_TRY(pool_prepare(k, x->dims, x->dtype, &p));
-  const int64_t dims[4] = {p->g.n, p->g.oh, p->g.ow, p->g.c};
+  const int64_t dims[4] = {p->g.n, p->g.nd.out[0], p->g.nd.out[1], p->g.c};
   return ci_k_out(k, 0, x->dtype, 4, dims);
 }
 
@@ -150,7 +151,7 @@ static ci_status pool_gradient_prepare(ci_kernel *k, const int64_t *x_dims) {
   CI_TRY(pool_image(k, dy, "dy"));
   CI_TRY(pool_prepare(k, x_dims, dy->dtype, &p));
   const ci_window *g = &p->g;
-  const int64_t dims[4] = {g->n, g->oh, g->ow, g->c};
+  const int64_t dims[4] = {g->n, g->nd.out[0], g->nd.out[1], g->c};
   if (memcmp(dims, dy->dims, sizeof dims) != 0) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected [%lld,%lld,%lld,%lld] from the image and the window",
                      ci_value_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1],
@@ -191,9 +192,9 @@ static void pool_forward_pixels(void *argument, int64_t begin, int64_t end, int 
   const char **taps = (const char **)(void *)((char *)job->k->scratch + (size_t)thread * p->list_bytes);
   const void *list = taps;
   const pool_largest_fn integers = pool_largest_integer(job->k->in[0]->dtype);
-  ci_pixel at = ci_window_at(&p->g, begin);
-  for (int64_t pixel = begin; pixel < end; pixel++, ci_window_next(&p->g, &at)) {
-    const int64_t count = ci_window_taps(&p->g, p->item, job->x, &at, NULL, taps);
+  ci_pixel at = ci_window_at(&p->g.nd, begin);
+  for (int64_t pixel = begin; pixel < end; pixel++, ci_window_next(&p->g.nd, &at)) {
+    const int64_t count = ci_window_taps(&p->g.nd, p->g.c, p->item, job->x, &at, NULL, taps);
     void *y = job->y + (size_t)(pixel * p->g.c) * p->item;
     if (integers != NULL) {
       integers(y, list, count, p->g.c);
@@ -214,14 +215,14 @@ static void pool_gradient_images(void *argument, int64_t begin, int64_t end, int
   const char **taps = (const char **)(void *)((char *)job->k->scratch + (size_t)thread * p->list_bytes);
   const char **sources = (const char **)(void *)((char *)taps + p->list_bytes / 2);
   const void *dx = taps, *x = sources;
-  const int64_t outputs = p->g.oh * p->g.ow;
+  const int64_t outputs = p->g.nd.places;
   memset(job->y + (size_t)(begin * p->image_bytes), 0, (size_t)((end - begin) * p->image_bytes));
   ci_pixel at = {begin, 0, 0};
-  for (int64_t pixel = begin * outputs; pixel < end * outputs; pixel++, ci_window_next(&p->g, &at)) {
-    const int64_t count = ci_window_taps(&p->g, p->item, job->y, &at, NULL, taps);
+  for (int64_t pixel = begin * outputs; pixel < end * outputs; pixel++, ci_window_next(&p->g.nd, &at)) {
+    const int64_t count = ci_window_taps(&p->g.nd, p->g.c, p->item, job->y, &at, NULL, taps);
     const void *dy = job->dy + (size_t)(pixel * p->g.c) * p->item;
     if (job->largest) {
-      ci_window_taps(&p->g, p->item, job->x, &at, NULL, sources);
+      ci_window_taps(&p->g.nd, p->g.c, p->item, job->x, &at, NULL, sources);
       if (p->item == sizeof(double)) {
         pool_route_double(dx, x, dy, count, p->g.c);
       } else {

@@ -1,5 +1,5 @@
 /* conv_integer.c - ConvInteger and QLinearConv: bytes less their zero points are widened to int32 in scratch and go
- * through the products of conv_nd.c. Padding is the zero point.
+ * through the matrix multiplications of conv_nd.c. Padding is the zero point.
  */
 #include "../../simd/isa.h"
 #include "../../simd/math/isa_move.h"
@@ -54,8 +54,8 @@ static ci_status conv_bytes_prepare(ci_kernel *k, int x, int w, int zero_x, int 
 }
 
 static ci_status conv_bytes_out(ci_kernel *k, int32_t dtype, const conv_bytes *p) {
-  const ci_nd *g = &p->conv.g;
-  int64_t dims[CI_MAX_RANK] = {p->conv.n, p->conv.outputs};
+  const ci_nd *g = &p->conv.g.nd;
+  int64_t dims[CI_MAX_RANK] = {p->conv.g.n, p->conv.g.outputs};
   memcpy(dims + 2, g->out, (size_t)g->rank * sizeof *dims);
   return ci_k_out(k, 0, dtype, g->rank + 2, dims);
 }
@@ -90,7 +90,7 @@ static void conv_bytes_run(ci_kernel *k, int x, int w, int zero_x, int zero_w, c
 
 /* After ci_k_out: takes the direct form where there is one. */
 static void conv_bytes_direct(ci_kernel *k, int w, conv_bytes *p) {
-  p->direct = ci_bytes_plan(k, &p->conv.g, p->conv.groups, w, &p->bytes);
+  p->direct = ci_bytes_plan(k, &p->conv.g.nd, p->conv.g.groups, w, &p->bytes);
   if (p->direct) k->scratch_bytes = p->bytes.bytes;
 }
 
@@ -126,7 +126,7 @@ static void conv_integer_take(void *argument, int64_t image, int64_t output, con
   const ci_kernel *k = argument;
   const conv_bytes *p = k->private_memory;
   const int64_t *out = p->bytes.out;
-  int32_t *y = (int32_t *)k->out[0]->data + (image * p->conv.outputs + output) * out[0] * out[1];
+  int32_t *y = (int32_t *)k->out[0]->data + (image * p->conv.g.outputs + output) * out[0] * out[1];
   for (int64_t row = 0; row < out[0]; row++, y += out[1], sums += p->bytes.c_line) conv_add(y, sums, out[1], add);
 }
 
@@ -148,10 +148,10 @@ ci_status ci_prepare_qlinear_conv(ci_kernel *k) {
                      ci_dtype_name(zero->dtype));
   }
   CI_TRY(conv_row_values(k, 1, "x_scale", CI_FLOAT, 0));
-  CI_TRY(conv_row_values(k, 4, "w_scale", CI_FLOAT, p->conv.outputs));
+  CI_TRY(conv_row_values(k, 4, "w_scale", CI_FLOAT, p->conv.g.outputs));
   CI_TRY(conv_row_values(k, 6, "y_scale", CI_FLOAT, 0));
   CI_TRY(conv_row_values(k, 7, "y_zero_point", zero->dtype, 0));
-  CI_TRY(ci_conv_nd_bias(k, 8, p->conv.outputs, CI_INT32));
+  CI_TRY(ci_conv_nd_bias(k, 8, p->conv.g.outputs, CI_INT32));
   CI_TRY(conv_bytes_out(k, zero->dtype, p));
   if (k->out[0]->bytes > SIZE_MAX / 8) return ci_k_no_memory(k);
   p->y_bytes = ci_round_up(k->out[0]->bytes * 4, 64);
@@ -184,7 +184,7 @@ static void conv_qlinear_take(void *argument, int64_t image, int64_t output, con
   const int64_t *out = p->bytes.out;
   const ci_value *bias = conv_input(k, 8);
   const uint32_t all = (uint32_t)add + (bias == NULL ? 0 : (uint32_t)((const int32_t *)bias->data)[output]);
-  uint8_t *y = (uint8_t *)k->out[0]->data + (image * p->conv.outputs + output) * out[0] * out[1];
+  uint8_t *y = (uint8_t *)k->out[0]->data + (image * p->conv.g.outputs + output) * out[0] * out[1];
   const bool dense = p->bytes.c_line == out[1]; /* then the rows are one */
   const int64_t rows = dense ? 1 : out[0], n = dense ? out[0] * out[1] : out[1];
   for (int64_t row = 0; row < rows; row++, y += n, sums += p->bytes.c_line)
@@ -193,7 +193,7 @@ static void conv_qlinear_take(void *argument, int64_t image, int64_t output, con
 
 ci_status ci_run_qlinear_conv(ci_kernel *k) {
   const conv_bytes *p = k->private_memory;
-  const int64_t places = p->conv.g.places, outputs = p->conv.outputs;
+  const int64_t places = p->conv.g.nd.places, outputs = p->conv.g.outputs;
   int32_t *sums = (int32_t *)(void *)((char *)k->scratch + p->x_bytes + p->w_bytes);
   if (k->out[0]->count == 0) return CI_OK;
   if (p->direct) {
@@ -202,7 +202,7 @@ ci_status ci_run_qlinear_conv(ci_kernel *k) {
   }
   conv_bytes_run(k, 0, 3, 2, 5, k->n_in > 8 && k->in[8] != NULL ? k->in[8]->data : NULL, sums);
   uint8_t *y = k->out[0]->data;
-  for (int64_t row = 0; row < p->conv.n * outputs; row++)
+  for (int64_t row = 0; row < p->conv.g.n * outputs; row++)
     conv_scale(k, row % outputs, y + row * places, sums + row * places, places, 0);
   return CI_OK;
 }
