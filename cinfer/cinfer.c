@@ -75,7 +75,7 @@
 #include "src/plan/layout.c"
 #include "src/plan/dynamic_shapes_batch.c"
 #include "src/plan/dynamic_shapes.c"
-#include "src/plan/run.c"
+#include "src/plan/execute.c"
 #include "src/session/output.c"
 #include "src/session/plan_cache.c"
 #include "src/session/session_plan.c"

@@ -99,14 +99,14 @@ RECURSIONS = [
     Recursion(frozenset({"types_parse"}), 3, "an optional sequence of tensors, nothing deeper"),
     Recursion(
         frozenset(
-            "ci_half_prepare ci_plan_frame_compile ci_step_prepare compile_frame compile_node "
+            "ci_half_prepare ci_compile_frame_nodes ci_step_prepare compile_frame compile_node "
             "if_branch loop_prepare ci_prepare_if ci_prepare_loop ci_prepare_scan".split()
         ),
         MOST_DEPTH + 1,
         "bodies inside each other: max_depth of the load",
     ),
     Recursion(
-        frozenset("ci_frame_run ci_run_if ci_run_loop ci_run_scan".split()),
+        frozenset("ci_execute_frame ci_run_if ci_run_loop ci_run_scan".split()),
         MOST_DEPTH + 1,
         "bodies inside each other: max_depth of the load",
     ),
@@ -119,7 +119,7 @@ INDIRECT = {
     "ci_half_prepare": "ci_prepare_",
     "ci_step_compute": "ci_run_",
     "fold_run": "ci_run_",
-    "ci_frame_run": "ci_run_",
+    "ci_execute_frame": "ci_run_",
 }
 ENTRIES = ("ci_open", "ci_open_memory", "ci_session_open", "ci_reserve", "ci_run", "ci_close")
 

@@ -46,7 +46,7 @@ static ci_status lay_out(size_t count) {
   plan.arena_bytes = 0;
   compiler.allocator = &session.allocator;
   compiler.error = &error;
-  return ci_plan_offsets(&plan);
+  return ci_layout_offsets(&plan);
 }
 
 static bool lies_in_arena(const ci_place *p) {

@@ -279,8 +279,9 @@ static void test_panels_are_row_major_for_others(int32_t isa) {
     CHECK(is_weights(outputs[i][0].data) && ((const float *)outputs[i][1].data)[127] == 127 / 4.0f);
   }
   ci_constant *w = &model->constants.at[0];
-  CHECK(w->panel == 32 && is_weights(ci_constant_plain(model, w)));
-  CHECK(ci_constant_plain(model, w) == ci_constant_plain(model, w) && ci_constant_plain(model, w) != w->data);
+  CHECK(w->panel == 32 && is_weights(ci_pack_constant_plain(model, w)));
+  CHECK(ci_pack_constant_plain(model, w) == ci_pack_constant_plain(model, w) &&
+        ci_pack_constant_plain(model, w) != w->data);
   for (int i = 0; i < 2; i++) ci_session_close(sessions[i]);
   ci_close(model);
   CHECK(atomic_load(&m.held) == 0);

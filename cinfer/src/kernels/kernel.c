@@ -142,7 +142,7 @@ ci_status ci_k_attr_stored(ci_kernel *k, const char *name, ci_value *value) {
     return kernel_wrong_kind(k, name, "tensor");
   }
   const ci_constant *constant = &kernel_model(k)->constants.at[attr->as.constant];
-  ci_status status = ci_session_constant(k->node->plan->session, attr->as.constant, NULL);
+  ci_status status = ci_session_check_constant(k->node->plan->session, attr->as.constant, NULL);
   if (status != CI_OK) return ci_k_fail(k, status, "the bytes of attribute %s in the model file are damaged", name);
   *value = ci_constant_value(constant);
   return CI_OK;
@@ -152,7 +152,8 @@ ci_status ci_k_attr_tensor(ci_kernel *k, const char *name, ci_value *value) {
   CI_TRY(ci_k_attr_stored(k, name, value));
   ci_model *model = k->node->plan->session->model;
   if (value->rank < 0 || value->data == NULL) return CI_OK;
-  value->data = (void *)(uintptr_t)ci_constant_plain(model, &model->constants.at[kernel_attr(k, name)->as.constant]);
+  value->data =
+      (void *)(uintptr_t)ci_pack_constant_plain(model, &model->constants.at[kernel_attr(k, name)->as.constant]);
   return value->data == NULL ? ci_k_no_memory(k) : CI_OK;
 }
 

@@ -1,7 +1,7 @@
 /* graph.c - walking through graphs. */
 #include "model.h"
 
-ci_range ci_range_at(const ci_model *model, uint32_t first, uint32_t i) {
+ci_range ci_graph_range_at(const ci_model *model, uint32_t first, uint32_t i) {
   const size_t begin = (size_t)first + 2 * (size_t)i;
   return (ci_range){model->refs.at[begin], model->refs.at[begin + 1]};
 }

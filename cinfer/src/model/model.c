@@ -501,7 +501,7 @@ static void model_free(ci_model *m) {
   CI_LIST_FREE(&allocator, &m->ints);
   CI_LIST_FREE(&allocator, &m->floats);
   CI_LIST_FREE(&allocator, &m->strings);
-  ci_packs_free(m);
+  ci_pack_free(m);
   CI_LIST_FREE(&allocator, &m->constants);
   CI_LIST_FREE(&allocator, &m->variables);
   CI_LIST_FREE(&allocator, &m->generators);

@@ -48,7 +48,7 @@ typedef struct ci_node {
   int32_t graph;
   int32_t outputs;              /* values outputs, outputs + 1, ... */
   uint32_t inputs, input_count; /* into ci_model.refs; CI_NONE is absent */
-  uint32_t control_count;       /* ranges, as ci_range_at reads them, behind the inputs */
+  uint32_t control_count;       /* ranges, as ci_graph_range_at reads them, behind the inputs */
   uint32_t attrs;               /* into ci_model.attrs, sorted by key */
   uint16_t attr_count, output_count;
   const ci_op *kernel; /* NULL: this build lacks it */
@@ -268,13 +268,13 @@ ci_status ci_verify_operators(const ci_model *model, ci_error *error);
 
 /* ---- graph.c ---- */
 
-ci_range ci_range_at(const ci_model *model, uint32_t first, uint32_t i); /* a range is two numbers of refs */
+ci_range ci_graph_range_at(const ci_model *model, uint32_t first, uint32_t i); /* a range is two numbers of refs */
 /* The node of the same graph that comes after node n, or the graph's end: those of bodies are jumped over. */
 int32_t ci_graph_next(const ci_model *model, const ci_graph *graph, int32_t n);
 
 /* ---- needs.c ---- */
 
-ci_status ci_plan_no_memory(ci_error *error);
+ci_status ci_needs_no_memory(ci_error *error);
 /* Makes need[node] other than 0 for what the signature runs, bodies included. fed[edge] stops. Both are zeroed arrays,
  * or need has what another signature runs, too. */
 ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, int32_t *need,

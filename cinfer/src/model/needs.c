@@ -2,7 +2,7 @@
 #include "model.h"
 #include "../base/wire.h"
 
-ci_status ci_plan_no_memory(ci_error *error) {
+ci_status ci_needs_no_memory(ci_error *error) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
 }
 
@@ -37,7 +37,7 @@ static bool needs_values(needs_walk *w, uint32_t first, uint32_t count) {
  * call: what was followed of a range is kept at its first node. */
 static bool needs_ranges(needs_walk *w, uint32_t first, uint32_t count, int32_t graph) {
   for (uint32_t i = 0; i < count; i++) {
-    const ci_range range = ci_range_at(w->model, first, i);
+    const ci_range range = ci_graph_range_at(w->model, first, i);
     const int32_t followed = w->need[range.begin];
     for (int32_t n = followed > range.begin ? followed : range.begin; n < range.end; n++) {
       if (w->model->nodes.at[n].graph == graph && !needs_mark(w, n)) return false;
@@ -71,5 +71,5 @@ ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, co
   for (int32_t i = 0; whole && i < signature->output_count; i++) whole = needs_value(&w, signature->outputs[i].edge);
   while (whole && w.work.count > 0) whole = needs_follow(&w, w.work.at[--w.work.count]);
   CI_LIST_FREE(&model->allocator, &w.work);
-  return whole ? CI_OK : ci_plan_no_memory(error);
+  return whole ? CI_OK : ci_needs_no_memory(error);
 }

@@ -624,7 +624,7 @@ static ci_status parse_controls(ci_parser *p, const ci_scope *scope, ci_span mes
   ci_wire wire = ci_wire_open(message);
   ci_field field;
   for (uint32_t i = 0; i < scope->control_count; i++) /* those of the call */
-    CI_TRY(parse_push_range(p, ci_range_at(p->model, scope->controls, i)));
+    CI_TRY(parse_push_range(p, ci_graph_range_at(p->model, scope->controls, i)));
   node->control_count = scope->control_count;
   if (!any) return CI_OK;
   while (ci_wire_next(&wire, &field)) {

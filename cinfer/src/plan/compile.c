@@ -8,7 +8,7 @@
  * are compiled once for each of those around them. */
 enum { COMPILE_DEEP = 4 };
 
-static ci_status compile_memory(ci_compiler *c) { return ci_plan_no_memory(c->error); }
+static ci_status compile_memory(ci_compiler *c) { return ci_needs_no_memory(c->error); }
 
 /* ---- cells and places ---- */
 
@@ -142,7 +142,7 @@ static ci_status compile_prepare(ci_compiler *c, ci_step *step) {
   const bool root = step->node->graph == 0;
   if (!compile_shapes_known(step)) {
     step->dynamic = true;
-    const ci_status found = ci_step_is(step, CI_OP_ASSIGNS) ? ci_plan_slot(&step->k) : CI_OK;
+    const ci_status found = ci_step_is(step, CI_OP_ASSIGNS) ? ci_plan_variables_slot(&step->k) : CI_OK;
     return root ? found : CI_OK;
   }
   size_t offers = c->offers.count;
@@ -243,7 +243,7 @@ static ci_status compile_node(ci_compiler *c, ci_frame *frame, const ci_node *no
   if (ci_step_is(step, CI_OP_ASSIGNS)) CI_TRY(compile_note_assign(c, step));
   if (compile_is_idle(c, step)) return compile_bound_read(c, step);
   compile_reads(c, step);
-  if (step->dynamic) step->run = ci_step_dynamic;
+  if (step->dynamic) step->run = ci_execute_dynamic_step;
   if (!CI_LIST_GROW(c->allocator, &frame->steps)) return compile_memory(c);
   frame->steps.at[frame->steps.count++] = step;
   return CI_OK;
@@ -273,7 +273,7 @@ static ci_status compile_frame(ci_compiler *c, ci_frame *frame) {
   return CI_OK;
 }
 
-bool ci_plan_frame_is_deep(const ci_kernel *k) { return k->node->plan->compiler->depth > COMPILE_DEEP; }
+bool ci_compile_is_deep(const ci_kernel *k) { return k->node->plan->compiler->depth > COMPILE_DEEP; }
 
 static ci_status compile_frame_cells(ci_compiler *c, ci_frame *frame) {
   const ci_graph *graph = &c->model->graphs.at[frame->graph];
@@ -289,7 +289,7 @@ static ci_status compile_frame_cells(ci_compiler *c, ci_frame *frame) {
   return CI_OK;
 }
 
-ci_status ci_plan_frame(ci_kernel *k, int body, const char *name) {
+ci_status ci_compile_frame(ci_kernel *k, int body, const char *name) {
   ci_compiler *c = k->node->plan->compiler;
   const ci_attr *attr = ci_attr_find(c->model, k->node->node, name);
   if (attr == NULL || attr->kind != CI_PB_ATTRIBUTEVALUE_G) {
@@ -303,7 +303,7 @@ ci_status ci_plan_frame(ci_kernel *k, int body, const char *name) {
   return compile_frame_cells(c, frame);
 }
 
-ci_status ci_plan_frame_compile(ci_kernel *k, int body) {
+ci_status ci_compile_frame_nodes(ci_kernel *k, int body) {
   ci_compiler *c = k->node->plan->compiler;
   c->depth++;
   ci_status status = compile_frame(c, k->node->bodies[body]);
@@ -415,17 +415,17 @@ static ci_status compile_all(ci_compiler *c, const ci_signature_info *signature,
   c->plan->root.plan = c->plan;
   CI_TRY(compile_frame(c, &c->plan->root));
   CI_TRY(compile_results(c, signature));
-  return ci_plan_layout(c->plan);
+  return ci_layout_plan(c->plan);
 }
 
-ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **made,
-                       ci_error *error) {
+ci_status ci_compile_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **made,
+                          ci_error *error) {
   ci_compiler *c = NULL;
   CI_TRY(ci_compiler_begin(session, &c, error));
   ci_plan *plan = session->plans.spare;
   session->plans.spare = NULL;
   if (plan == NULL) plan = ci_alloc(&session->allocator, sizeof *plan);
-  if (plan == NULL) return ci_plan_no_memory(error);
+  if (plan == NULL) return ci_needs_no_memory(error);
   plan->session = session;
   plan->model = session->model;
   plan->state = session->state;

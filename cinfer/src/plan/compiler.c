@@ -25,7 +25,7 @@ ci_status ci_compiler_begin(struct ci_session *session, ci_compiler **made, ci_e
   ci_compiler *c = session->compiler;
   if (c == NULL) {
     c = session->compiler = ci_alloc(allocator, sizeof *c);
-    if (c == NULL) return ci_plan_no_memory(error);
+    if (c == NULL) return ci_needs_no_memory(error);
     c->model = m;
     c->allocator = allocator;
     c->signature = CI_NONE;
@@ -51,5 +51,5 @@ ci_status ci_compiler_begin(struct ci_session *session, ci_compiler **made, ci_e
   const bool whole = c->need != NULL && c->fed != NULL && c->cell_of != NULL && c->readers != NULL && c->slots != NULL;
   if (whole) return CI_OK;
   ci_compiler_free(session);
-  return ci_plan_no_memory(error);
+  return ci_needs_no_memory(error);
 }

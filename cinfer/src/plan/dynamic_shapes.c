@@ -170,7 +170,7 @@ static bool dynamic_shapes_spacious(ci_plan *plan) {
     if (plan->places.at[p].bytes > PTRDIFF_MAX / 4) return false;
   }
   for (size_t p = 0; p < plan->places.count; p++) plan->places.at[p].bytes *= 2;
-  const ci_status status = ci_plan_offsets(plan);
+  const ci_status status = ci_layout_offsets(plan);
   for (size_t p = 0; p < plan->places.count; p++) plan->places.at[p].bytes /= 2;
   return status == CI_OK;
 }
@@ -187,7 +187,7 @@ static bool dynamic_shapes_all(ci_compiler *c, const ci_tensor *inputs) {
     if (dynamic_shapes_is_touched(step) && !dynamic_shapes_step(c, step)) return false;
   }
   if (!dynamic_shapes_joined(plan) || !dynamic_shapes_sizes(plan)) return false;
-  if (!(grows && dynamic_shapes_spacious(plan)) && ci_plan_offsets(plan) != CI_OK) return false;
+  if (!(grows && dynamic_shapes_spacious(plan)) && ci_layout_offsets(plan) != CI_OK) return false;
   ci_output_plan(plan);
   return true;
 }

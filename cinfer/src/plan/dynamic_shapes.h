@@ -20,7 +20,7 @@
  *   2. If no plan takes the shapes, ci_plan_cache_refittable chooses one to refit: one that only lacks capacity
  *      (ci_dynamic_shapes_batch_lacks_capacity), or an old one. ci_dynamic_shapes_refit does so, in time proportional
  * to the plan, with allocations only where kernels or precomputed results need more memory, and classifies it again.
- *   3. If there is none, or it was spoiled, ci_plan_make makes a new plan and classifies it.
+ *   3. If there is none, or it was spoiled, ci_compile_plan makes a new plan and classifies it.
  *
  * Two flags of a plan's values serve this module alone. shape_changed is valid during ci_dynamic_shapes_refit: the
  * value differs from the one that the plan had, in its shape or in numbers that are known while planning. has_batch is

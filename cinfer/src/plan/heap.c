@@ -50,7 +50,7 @@ ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from) {
   return CI_OK;
 }
 
-void ci_frame_release(ci_frame *frame) {
+void ci_heap_release_frame(ci_frame *frame) {
   if (!frame->has_heap) return;
   for (int32_t p = frame->places_begin; p < frame->places_end; p++)
     ci_place_release(frame->plan, &frame->plan->places.at[p]);

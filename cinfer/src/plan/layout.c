@@ -5,7 +5,7 @@
 
 static ci_status layout_failed(ci_plan *plan) {
   ci_error *error = plan->compiler->error;
-  CI_TRY(ci_session_go_on(plan->session, error));
+  CI_TRY(ci_session_check_go_on(plan->session, error));
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
 }
 
@@ -411,7 +411,7 @@ static bool layout_in_arena(const ci_place *place) {
   return place->home == CI_HOME_ARENA && place->same_as == CI_NONE && place->last != CI_NONE;
 }
 
-ci_status ci_plan_offsets(ci_plan *plan) {
+ci_status ci_layout_offsets(ci_plan *plan) {
   ci_compiler *c = plan->compiler;
   const size_t count = plan->places.count, gaps = count < LAYOUT_MOST_GAPS ? count + 1 : LAYOUT_MOST_GAPS;
   layout_arena arena = {.plan = plan, .turns = LAYOUT_TURNS + LAYOUT_TURNS_EACH * (uint64_t)c->model->file.length};
@@ -455,11 +455,11 @@ static void layout_frees(ci_compiler *c) {
     if (step == NULL || plan->places.at[cell->place].carried != CI_NONE) continue;
     plan->places.at[cell->place].next_freed = step->freed;
     step->freed = cell->place;
-    if (!step->dynamic) step->run = ci_step_freeing;
+    if (!step->dynamic) step->run = ci_execute_freeing_step;
   }
 }
 
-ci_status ci_plan_layout(ci_plan *plan) {
+ci_status ci_layout_plan(ci_plan *plan) {
   ci_compiler *c = plan->compiler;
   layout_chain(plan);
   layout_variables(c);
@@ -469,7 +469,7 @@ ci_status ci_plan_layout(ci_plan *plan) {
   layout_in_place(c);
   layout_spans(plan);
   layout_frees(c);
-  CI_TRY(ci_plan_offsets(plan));
+  CI_TRY(ci_layout_offsets(plan));
   ci_output_plan(plan);
   return CI_OK;
 }

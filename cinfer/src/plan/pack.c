@@ -113,7 +113,7 @@ void ci_k_pack_forget(const ci_kernel *k, const void *part, size_t bytes) {
   ci_file_forget(&k->node->plan->model->file, part, bytes);
 }
 
-void ci_packs_free(ci_model *model) {
+void ci_pack_free(ci_model *model) {
   for (struct ci_pack_block *block = atomic_load(&model->packs.blocks), *next; block != NULL; block = next) {
     next = block->next;
     ci_release(&model->allocator, block, block->bytes);
@@ -161,7 +161,7 @@ static void pack_restore(const struct ci_isa *isa, const ci_constant *constant, 
   }
 }
 
-const void *ci_constant_plain(ci_model *model, ci_constant *constant) {
+const void *ci_pack_constant_plain(ci_model *model, ci_constant *constant) {
   const struct ci_packed key = {.layout = CI_PACK_PLAIN, .bytes = constant->bytes.length};
   if (constant->panel == 0) return constant->data;
   struct ci_packed *head = atomic_load_explicit(&constant->packed, memory_order_acquire);
@@ -228,8 +228,8 @@ static bool pack_in_panels(ci_plan *plan, const ci_value *value) {
 /* The same value in row-major order, for everyone who does not ask for panels. */
 ci_status ci_pack_plain(ci_plan *plan, ci_value *value) {
   if (!plan->model->panels || !pack_in_panels(plan, value)) return CI_OK;
-  void *plain = (void *)(uintptr_t)ci_constant_plain(plan->session->model, ci_plan_constant(plan, value));
-  if (plain == NULL) return ci_plan_no_memory(plan->error);
+  void *plain = (void *)(uintptr_t)ci_pack_constant_plain(plan->session->model, ci_plan_constant(plan, value));
+  if (plain == NULL) return ci_needs_no_memory(plan->error);
   plan->cells[ci_cell_of(value)->root].value.data = plain;
   value->data = plain;
   return CI_OK;

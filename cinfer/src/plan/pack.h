@@ -32,5 +32,5 @@ void ci_k_pack_forget(const ci_kernel *k, const void *part, size_t bytes);
 /* Whether input i is a constant of the model. */
 bool ci_k_is_constant(const ci_kernel *k, int i);
 
-void ci_packs_free(struct ci_model *model);
+void ci_pack_free(struct ci_model *model);
 #endif

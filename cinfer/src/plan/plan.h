@@ -2,7 +2,7 @@
  *
  * compile.c goes through the needed nodes in order, bodies in the place of their If or Loop, and gives each a step.
  * Every step has a position on one line; from the positions layout.c sees how long each value is wanted, and gives
- * them offsets in one arena. run.c then only walks the steps. Values whose shape no input shape determines have
+ * them offsets in one arena. execute.c then only walks the steps. Values whose shape no input shape determines have
  * memory of their own, taken when they are made and given back after their last reader.
  */
 #ifndef CI_PLAN_H
@@ -183,18 +183,18 @@ typedef struct ci_plan_mark {
 } ci_plan_mark;
 ci_plan_mark ci_plan_mark_now(const ci_plan *plan);
 void ci_plan_forget(ci_plan *plan, ci_plan_mark mark);
-void ci_plan_clear(ci_plan *plan); /* makes it empty; it keeps its memory for the next ci_plan_make */
+void ci_plan_clear(ci_plan *plan); /* makes it empty; it keeps its memory for the next ci_compile_plan */
 void ci_plan_free(ci_plan *plan);
 
 /* ---- compile.c ---- */
 
-ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
-                       ci_error *error);
-/* For prepare of If and Loop. ci_plan_frame makes the frame and knows its formal inputs; their cells are to be given
- * shapes; ci_plan_frame_compile compiles its nodes. */
-ci_status ci_plan_frame(ci_kernel *k, int body, const char *attr);
-ci_status ci_plan_frame_compile(ci_kernel *k, int body);
-bool ci_plan_frame_is_deep(const ci_kernel *k); /* too deep to compile twice */
+ci_status ci_compile_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
+                          ci_error *error);
+/* For prepare of If and Loop. ci_compile_frame makes the frame and knows its formal inputs; their cells are to be given
+ * shapes; ci_compile_frame_nodes compiles its nodes. */
+ci_status ci_compile_frame(ci_kernel *k, int body, const char *attr);
+ci_status ci_compile_frame_nodes(ci_kernel *k, int body);
+bool ci_compile_is_deep(const ci_kernel *k); /* too deep to compile twice */
 
 /* ---- compiler.c ---- */
 
@@ -209,22 +209,23 @@ ci_status ci_step_compute(ci_step *step); /* calls the kernel's run */
 /* ---- plan_variables.c ---- */
 
 /* A variable's reader: its slot, and the shape if it is known while planning (else CI_PENDING). */
-ci_status ci_plan_read(ci_kernel *k);
-ci_status ci_plan_assign(ci_kernel *k);
-ci_status ci_plan_slot(ci_kernel *k); /* finds attribute `variable` in the state: step->slot */
-ci_status ci_plan_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot, ci_error *error);
+ci_status ci_plan_variables_read(ci_kernel *k);
+ci_status ci_plan_variables_assign(ci_kernel *k);
+ci_status ci_plan_variables_slot(ci_kernel *k); /* finds attribute `variable` in the state: step->slot */
+ci_status ci_plan_variables_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot,
+                                          ci_error *error);
 
 /* ---- pack.c ---- */
 
 /* A constant's elements, row-major; NULL: there is no memory for them. */
-const void *ci_constant_plain(ci_model *model, ci_constant *constant);
+const void *ci_pack_constant_plain(ci_model *model, ci_constant *constant);
 /* A constant in panels becomes row-major, for steps that do not ask for panels. */
 ci_status ci_pack_plain(ci_plan *plan, ci_value *value);
 
 /* ---- layout.c ---- */
 
-ci_status ci_plan_layout(ci_plan *plan);
-ci_status ci_plan_offsets(ci_plan *plan); /* of places whose sizes and positions are known */
+ci_status ci_layout_plan(ci_plan *plan);
+ci_status ci_layout_offsets(ci_plan *plan); /* of places whose sizes and positions are known */
 
 /* ---- heap.c ---- */
 
@@ -238,13 +239,13 @@ ci_status ci_heap_value(ci_kernel *k, ci_value *value);
 ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from);
 /* The error of a step that needs more than the session's limit; `what` names for what. */
 ci_status ci_heap_refuse(ci_kernel *k, const char *what, size_t bytes);
-void ci_frame_release(ci_frame *frame); /* gives back what its steps have taken */
+void ci_heap_release_frame(ci_frame *frame); /* gives back what its steps have taken */
 
-/* ---- run.c ---- */
+/* ---- execute.c ---- */
 
-ci_status ci_frame_run(ci_frame *frame);
-ci_status ci_step_dynamic(ci_kernel *k); /* runs a step that is prepared only now */
-ci_status ci_step_freeing(ci_kernel *k); /* runs a step and gives back what it was the last to read */
-ci_status ci_run_go_on(ci_kernel *k); /* not if the run has to end */
-ci_status ci_plan_bind(ci_plan *plan, ci_error *error);
+ci_status ci_execute_frame(ci_frame *frame);
+ci_status ci_execute_dynamic_step(ci_kernel *k); /* runs a step that is prepared only now */
+ci_status ci_execute_freeing_step(ci_kernel *k); /* runs a step and gives back what it was the last to read */
+ci_status ci_execute_go_on(ci_kernel *k); /* not if the run has to end */
+ci_status ci_execute_bind(ci_plan *plan, ci_error *error);
 #endif

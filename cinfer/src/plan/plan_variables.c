@@ -1,7 +1,7 @@
 /* plan_variables.c - operators on variables, while a plan is made and in a run. */
 #include "compile.h"
 
-ci_status ci_plan_slot(ci_kernel *k) {
+ci_status ci_plan_variables_slot(ci_kernel *k) {
   ci_span name;
   CI_TRY(ci_k_attr_s(k, "variable", NULL, &name));
   k->node->slot = ci_state_find(k->node->plan->state, name);
@@ -43,17 +43,18 @@ static ci_status plan_variables_read_shape(ci_kernel *k, const ci_slot *slot, co
   return ci_k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
 }
 
-ci_status ci_plan_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot, ci_error *error) {
+ci_status ci_plan_variables_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot,
+                                          ci_error *error) {
   return ci_node_fail(plan->model, node, error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
                       slot->name);
 }
 
-ci_status ci_plan_read(ci_kernel *k) {
+ci_status ci_plan_variables_read(ci_kernel *k) {
   ci_plan *plan = k->node->plan;
-  CI_TRY(ci_plan_slot(k));
+  CI_TRY(ci_plan_variables_slot(k));
   const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
   if (plan->compiler == NULL) {
-    if (!slot->initialized) return ci_plan_uninitialized(plan, k->node->node, slot, plan->error);
+    if (!slot->initialized) return ci_plan_variables_uninitialized(plan, k->node->node, slot, plan->error);
     return ci_k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
   }
   ci_slot_plan *known = &plan->compiler->slots[k->node->slot];
@@ -67,9 +68,9 @@ ci_status ci_plan_read(ci_kernel *k) {
 }
 
 /* Called when the value's shape is known: in the plan, or else in the run. */
-ci_status ci_plan_assign(ci_kernel *k) {
+ci_status ci_plan_variables_assign(ci_kernel *k) {
   ci_plan *plan = k->node->plan;
-  CI_TRY(ci_plan_slot(k));
+  CI_TRY(ci_plan_variables_slot(k));
   const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
   const ci_value *value = k->in[0];
   if (!ci_slot_accepts(slot, value->dtype, value->rank, value->dims)) {

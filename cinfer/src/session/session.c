@@ -63,16 +63,16 @@ static ci_status session_variables(struct ci_session *session, ci_slot_change *c
   for (size_t i = 0; i < m->variables.count; i++) {
     const ci_variable_info *v = &m->variables.at[i];
     ci_slot_change *change = &changes[i];
-    CI_TRY(ci_session_go_on(session, error));
+    CI_TRY(ci_session_check_go_on(session, error));
     if (v->value == CI_NONE || ci_state_slot(session->state, change->slot)->initialized) continue;
     ci_constant *constant = &session->model->constants.at[v->value];
-    CI_TRY(ci_session_constant(session, v->value, error));
+    CI_TRY(ci_session_check_constant(session, v->value, error));
     change->value = ci_constant_value(constant);
     if (change->value.data == NULL) {
       return ci_fail(error, CI_UNIMPLEMENTED, "variable '%.200s' has elements of type %s, which cinfer lacks", v->name,
                      ci_dtype_name(v->dtype));
     }
-    change->value.data = (void *)(uintptr_t)ci_constant_plain(session->model, constant);
+    change->value.data = (void *)(uintptr_t)ci_pack_constant_plain(session->model, constant);
     if (change->value.data == NULL) return session_memory(error);
     CI_TRY(ci_state_change(session->state, change, 1, NULL, 0, error));
     ci_file_forget(&m->file, change->value.data, change->value.bytes);
@@ -368,7 +368,7 @@ static void session_tell_assigned(const ci_plan *plan, ci_error *error) {
 
 static ci_status session_go(ci_plan *plan, const ci_tensor *inputs, ci_tensor *outputs, ci_error *error) {
   struct ci_session *session = plan->session;
-  CI_TRY(ci_plan_bind(plan, error));
+  CI_TRY(ci_execute_bind(plan, error));
   CI_TRY(ci_output_check(plan, outputs, error));
   CI_TRY(session_set_inputs(plan, inputs, error));
   ci_output_lend(plan, inputs, outputs);
@@ -376,7 +376,7 @@ static ci_status session_go(ci_plan *plan, const ci_tensor *inputs, ci_tensor *o
   session->run++;
   session->running = true;
   plan->error = error;
-  ci_status status = ci_frame_run(&plan->root);
+  ci_status status = ci_execute_frame(&plan->root);
   if (status == CI_OK) status = ci_output_give(plan, outputs, error);
   plan->error = NULL;
   session->running = false;

@@ -96,15 +96,16 @@ ci_status ci_charge_refusal(const struct ci_session *session, int signature, ci_
 
 /* ---- session_check.c ---- */
 
-ci_status ci_session_go_on(struct ci_session *session, ci_error *error); /* not if the call has to end */
+ci_status ci_session_check_go_on(struct ci_session *session, ci_error *error); /* not if the call has to end */
 ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
                                  ci_error *error);
-ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error);
+ci_status ci_session_check_constant(struct ci_session *session, int32_t constant, ci_error *error);
 
 /* ---- session_keep.c ---- */
 
 /* Keeps a block until the next run. The record is made before what can fail. */
-ci_retired *ci_session_record(struct ci_session *session);
+ci_retired *ci_session_keep_record(struct ci_session *session);
 void *ci_session_keep(struct ci_session *session, size_t bytes); /* memory until the next run, or NULL */
-void ci_session_retire(struct ci_session *session, ci_retired *record, const ci_allocator *allocator, ci_block block);
+void ci_session_keep_block(struct ci_session *session, ci_retired *record, const ci_allocator *allocator,
+                           ci_block block);
 #endif

@@ -1,7 +1,7 @@
 /* session_check.c - what is checked during a call: its end, inputs, checksums of constants. */
 #include "session.h"
 
-ci_status ci_session_go_on(struct ci_session *session, ci_error *error) {
+ci_status ci_session_check_go_on(struct ci_session *session, ci_error *error) {
   if (!ci_stop_wanted(&session->stop)) return CI_OK;
   return ci_fail(error, ci_stop_status(&session->stop), "the call %s", ci_stop_text(&session->stop));
 }
@@ -25,11 +25,11 @@ ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, 
                  ci_value_describe(&wanted, expected, sizeof expected));
 }
 
-ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error) {
+ci_status ci_session_check_constant(struct ci_session *session, int32_t constant, ci_error *error) {
   const ci_constant *c = &session->model->constants.at[constant];
   if (!c->unchecked || session->checked[constant]) return CI_OK;
   if (!ci_constant_intact(c, &session->stop)) {
-    CI_TRY(ci_session_go_on(session, error));
+    CI_TRY(ci_session_check_go_on(session, error));
     return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: the checksum of a tensor does not match");
   }
   session->checked[constant] = true;

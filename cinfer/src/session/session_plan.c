@@ -20,10 +20,10 @@ static bool session_plan_refit(struct ci_session *session, int p, uint64_t key, 
 static ci_status session_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
                                    ci_error *error) {
   session->refused.bytes = 0;
-  ci_status status = ci_plan_make(session, signature, inputs, plan, error);
+  ci_status status = ci_compile_plan(session, signature, inputs, plan, error);
   if (status == CI_RESOURCE_EXHAUSTED && session->refused.bytes > 0 && ci_plan_cache_shed(session)) {
     session->refused.bytes = 0;
-    status = ci_plan_make(session, signature, inputs, plan, error);
+    status = ci_compile_plan(session, signature, inputs, plan, error);
   }
   const bool refused = status == CI_RESOURCE_EXHAUSTED && session->refused.bytes > 0;
   return refused ? ci_charge_refusal(session, signature, error) : status;
@@ -63,7 +63,7 @@ static ci_status session_plan_arena(struct ci_session *session, size_t bytes, ci
   bytes = session_plan_arena_bytes(session, bytes);
   ci_retired *record = NULL;
   if (session->plans.shown != NULL) { /* outputs that are borrowed show the old arena until the next run */
-    record = ci_session_record(session);
+    record = ci_session_keep_record(session);
     if (record == NULL) return session_plan_memory(error);
   } else {
     ci_release(&session->values, session->arena, session->arena_bytes);
@@ -76,7 +76,7 @@ static ci_status session_plan_arena(struct ci_session *session, size_t bytes, ci
     return session_plan_memory(error);
   }
   if (record != NULL)
-    ci_session_retire(session, record, &session->values, (ci_block){session->arena, session->arena_bytes, NULL});
+    ci_session_keep_block(session, record, &session->values, (ci_block){session->arena, session->arena_bytes, NULL});
   session->arena = arena;
   session->arena_bytes = bytes;
   return CI_OK;

@@ -53,13 +53,13 @@ static ci_status control_bool(ci_kernel *k, const ci_value *value, const char *w
 enum { CONTROL_THEN, CONTROL_ELSE };
 
 static ci_status if_branch(ci_kernel *k, int body, const char *name) {
-  CI_TRY(ci_plan_frame(k, body, name));
+  CI_TRY(ci_compile_frame(k, body, name));
   const ci_frame *frame = k->node->bodies[body];
   if (frame->formal_count != 0 || frame->output_count != k->n_out) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %d inputs and %d outputs, expected none and %d", name,
                      (int)frame->formal_count, (int)frame->output_count, k->n_out);
   }
-  return ci_plan_frame_compile(k, body);
+  return ci_compile_frame_nodes(k, body);
 }
 
 ci_status ci_prepare_if(ci_kernel *k) {
@@ -84,9 +84,9 @@ ci_status ci_run_if(ci_kernel *k) {
   bool yes = false;
   CI_TRY(control_bool(k, k->in[0], "the condition", &yes));
   ci_frame *frame = k->node->bodies[yes ? CONTROL_THEN : CONTROL_ELSE];
-  CI_TRY(ci_frame_run(frame));
+  CI_TRY(ci_execute_frame(frame));
   for (int o = 0; o < k->n_out; o++) CI_TRY(ci_heap_copy(k, k->out[o], &frame->outputs[o]->value));
-  ci_frame_release(frame);
+  ci_heap_release_frame(frame);
   return CI_OK;
 }
 
@@ -264,7 +264,7 @@ static ci_status loop_try(ci_kernel *k, loop_plan *loop, bool *again) {
   ci_frame *frame = k->node->bodies[0];
   *again = false;
   CI_TRY(loop_formals(k, loop));
-  CI_TRY(ci_plan_frame_compile(k, 0));
+  CI_TRY(ci_compile_frame_nodes(k, 0));
   for (int i = 0; i < loop->carried; i++) {
     const ci_value *result = &frame->outputs[loop->results + i]->value;
     if (loop->grows[i] || control_same_shape(result, &frame->formals[loop->head + i]->value)) continue;
@@ -277,7 +277,7 @@ static ci_status loop_try(ci_kernel *k, loop_plan *loop, bool *again) {
 
 static ci_status loop_compile(ci_kernel *k, loop_plan *loop) {
   bool again = true;
-  if (ci_plan_frame_is_deep(k)) {
+  if (ci_compile_is_deep(k)) {
     for (int i = 0; i < loop->carried; i++) loop->grows[i] = true;
   }
   for (int attempt = 0; again; attempt++) {
@@ -370,7 +370,7 @@ static ci_status loop_prepare(ci_kernel *k, loop_plan *loop) {
 }
 
 ci_status ci_prepare_loop(ci_kernel *k) {
-  CI_TRY(ci_plan_frame(k, 0, "body"));
+  CI_TRY(ci_compile_frame(k, 0, "body"));
   CI_TRY(loop_check(k));
   loop_plan *loop = loop_make(k, LOOP_VALUES, 0);
   if (loop == NULL) return ci_k_no_memory(k);
@@ -497,12 +497,12 @@ static ci_status loop_iterate(ci_kernel *k, loop_plan *loop, int64_t *steps) {
     }
     loop->iteration = *steps;
     loop->condition = 1;
-    CI_TRY(ci_frame_run(frame));
+    CI_TRY(ci_execute_frame(frame));
     CI_TRY(control_bool(k, &frame->outputs[0]->value, "the condition that the body gives", &go));
     CI_TRY(loop_scan_step(k, loop, *steps));
     CI_TRY(loop_carry(k, loop));
-    ci_frame_release(frame);
-    CI_TRY(ci_run_go_on(k));
+    ci_heap_release_frame(frame);
+    CI_TRY(ci_execute_go_on(k));
   }
   return CI_OK;
 }
@@ -623,7 +623,7 @@ static ci_status scan_outputs(ci_kernel *k, const loop_plan *loop) {
 ci_status ci_prepare_scan(ci_kernel *k) {
   ci_plan *plan = k->node->plan;
   int sliced = 0;
-  CI_TRY(ci_plan_frame(k, 0, "body"));
+  CI_TRY(ci_compile_frame(k, 0, "body"));
   CI_TRY(scan_check(k, &sliced));
   loop_plan *loop = loop_make(k, 0, sliced);
   if (loop == NULL) return ci_k_no_memory(k);
@@ -707,11 +707,11 @@ ci_status ci_run_scan(ci_kernel *k) {
   CI_TRY(loop_first_values(k, loop));
   for (int64_t step = 0; step < steps; step++) {
     CI_TRY(scan_take(k, loop, step));
-    CI_TRY(ci_frame_run(frame));
+    CI_TRY(ci_execute_frame(frame));
     CI_TRY(scan_give(k, loop, step, steps));
     CI_TRY(loop_carry(k, loop));
-    ci_frame_release(frame);
-    CI_TRY(ci_run_go_on(k));
+    ci_heap_release_frame(frame);
+    CI_TRY(ci_execute_go_on(k));
   }
   loop_last_values(k, loop);
   return steps == 0 ? scan_nothing(k, loop) : CI_OK;

@@ -59,11 +59,12 @@ ci_status ci_prepare_placeholder(ci_kernel *k) {
 
 /* ---- variables ---- */
 
-ci_status ci_prepare_variable(ci_kernel *k) { return ci_plan_read(k); }
+ci_status ci_prepare_variable(ci_kernel *k) { return ci_plan_variables_read(k); }
 
 ci_status ci_run_variable(ci_kernel *k) {
   const ci_slot *slot = ci_state_slot(k->node->plan->state, k->node->slot);
-  if (!slot->initialized) return ci_plan_uninitialized(k->node->plan, k->node->node, slot, k->node->plan->error);
+  if (!slot->initialized)
+    return ci_plan_variables_uninitialized(k->node->plan, k->node->node, slot, k->node->plan->error);
   if (k->node->dynamic || k->node->copies) {
     if (slot->value.bytes > 0) memcpy(k->out[0]->data, slot->value.data, slot->value.bytes);
     return CI_OK;
@@ -73,7 +74,7 @@ ci_status ci_run_variable(ci_kernel *k) {
 }
 
 ci_status ci_prepare_assign(ci_kernel *k) {
-  CI_TRY(ci_plan_assign(k));
+  CI_TRY(ci_plan_variables_assign(k));
   ci_k_alias(k, 0, 0);
   return CI_OK;
 }
@@ -83,11 +84,11 @@ ci_status ci_prepare_assign(ci_kernel *k) {
 static ci_status state_assign_elsewhere(ci_kernel *k, ci_state *state, ci_slot *slot, const ci_value *value) {
   struct ci_session *session = k->node->plan->session;
   ci_block replaced;
-  ci_retired *record = ci_session_record(session);
+  ci_retired *record = ci_session_keep_record(session);
   if (record == NULL) return ci_k_no_memory(k);
   ci_error why;
   ci_status status = ci_slot_assign(state, slot, value, &replaced, &why);
-  if (status == CI_OK) ci_session_retire(session, record, ci_state_allocator(state), replaced);
+  if (status == CI_OK) ci_session_keep_block(session, record, ci_state_allocator(state), replaced);
   else ci_release(&session->allocator, record, sizeof *record);
   return status == CI_OK ? CI_OK : ci_k_fail(k, status, "%s", why.message);
 }
@@ -109,7 +110,7 @@ ci_status ci_run_assign(ci_kernel *k) {
 }
 
 ci_status ci_prepare_is_initialized(ci_kernel *k) {
-  CI_TRY(ci_plan_slot(k));
+  CI_TRY(ci_plan_variables_slot(k));
   return ci_k_out(k, 0, CI_BOOL, 0, NULL);
 }
 

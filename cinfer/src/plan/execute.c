@@ -1,4 +1,4 @@
-/* run.c - walks the steps of a plan. */
+/* execute.c - walks the steps of a plan. */
 
 #include "../base/guard.h"
 #include "../session/session.h"
@@ -6,7 +6,7 @@
 
 /* ---- values with memory of their own ---- */
 
-static void run_give_back(ci_step *step) {
+static void execute_give_back(ci_step *step) {
   for (int32_t p = step->freed; p != CI_NONE; p = step->plan->places.at[p].next_freed) {
     ci_place_release(step->plan, &step->plan->places.at[ci_plan_resolve(step->plan, p)]);
   }
@@ -14,13 +14,13 @@ static void run_give_back(ci_step *step) {
 
 /* ---- steps ---- */
 
-ci_status ci_step_freeing(ci_kernel *k) {
+ci_status ci_execute_freeing_step(ci_kernel *k) {
   CI_TRY(ci_step_compute(k->node));
-  run_give_back(k->node);
+  execute_give_back(k->node);
   return CI_OK;
 }
 
-static ci_status run_dynamic_outputs(ci_step *step) {
+static ci_status execute_dynamic_outputs(ci_step *step) {
   ci_kernel *k = &step->k;
   for (int o = 0; o < k->n_out; o++) {
     const ci_value *from = step->alias[o] == CI_NONE ? NULL : k->in[step->alias[o]];
@@ -30,7 +30,7 @@ static ci_status run_dynamic_outputs(ci_step *step) {
   return CI_OK;
 }
 
-static ci_status run_dynamic_kernel(ci_step *step) {
+static ci_status execute_dynamic_kernel(ci_step *step) {
   ci_kernel *k = &step->k;
   const ci_allocator *allocator = &step->plan->session->values;
   size_t bytes = k->scratch_bytes;
@@ -42,18 +42,18 @@ static ci_status run_dynamic_kernel(ci_step *step) {
   return status;
 }
 
-ci_status ci_step_dynamic(ci_kernel *k) {
+ci_status ci_execute_dynamic_step(ci_kernel *k) {
   ci_step *step = k->node;
   for (int o = 0; o < k->n_out; o++) k->out[o]->data = NULL;
   ci_status status = ci_step_prepare(step);
   if (status == CI_PENDING) return ci_k_fail(k, CI_INTERNAL, "prepare waits for numbers that are there");
-  if (status == CI_OK) status = run_dynamic_outputs(step);
-  if (status == CI_OK) status = run_dynamic_kernel(step);
-  if (status == CI_OK) run_give_back(step);
+  if (status == CI_OK) status = execute_dynamic_outputs(step);
+  if (status == CI_OK) status = execute_dynamic_kernel(step);
+  if (status == CI_OK) execute_give_back(step);
   return status;
 }
 
-ci_status ci_run_go_on(ci_kernel *k) {
+ci_status ci_execute_go_on(ci_kernel *k) {
   ci_stop *stop = &k->node->plan->session->stop;
   if (!ci_stop_wanted(stop)) return CI_OK;
   return ci_k_fail(k, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
@@ -61,7 +61,7 @@ ci_status ci_run_go_on(ci_kernel *k) {
 
 /* A step may touch what it reads and writes, and nothing else in the arena. */
 #ifdef CI_GUARDED
-static void run_permit_value(const ci_step *step, const ci_value *value) {
+static void execute_permit_value(const ci_step *step, const ci_value *value) {
   const struct ci_session *session = step->plan->session;
   if (value == NULL || (uintptr_t)value->data - (uintptr_t)session->arena >= session->arena_bytes) return;
   const size_t room =
@@ -69,36 +69,36 @@ static void run_permit_value(const ci_step *step, const ci_value *value) {
   CI_PERMIT(value->data, step->joined || room == 0 ? room : value->bytes);
 }
 
-static void run_permit_step(const ci_step *step) {
+static void execute_permit_step(const ci_step *step) {
   const ci_kernel *k = &step->k;
-  for (int i = 0; i < k->n_in; i++) run_permit_value(step, k->in[i]);
-  for (int o = 0; o < k->n_out; o++) run_permit_value(step, k->out[o]);
+  for (int i = 0; i < k->n_in; i++) execute_permit_value(step, k->in[i]);
+  for (int o = 0; o < k->n_out; o++) execute_permit_value(step, k->out[o]);
   if (step->scratch != CI_NONE) CI_PERMIT(k->scratch, k->scratch_bytes);
 }
 
 /* The steps of a body see to themselves. */
-static ci_status run_step(ci_step *step) {
+static ci_status execute_step(ci_step *step) {
   const struct ci_session *session = step->plan->session;
   const bool alone = !ci_step_is(step, CI_OP_CONTROL);
   if (alone) CI_FORBID(session->arena, session->arena_bytes);
-  for (const ci_step *s = step; alone && s != NULL; s = s->joins) run_permit_step(s);
+  for (const ci_step *s = step; alone && s != NULL; s = s->joins) execute_permit_step(s);
   const ci_status status = step->run(&step->k);
   CI_PERMIT(session->arena, session->arena_bytes);
   return status;
 }
 #else
-static ci_status run_step(ci_step *step) { return step->run(&step->k); }
+static ci_status execute_step(ci_step *step) { return step->run(&step->k); }
 #endif
 
 /* The step has changed variables; their Assigns, which follow at once, only say so again. */
-static void run_note_made(const ci_step *step) {
+static void execute_note_made(const ci_step *step) {
   for (ci_step *assign = step->makes; assign != NULL; assign = assign->next_made) {
     assign->assigned_in = step->plan->session->run;
     ci_state_slot(step->plan->state, assign->slot)->version++;
   }
 }
 
-ci_status ci_frame_run(ci_frame *frame) {
+ci_status ci_execute_frame(ci_frame *frame) {
   ci_step *const *steps = frame->steps.at;
   ci_stop *stop = &frame->plan->session->stop;
   const ci_observer observer = frame->plan->session->observer;
@@ -107,9 +107,9 @@ ci_status ci_frame_run(ci_frame *frame) {
   if (watched) observer.step(observer.user, NULL, 0);
   for (size_t i = 0; i < frame->steps.count; i++) {
     ci_step *step = steps[i];
-    ci_status status = run_step(step);
+    ci_status status = execute_step(step);
     if (status != CI_OK) return status;
-    if (makes) run_note_made(step);
+    if (makes) execute_note_made(step);
     if (watched) {
       char room[512];
       const ci_span name = ci_node_name(frame->plan->model, step->node, room, sizeof room);
@@ -122,7 +122,7 @@ ci_status ci_frame_run(ci_frame *frame) {
 
 /* ---- binding: where cells point, after the arena or the state has moved ---- */
 
-static void run_bind_arena(ci_plan *plan) {
+static void execute_bind_arena(ci_plan *plan) {
   char *base = plan->session->arena;
   for (int32_t i = 0; i < plan->cell_count; i++) {
     ci_cell *cell = &plan->cells[i];
@@ -139,11 +139,11 @@ static void run_bind_arena(ci_plan *plan) {
   plan->bound_arena = base;
 }
 
-static ci_status run_bind_variables(ci_plan *plan, ci_error *error) {
+static ci_status execute_bind_variables(ci_plan *plan, ci_error *error) {
   for (size_t i = 0; i < plan->reads.count; i++) {
     const ci_read *read = &plan->reads.at[i];
     const ci_slot *slot = ci_state_slot(plan->state, read->slot);
-    if (read->must && !slot->initialized) return ci_plan_uninitialized(plan, read->node, slot, error);
+    if (read->must && !slot->initialized) return ci_plan_variables_uninitialized(plan, read->node, slot, error);
   }
   /* Now, so that a run that finds damage has assigned nothing. */
   for (size_t i = 0; i < plan->reads.count; i++)
@@ -157,8 +157,8 @@ static ci_status run_bind_variables(ci_plan *plan, ci_error *error) {
   return CI_OK;
 }
 
-ci_status ci_plan_bind(ci_plan *plan, ci_error *error) {
-  if (plan->bound_arena != plan->session->arena || plan->bound_arena == NULL) run_bind_arena(plan);
-  if (plan->bound_layout != ci_state_layout(plan->state)) CI_TRY(run_bind_variables(plan, error));
+ci_status ci_execute_bind(ci_plan *plan, ci_error *error) {
+  if (plan->bound_arena != plan->session->arena || plan->bound_arena == NULL) execute_bind_arena(plan);
+  if (plan->bound_layout != ci_state_layout(plan->state)) CI_TRY(execute_bind_variables(plan, error));
   return CI_OK;
 }
