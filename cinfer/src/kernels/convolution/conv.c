@@ -186,7 +186,7 @@ static void conv_depthwise_pixels(void *argument, int64_t begin, int64_t end, in
   const size_t row = (size_t)p->g.outputs * p->item;
   ci_pixel at = ci_window_at(&p->g.nd, begin);
   for (int64_t pixel = begin; pixel < end; pixel++, ci_window_next(&p->g.nd, &at)) {
-    ci_window_taps(&p->g.nd, p->g.c, p->item, k->in[0]->data, &at, none, taps);
+    ci_window_taps(&p->g.nd, row, k->in[0]->data, &at, none, taps);
     char *y = (char *)k->out[0]->data + (size_t)pixel * row;
     if (p->dtype == CI_FLOAT) {
       k->isa->linear->depthwise((float *)(void *)y, (const float *const *)(const void *)taps, k->in[1]->data,

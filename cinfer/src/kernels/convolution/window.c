@@ -99,9 +99,8 @@ ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int
   return CI_OK;
 }
 
-int64_t ci_window_taps(const ci_nd *g, int64_t channels, size_t item, const char *x, const ci_pixel *at,
-                       const char *none, const char **taps) {
-  const size_t step = (size_t)channels * item;
+int64_t ci_window_taps(const ci_nd *g, size_t pixel_bytes, const char *x, const ci_pixel *at, const char *none,
+                       const char **taps) {
   const int64_t y0 = at->y * g->stride[0] - g->before[0], x0 = at->x * g->stride[1] - g->before[1];
   int64_t count = 0, i = 0, i_end = g->kernel[0], first = 0, last = g->kernel[1];
   if (none == NULL) { /* pools, without dilation: only taps inside the image */
@@ -116,7 +115,7 @@ int64_t ci_window_taps(const ci_nd *g, int64_t channels, size_t item, const char
     for (int64_t j = first; j < last; j++) {
       const int64_t ix = x0 + j * g->dilation[1];
       if (row && ix >= 0 && ix < g->size[1]) {
-        taps[count++] = x + (size_t)((at->image * g->size[0] + iy) * g->size[1] + ix) * step;
+        taps[count++] = x + (size_t)((at->image * g->size[0] + iy) * g->size[1] + ix) * pixel_bytes;
       } else if (none != NULL) {
         taps[count++] = none;
       }

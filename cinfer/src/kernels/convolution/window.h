@@ -26,10 +26,10 @@ CI_LOCAL ci_status ci_window_mode(ci_kernel *k, int *mode);
 CI_LOCAL ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int64_t kw, bool pools,
                                      ci_window *g);
 
-/* Addresses of the taps of one pixel, all channels; a tap in the padding is `none`, or left out when that is NULL
- * (pools, no dilation). Returns how many were written. */
-CI_LOCAL int64_t ci_window_taps(const ci_nd *g, int64_t channels, size_t item, const char *x, const ci_pixel *at,
-                                const char *none, const char **taps);
+/* Addresses of the taps of one output, all channels, in an image of pixels of so many bytes; a tap in the padding is
+ * `none`, or left out when that is NULL (pools, no dilation). Returns how many were written. */
+CI_LOCAL int64_t ci_window_taps(const ci_nd *g, size_t pixel_bytes, const char *x, const ci_pixel *at, const char *none,
+                                const char **taps);
 
 CI_INLINE ci_pixel ci_window_at(const ci_nd *g, int64_t pixel) {
   const int64_t area = g->places, image = pixel / area, rest = pixel - image * area;

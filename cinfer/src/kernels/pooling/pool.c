@@ -152,7 +152,7 @@ static ci_status pool_gradient_prepare(ci_kernel *k, const int64_t *x_dims) {
   CI_TRY(pool_prepare(k, x_dims, dy->dtype, &p));
   const ci_window *g = &p->g;
   const int64_t dims[4] = {g->n, g->nd.out[0], g->nd.out[1], g->c};
-  if (memcmp(dims, dy->dims, sizeof dims) != 0) {
+  if (!ci_shape_same(4, dims, dy->rank, dy->dims)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected [%lld,%lld,%lld,%lld] from the image and the window",
                      ci_value_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1],
                      (long long)dims[2], (long long)dims[3]);
@@ -191,11 +191,12 @@ static void pool_forward_pixels(void *argument, int64_t begin, int64_t end, int 
   const struct ci_isa_linear *isa = job->k->isa->linear;
   const char **taps = (const char **)(void *)((char *)job->k->scratch + (size_t)thread * p->list_bytes);
   const void *list = taps;
+  const size_t row = (size_t)p->g.c * p->item;
   const pool_largest_fn integers = pool_largest_integer(job->k->in[0]->dtype);
   ci_pixel at = ci_window_at(&p->g.nd, begin);
   for (int64_t pixel = begin; pixel < end; pixel++, ci_window_next(&p->g.nd, &at)) {
-    const int64_t count = ci_window_taps(&p->g.nd, p->g.c, p->item, job->x, &at, NULL, taps);
-    void *y = job->y + (size_t)(pixel * p->g.c) * p->item;
+    const int64_t count = ci_window_taps(&p->g.nd, row, job->x, &at, NULL, taps);
+    void *y = job->y + (size_t)pixel * row;
     if (integers != NULL) {
       integers(y, list, count, p->g.c);
     } else if (p->item == sizeof(double)) {
@@ -216,13 +217,14 @@ static void pool_gradient_images(void *argument, int64_t begin, int64_t end, int
   const char **sources = (const char **)(void *)((char *)taps + p->list_bytes / 2);
   const void *dx = taps, *x = sources;
   const int64_t outputs = p->g.nd.places;
+  const size_t row = (size_t)p->g.c * p->item;
   memset(job->y + (size_t)(begin * p->image_bytes), 0, (size_t)((end - begin) * p->image_bytes));
   ci_pixel at = {begin, 0, 0};
   for (int64_t pixel = begin * outputs; pixel < end * outputs; pixel++, ci_window_next(&p->g.nd, &at)) {
-    const int64_t count = ci_window_taps(&p->g.nd, p->g.c, p->item, job->y, &at, NULL, taps);
-    const void *dy = job->dy + (size_t)(pixel * p->g.c) * p->item;
+    const int64_t count = ci_window_taps(&p->g.nd, row, job->y, &at, NULL, taps);
+    const void *dy = job->dy + (size_t)pixel * row;
     if (job->largest) {
-      ci_window_taps(&p->g.nd, p->g.c, p->item, job->x, &at, NULL, sources);
+      ci_window_taps(&p->g.nd, row, job->x, &at, NULL, sources);
       if (p->item == sizeof(double)) {
         pool_route_double(dx, x, dy, count, p->g.c);
       } else {
