@@ -27,8 +27,8 @@ _Static_assert(sizeof(struct ci_packed) <= PACK_HEADER && PACK_HEADER % 64 == 0,
 static const void *pack_bytes(const struct ci_packed *p) { return (const char *)p + PACK_HEADER; }
 
 static bool pack_same(const struct ci_packed *a, const struct ci_packed *b) {
-  return a->layout == b->layout && a->parameter == b->parameter && a->bytes == b->bytes && a->rank == b->rank &&
-         memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+  return a->layout == b->layout && a->parameter == b->parameter && a->bytes == b->bytes &&
+         ci_shape_same(a->rank, a->dims, b->rank, b->dims);
 }
 
 static const struct ci_packed *pack_find(const struct ci_packed *from, const struct ci_packed *end,
@@ -176,9 +176,8 @@ const void *ci_pack_constant_plain(ci_model *model, ci_constant *constant) {
 const void *ci_k_panels(ci_kernel *k, int i, int64_t width, bool last) {
   const ci_constant *constant = pack_constant(k, i);
   if (constant == NULL || constant->panel != width || constant->panel_last != last) return NULL;
-  const bool whole = constant->rank == k->in[i]->rank; /* nodes may read the same bytes in several shapes */
-  if (!whole || memcmp(constant->dims, k->in[i]->dims, (size_t)constant->rank * sizeof *constant->dims) != 0)
-    return NULL;
+  const ci_value *value = k->in[i]; /* nodes may read the same bytes in several shapes */
+  if (!ci_shape_same(constant->rank, constant->dims, value->rank, value->dims)) return NULL;
   k->reordered |= 1u << i;
   return constant->data;
 }

@@ -152,8 +152,7 @@ static char *state_text(ci_state *state, ci_span name) {
 
 static ci_status state_same_rule(const ci_slot *slot, int32_t dtype, int32_t rank, const int64_t *dims,
                                  ci_error *error) {
-  bool same = slot->dtype == dtype && slot->rank == rank;
-  for (int32_t i = 0; same && i < rank; i++) same = slot->dims[i] == dims[i];
+  const bool same = slot->dtype == dtype && ci_shape_same(slot->rank, slot->dims, rank, dims);
   /* A looser rule in another model is no contradiction: the value decides. */
   if (same || (slot->dtype == dtype && (slot->rank < 0 || rank < 0))) return CI_OK;
   bool meets = slot->dtype == dtype && slot->rank == rank;
@@ -372,11 +371,7 @@ static ci_status state_check(const ci_slot *slot, const ci_value *value, ci_erro
 }
 
 static bool state_same_shape(const ci_slot *slot, const ci_value *value) {
-  if (!slot->initialized || slot->value.rank != value->rank) return false;
-  for (int32_t i = 0; i < value->rank; i++) {
-    if (slot->value.dims[i] != value->dims[i]) return false;
-  }
-  return true;
+  return slot->initialized && ci_shape_same(slot->value.rank, slot->value.dims, value->rank, value->dims);
 }
 
 /* The slot has this value, whose elements are in its buffer. */

@@ -245,7 +245,7 @@ ci_status ci_prepare_prelu(ci_kernel *k) {
   char found[2][160];
   CI_TRY(ew_prepare_binary(k, CI_MATH_prelu));
   const ci_value *x = k->in[0], *y = k->out[0];
-  if (x->rank == y->rank && memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims) == 0) return CI_OK;
+  if (ci_shape_same(x->rank, x->dims, y->rank, y->dims)) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "slope is %s, which does not broadcast to x, %s",
                    ci_value_describe(k->in[1], found[0], sizeof found[0]),
                    ci_value_describe(x, found[1], sizeof found[1]));

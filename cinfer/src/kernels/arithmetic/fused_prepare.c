@@ -331,8 +331,7 @@ static ci_status fused_program(ci_kernel *k, ci_fused *f, const fused_text *text
   CI_TRY(fused_shapes(k, f, text, &values, &result));
   if (!f->product) {
     CI_TRY(ci_k_out(k, 0, CI_FLOAT, result.rank, result.dims));
-  } else if (result.rank != k->out[0]->rank ||
-             memcmp(result.dims, k->out[0]->dims, (size_t)result.rank * sizeof result.dims[0]) != 0) {
+  } else if (!ci_shape_same(result.rank, result.dims, k->out[0]->rank, k->out[0]->dims)) {
     char found[160], wanted[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the program makes %s of the product %s; it must keep the shape",
                      ci_value_describe(&result, found, sizeof found),

@@ -424,8 +424,7 @@ static ci_status loop_shapes_differ(ci_kernel *k, int s, const ci_value *one, in
 static ci_status loop_scan_grow(ci_kernel *k, const loop_plan *loop, int s, const ci_value *one, int64_t step) {
   ci_value *out = k->out[loop->carried + s];
   ci_place *place = ci_plan_place_of(k->node->plan, out);
-  bool same = one->dtype == out->dtype && one->rank + 1 == out->rank &&
-              memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
+  bool same = one->dtype == out->dtype && ci_shape_same(one->rank, one->dims, out->rank - 1, out->dims + 1);
   if (step > 0 && !same) return loop_shapes_differ(k, s, one, step);
   size_t wanted = loop->filled[s] + one->bytes; /* both are sizes of memory that exists */
   CI_TRY(loop_scan_shape(k, loop->carried + s, one, step + 1));
@@ -675,8 +674,7 @@ static ci_status scan_give(ci_kernel *k, const loop_plan *loop, int64_t step, in
       CI_TRY(ci_k_out(k, loop->carried + s, one->dtype, one->rank + 1, dims));
       CI_TRY(ci_heap_value(k, out));
     }
-    if (one->dtype != out->dtype || one->rank + 1 != out->rank ||
-        memcmp(dims, out->dims, (size_t)out->rank * sizeof *dims) != 0)
+    if (one->dtype != out->dtype || !ci_shape_same(one->rank + 1, dims, out->rank, out->dims))
       return loop_shapes_differ(k, s, one, step);
     scan_move(out, one->data, &loop->ways[loop->sliced + s], step, true);
   }

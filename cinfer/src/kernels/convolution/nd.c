@@ -42,7 +42,7 @@ static ci_status nd_attributes(ci_kernel *k, int rank, const int64_t *kernel, ci
   int64_t shape[CI_ND_AXES];
   memcpy(shape, g->kernel, sizeof shape);
   CI_TRY(ci_window_ints(k, "kernel_shape", rank, 1, shape));
-  if (memcmp(shape, g->kernel, (size_t)rank * sizeof *shape) != 0) {
+  if (!ci_shape_same(rank, shape, rank, g->kernel)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute kernel_shape differs from the shape of w");
   }
   CI_TRY(ci_window_ints(k, "strides", rank, 1, g->stride));

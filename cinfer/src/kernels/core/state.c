@@ -97,9 +97,8 @@ ci_status ci_run_assign(ci_kernel *k) {
   ci_state *state = k->node->plan->state;
   ci_slot *slot = ci_state_slot(state, k->node->slot);
   const ci_value *value = k->in[0];
-  if (slot->initialized && !slot->mapping && slot->dtype != CI_STRING && slot->value.rank == value->rank &&
-      slot->capacity == value->bytes &&
-      memcmp(slot->value.dims, value->dims, (size_t)value->rank * sizeof value->dims[0]) == 0) {
+  if (slot->initialized && !slot->mapping && slot->dtype != CI_STRING && slot->capacity == value->bytes &&
+      ci_shape_same(slot->value.rank, slot->value.dims, value->rank, value->dims)) {
     if (slot->value.data != value->data && value->bytes > 0) memcpy(slot->value.data, value->data, value->bytes);
     slot->version++;
   } else {

@@ -84,8 +84,7 @@ ci_status ci_prepare_grid_sample_grad(ci_kernel *k) {
   int64_t dims[CI_MAX_RANK];
   CI_TRY(grid_prepare(k, &p));
   grid_y_dims(k, dims);
-  if (dy->dtype != k->in[0]->dtype || dy->rank != k->in[0]->rank ||
-      memcmp(dy->dims, dims, (size_t)dy->rank * sizeof *dims) != 0) {
+  if (dy->dtype != k->in[0]->dtype || !ci_shape_same(dy->rank, dy->dims, k->in[0]->rank, dims)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy must have the result's type and shape");
   }
   CI_TRY(ci_k_out_like(k, 0, k->in[0]->dtype, k->in[0]));

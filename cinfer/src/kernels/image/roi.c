@@ -66,7 +66,7 @@ static ci_status roi_prepare(ci_kernel *k, bool grad) {
   const int64_t dims[4] = {p->rois, p->channels, oh, ow};
   if (!grad) return ci_k_out(k, 0, x->dtype, 4, dims);
   const ci_value *dy = k->in[3];
-  if (dy->dtype != x->dtype || dy->rank != 4 || memcmp(dy->dims, dims, sizeof dims) != 0) {
+  if (dy->dtype != x->dtype || !ci_shape_same(dy->rank, dy->dims, 4, dims)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy must have the result's type and shape");
   }
   return ci_k_out_like(k, 0, x->dtype, x);

@@ -533,9 +533,8 @@ ci_status ci_prepare_scatter_elements(ci_kernel *k) {
   CI_TRY(index_reduction_attr(k, data->dtype, &reduction));
   CI_TRY(index_elements_prepare(k, &p));
   p->reduction = reduction;
-  bool same = updates->dtype == data->dtype && updates->rank == indices->rank;
-  for (int i = 0; same && i < indices->rank; i++) same = updates->dims[i] == indices->dims[i];
-  if (!same) {
+  const bool same = ci_shape_same(updates->rank, updates->dims, indices->rank, indices->dims);
+  if (updates->dtype != data->dtype || !same) {
     char left[128], right[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "updates is %s, expected %s and the shape of indices, %s",
                      ci_value_describe(updates, left, sizeof left), ci_dtype_name(data->dtype),

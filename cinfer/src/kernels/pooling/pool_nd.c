@@ -634,8 +634,7 @@ ci_status ci_prepare_max_unpool(ci_kernel *k) {
   int64_t wanted[CI_MAX_RANK];
   int count = 0;
   CI_TRY(nd_type(k, x->dtype, false));
-  if (x->rank < 3 || indices->dtype != CI_INT64 || indices->rank != x->rank ||
-      memcmp(x->dims, indices->dims, (size_t)x->rank * sizeof *x->dims) != 0) {
+  if (x->rank < 3 || indices->dtype != CI_INT64 || !ci_shape_same(x->rank, x->dims, indices->rank, indices->dims)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "x and indices (int64) must have one shape: n, c and more axes");
   }
   nd_plan *p = ci_k_private(k, sizeof *p);

@@ -609,9 +609,7 @@ static ci_status rec_check(ci_kernel *k, const rec *p, int i, const char *name, 
   if (k->n_in <= i || k->in[i] == NULL) return CI_OK;
   const ci_value *v = k->in[i];
   memcpy(wanted.dims, dims, (size_t)rank * sizeof *dims);
-  const bool fits =
-      v->rank == rank && v->dtype == wanted.dtype && memcmp(v->dims, dims, (size_t)rank * sizeof *dims) == 0;
-  if (fits) return CI_OK;
+  if (v->dtype == wanted.dtype && ci_shape_same(v->rank, v->dims, rank, dims)) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s", name,
                    ci_value_describe(v, found[0], sizeof found[0]),
                    ci_value_describe(&wanted, found[1], sizeof found[1]));

@@ -124,9 +124,7 @@ ci_status ci_run_string_transform(ci_kernel *k) {
 /* ---- substr: pos and len are scalars, or of the texts' shape ---- */
 
 static bool text_same_shape(const ci_value *a, const ci_value *b) {
-  bool same = a->rank == b->rank;
-  for (int i = 0; same && i < a->rank; i++) same = a->dims[i] == b->dims[i];
-  return same;
+  return ci_shape_same(a->rank, a->dims, b->rank, b->dims);
 }
 
 ci_status ci_prepare_substr(ci_kernel *k) {

@@ -23,9 +23,8 @@ static ci_status training_check(ci_kernel *k, const char *names, const char *sca
   for (int i = 1; i < k->n_in; i++) {
     const ci_value *v = k->in[i];
     const bool one = scalars[i] == '1';
-    bool fits = v->dtype == dtype && (one ? v->count == 1 : v->rank == parameter->rank);
-    for (int d = 0; fits && !one && d < v->rank; d++) fits = v->dims[d] == parameter->dims[d];
-    if (fits) continue;
+    const bool fits = one ? v->count == 1 : ci_shape_same(v->rank, v->dims, parameter->rank, parameter->dims);
+    if (v->dtype == dtype && fits) continue;
     char found[160], wanted[160];
     int length = 0;
     for (int skip = i; skip > 0; names++) skip -= *names == ' ';
