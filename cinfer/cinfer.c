@@ -1,4 +1,4 @@
-/* cinfer.c - the whole library as one file.
+/* cinfer.c - the complete library as one translation unit.
  *
  *   cc -std=c11 -O2 -Icinfer/include -c cinfer/cinfer.c       once: it takes half a minute
  *   cc -std=c11 -O2 -Icinfer/include app.c cinfer.o -lm -pthread

@@ -17,7 +17,9 @@ def text_of(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise errors.InvalidArgumentError(message=f"the text {data[:100]!r} is no UTF-8") from None
+        raise errors.InvalidArgumentError(
+            message=f"the string {data[:100]!r} is not UTF-8"
+        ) from None
 
 
 def _one(c: str, way: str) -> str:

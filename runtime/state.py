@@ -415,7 +415,7 @@ class State:
 
 
 def _kind(kept: bytes | IteratorState) -> str:
-    return "a blob" if isinstance(kept, bytes) else "the place of an iterator"
+    return "a blob" if isinstance(kept, bytes) else "the position of an iterator"
 
 
 def _meet(one: Shape | None, other: Shape | None) -> bool:

@@ -1,6 +1,6 @@
 /* checkpoint.c - fuzz target: a folder of files is restored from, and saved to.
  *
- * An input is a byte of options, then the files (bundle.h). They lie in a folder in memory, of this process alone. */
+ * An input is a byte of options, then the files (bundle.h). They are in a folder in memory, of this process alone. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@ static uint64_t look(ci_state *state) {
     ci_tensor value;
     ci_info info;
     ci_error error;
-    fuzz_require(ci_variable(state, i, &info) == CI_OK && info.name != NULL, "S6: variables can be asked");
+    fuzz_require(ci_variable(state, i, &info) == CI_OK && info.name != NULL, "S6: variables can be queried");
     const ci_status status = ci_variable_view(state, i, &value, &error);
     fuzz_check_error(status, &error);
     if (status == CI_OK) digest = fuzz_digest(digest, &value);
@@ -80,7 +80,7 @@ static uint64_t look(ci_state *state) {
   for (int i = 0; i < ci_generator_count(state); i++) {
     ci_generator value = {0};
     int known;
-    fuzz_require(ci_generator_get(state, i, &value, &known) == CI_OK, "S6: generators can be asked");
+    fuzz_require(ci_generator_get(state, i, &value, &known) == CI_OK, "S6: generators can be queried");
     digest = fuzz_digest_bytes(digest, &value, sizeof value);
   }
   for (int i = 0; i < ci_state_blob_count(state); i++) {
@@ -130,7 +130,7 @@ static void save(ci_state *state, uint8_t options) {
   fuzz_check_error(status, &error);
   if (status != CI_OK) return;
   fuzz_require(ci_restore(state, prefix, NULL, &error) == CI_OK,
-               "what was saved can be restored, whatever lies beside");
+               "a saved checkpoint can be restored next to any other files");
   fuzz_require(look(state) == digest, "what was saved is what is restored");
 }
 

@@ -1,8 +1,8 @@
 /* cost.c - fuzz target: the work and the memory that it takes to open a model and to plan a signature of it.
  *
  * Work is basic blocks (work.h), which are the same in every run. The bounds are those of honest files, ten times
- * (cost_bounds.h), and for memory what `max_load` and `max_memory` say. What is computed while planning, which has a
- * limit of its own, is counted apart: as much of it as an honest file may ask for would hide the rest. */
+ * (cost_bounds.h), and for memory `max_load` and `max_memory`. Computation while planning, which has a separate limit,
+ * is counted apart: as much of it as an honest file may ask for would hide the rest. */
 #include <stdlib.h>
 
 #include "base/ci_common.h"
@@ -33,7 +33,7 @@ static const char broken_s5[] = "S5: no file takes more than a + b * n basic blo
 
 static void endless(void) { fuzz_require(false, broken_s5); }
 
-/* What takes a little more is let go on, so that a search that looks for others may. */
+/* A call that takes a little more may go on, so that a search that looks for others may. */
 static void exceeded(void) {
   search_found(broken_s5);
   work_exceeded = endless;
@@ -44,7 +44,7 @@ static uint64_t blocks_of(size_t size) { return COST_BLOCKS_FOR_ANY + COST_BLOCK
 
 static uint64_t ahead_of(size_t size) { return AHEAD_BLOCKS * (AHEAD_FOR_ANY + AHEAD_FOR_EACH * (uint64_t)size); }
 
-/* ---- what is computed while planning: the linker puts these in the place of the library's ---- */
+/* ---- constant folding: the linker puts these functions in the place of the library's ---- */
 
 typedef bool fold(ci_compiler *compiler, ci_step *step);
 fold __real_ci_fold, __real_ci_fold_again, __wrap_ci_fold, __wrap_ci_fold_again;
@@ -73,12 +73,12 @@ static void note_part(uint64_t blocks, uint64_t allowed) {
   if (part > 1 && !search_measures()) search_found(broken_s5);
 }
 
-/* `work_blocks` are all, beside what they come on top of. */
+/* `work_blocks` are all; those of constant folding are counted apart. */
 static void note_blocks(size_t size) {
   const uint64_t blocks = work_blocks - ahead;
   if (blocks > last.blocks) last.blocks = blocks;
   if (ahead > last.ahead) last.ahead = ahead;
-  if (work_exceeded == endless) return; /* it is told */
+  if (work_exceeded == endless) return; /* it has been reported */
   note_part(blocks, blocks_of(size));
   note_part(ahead, ahead_of(size));
 }

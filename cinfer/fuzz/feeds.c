@@ -1,4 +1,4 @@
-/* feeds.c - tensors from bytes that choose, and the digest of tensors that came out. */
+/* feeds.c - makes input tensors from the bytes of a fuzz input, and computes the digest of output tensors. */
 #include "feeds.h"
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static uint64_t feed_counted(int32_t dtype, size_t i) {
   return dtype == CI_BFLOAT16 ? narrow.u >> 16 : i % 64;
 }
 
-/* What no byte of such an element may have set. */
+/* The bits that no byte of such an element may have set. */
 static uint8_t feed_mask(int32_t dtype) {
   const int bits = ci_dtype_bits(dtype);
   return (uint8_t)(dtype == CI_BOOL ? 1 : bits < 8 ? (1 << bits) - 1 : 0xff);
@@ -98,7 +98,7 @@ static void feed_numbers(fuzz_reader *reader, uint8_t mode, const ci_tensor *ten
   }
 }
 
-/* The text lies behind its strings. */
+/* The bytes of the strings are stored after the strings. */
 static void feed_strings(fuzz_reader *reader, size_t count, ci_string *strings) {
   char *text = (char *)(strings + count);
   for (size_t i = 0; i < count; i++) {

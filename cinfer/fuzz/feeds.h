@@ -1,9 +1,9 @@
-/* feeds.h - tensors from bytes that choose, and the digest of tensors that came out.
+/* feeds.h - makes input tensors from the bytes of a fuzz input, and computes the digest of output tensors.
  *
  * A tensor is a byte of which the highest bit says that its type and shape follow (type, rank, dimensions), else they
  * are those that the model declares and a byte follows for each unknown dimension. A dimension of 255 is followed by
- * eight bytes. The low bits say how it is filled: 0 the bytes that follow, 1 edges of the type, 2 zeros, 3 counting up,
- * 4 one byte all over. */
+ * eight bytes. The low bits say how it is filled: 0 the bytes that follow, 1 edges of the type, 2 zeros, 3 counting
+ * up, 4 one byte all over. */
 #ifndef FUZZ_FEEDS_H
 #define FUZZ_FEEDS_H
 #include "harness.h"
@@ -17,7 +17,7 @@ typedef struct fuzz_feed { /* a tensor, or a sequence of some */
   void *part_memory[FUZZ_MOST_PARTS];
 } fuzz_feed;
 
-/* What an input of this type and kind (CI_KIND_...) is given; free it. */
+/* Makes the tensor of an input of this type and kind (CI_KIND_...); free it. */
 void fuzz_feed_make(fuzz_reader *reader, const ci_info *info, int kind, fuzz_feed *feed);
 void fuzz_feed_free(fuzz_feed *feed);
 

@@ -1,4 +1,4 @@
-/* harness.c - what the fuzz targets share. */
+/* harness.c - shared by the fuzz targets: counted memory, and findings. */
 #define _POSIX_C_SOURCE 200112L /* posix_memalign: aligned_alloc takes multiples of the alignment alone */
 #include "harness.h"
 
@@ -26,7 +26,7 @@ void fuzz_require(bool holds, const char *promise) {
 #define FUZZ_SHOW(block, bytes) (void)(block), (void)(bytes)
 #endif
 
-/* A large block waits for the next one of its size: to map it anew takes longer than all the rest. */
+/* A large block waits for the next one of its size: to map it again takes longer than all the rest. */
 static struct {
   void *block;
   size_t bytes;
@@ -48,7 +48,7 @@ static bool keep_spare(void *block, size_t bytes) {
   return true;
 }
 
-/* Blocks of their exact size, so that a sanitizer sees what is read or written beside them. */
+/* Blocks of their exact size, so that a sanitizer sees reads and writes outside of them. */
 static void *fuzz_alloc(void *user, size_t bytes, size_t align) {
   fuzz_memory *memory = user;
   void *block = take_spare(bytes);

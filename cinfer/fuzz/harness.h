@@ -1,4 +1,4 @@
-/* harness.h - what the fuzz targets share: memory that is counted, and findings.
+/* harness.h - shared by the fuzz targets: counted memory, and findings.
  *
  * A target is a file with LLVMFuzzerTestOneInput; libFuzzer, AFL++ or replay.c calls it. */
 #ifndef FUZZ_HARNESS_H
@@ -10,15 +10,15 @@
 #include "cinfer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-extern const bool fuzz_has_tail;   /* the target's: what stands behind a model file is part of the input */
+extern const bool fuzz_has_tail;   /* the target's: the bytes after a model file are part of the input */
 extern const bool fuzz_multiplies; /* and: things come in large numbers, too (multiply.h) */
 
 /* Ends the process, which is what a fuzzer takes for a finding, unless what is promised holds. */
 void fuzz_require(bool holds, const char *promise);
 
-typedef struct fuzz_memory { /* what the library holds through the hook */
+typedef struct fuzz_memory { /* the memory that the library holds through the hook */
   size_t live, most, blocks;
-  uint8_t fill; /* what fresh memory holds: results must not depend on it */
+  uint8_t fill; /* the content of fresh memory: results must not depend on it */
 } fuzz_memory;
 ci_allocator fuzz_allocator(fuzz_memory *memory);
 

@@ -1,11 +1,11 @@
-/* kept.c - see kept.h. */
+/* kept.c - the inputs that a search goes on from (kept.h). */
 #include "kept.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { LEVELS = 32, MOST_INPUTS = 1 << 16, TRIES = 16, DEAREST_OF = 4, RAREST_OF = 3 };
-enum { FRAME = 512 }; /* bytes of a file around what matters: those with little else are no denser for it */
+enum { FRAME = 512 }; /* bytes of a file around the part that matters: shorter inputs do not count as denser */
 static const double worth = 1.25; /* times as dense as the one before */
 
 typedef struct kept_place {
@@ -19,7 +19,7 @@ static struct {
   kept_input inputs[MOST_INPUTS];
   uint32_t count;
   kept_place places[WORK_PLACES];
-  uint32_t known[WORK_PLACES]; /* places that any input reaches */
+  uint32_t known[WORK_PLACES]; /* blocks that any input reaches */
   kept_figures figures;
 } kept;
 

@@ -7,7 +7,7 @@
 
 enum { HEADER = 64, MODEL_TENSOR = 7, TENSOR_DATA = 3, DEEPEST = 48 };
 
-/* ---- what the schema says ---- */
+/* ---- the fields of the schema ---- */
 
 typedef struct schema_row {
   uint8_t kind, inside;
@@ -178,7 +178,7 @@ bool fuzz_parse(fuzz_tree *tree, const uint8_t *file, size_t size) {
 
 /* ---- writing ---- */
 
-typedef struct fuzz_out { /* there is room for all that is put */
+typedef struct fuzz_out { /* the capacity sufficed for all that was written */
   uint8_t *at;
   size_t length;
 } fuzz_out;

@@ -1,4 +1,5 @@
-/* message.h - messages as trees of fields that a mutator changes, and back to bytes; model files with right checksums.
+/* message.h - parses messages to trees of fields that a mutator changes, and encodes them again; model files with
+ * right checksums.
  */
 #ifndef FUZZ_MESSAGE_H
 #define FUZZ_MESSAGE_H
@@ -26,10 +27,10 @@ typedef enum fuzz_kind {
 
 typedef struct fuzz_field {
   uint32_t number;
-  uint8_t wire, kind, message; /* message: which the field stands in; of a child: `inside` */
+  uint8_t wire, kind, message; /* message: the one that has the field; of a child: `inside` */
   uint8_t inside;
   uint64_t value;
-  const uint8_t *data; /* bytes; of a stored tensor, what lies in the data section */
+  const uint8_t *data; /* bytes; of a stored tensor, those in the data section */
   size_t length;
   size_t encoded; /* bytes of what is in a child, while it is written */
   struct fuzz_field *child, *next;
@@ -44,7 +45,7 @@ uint64_t fuzz_read_number(const uint8_t *at, int bytes);  /* little-endian */
 
 enum { FUZZ_ROOM = 1 << 22, FUZZ_MOST_FIELDS = 1 << 14 };
 
-typedef struct fuzz_tree { /* of one model; everything lies in `room` */
+typedef struct fuzz_tree { /* a model and its memory */
   fuzz_field root;
   fuzz_field *fields[FUZZ_MOST_FIELDS]; /* all that were read, parents first */
   size_t count;
@@ -53,18 +54,18 @@ typedef struct fuzz_tree { /* of one model; everything lies in `room` */
   _Alignas(16) uint8_t room[FUZZ_ROOM];
 } fuzz_tree;
 
-/* A message alone, and how many bytes it takes then; false and 0: more than there is room for. */
+/* A message alone, and its encoded length; false and 0: it exceeds the capacity. */
 bool fuzz_parse_message(fuzz_tree *tree, fuzz_message message, const uint8_t *bytes, size_t size);
 size_t fuzz_encode_message(fuzz_tree *tree, uint8_t *bytes, size_t most);
 
-/* False: no container around a message, or more of it than there is room for. */
+/* False: there is no container around a message, or it exceeds the capacity. */
 bool fuzz_parse(fuzz_tree *tree, const uint8_t *file, size_t size);
 /* The file with all lengths, offsets and checksums right; 0: longer than `most`. */
 size_t fuzz_encode(fuzz_tree *tree, uint8_t *file, size_t most);
 
-void *fuzz_take(fuzz_tree *tree, size_t bytes); /* NULL: no room left */
+void *fuzz_take(fuzz_tree *tree, size_t bytes); /* NULL: the capacity is used up */
 fuzz_field *fuzz_find(const fuzz_field *parent, uint32_t number); /* the first, or NULL */
-/* A copy of a field and all that is in it; NULL: no room. */
+/* A copy of a field and all that is in it; NULL: the capacity is used up. */
 fuzz_field *fuzz_copy(fuzz_tree *tree, const fuzz_field *field);
 size_t fuzz_length(fuzz_field *field); /* about how many bytes it takes in its message */
 /* Sets a number, which is added where it is missing. */

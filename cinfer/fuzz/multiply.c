@@ -1,5 +1,5 @@
-/* multiply.c - see multiply.h. All that is made stays right as far as a reader looks: names are new and sorted, a call
- * has the attributes that its function names. */
+/* multiply.c - makes models that cost much for their bytes (multiply.h). They stay valid as far as a reader checks:
+ * names are new and sorted, a call has the attributes that its function names. */
 #include "multiply.h"
 
 #include <string.h>
@@ -165,7 +165,7 @@ static void read_much(fuzz_tree *tree, fuzz_random *random) {
   if (name != NULL && fuzz_one_in(random, 2)) skip_inside(tree, node, random);
 }
 
-/* What a reader skips, before or behind what it looks for. */
+/* Adds fields that a reader skips, before or after the ones it looks for. */
 static void skip_much(fuzz_tree *tree, fuzz_random *random) {
   fuzz_field *parent = any_child(tree, random);
   if (parent != NULL) skip_inside(tree, parent, random);
@@ -195,13 +195,13 @@ static void call_any(fuzz_tree *tree, fuzz_random *random) {
   if (function != NULL && node != NULL) call(tree, node, function);
 }
 
-/* A function of a node; whoever has the node calls the function instead, or may. */
+/* A function of a node; the owner of the node calls the function instead, or may. */
 static void make_function(fuzz_tree *tree, fuzz_random *random) {
   static const fuzz_field name = {.data = (const uint8_t *)"f", .length = 1};
   fuzz_field *node = any_message(tree, FUZZ_NODE, random), *before = any_message(tree, FUZZ_FUNCTION, random);
   if (node == NULL) return;
   fuzz_field *inner = fuzz_copy(tree, node), *function = NULL;
-  if (before != NULL) { /* another one beside it, whose name comes next */
+  if (before != NULL) { /* another one after it, whose name comes next */
     function = fuzz_copy(tree, before);
     if (function == NULL) return;
     name_copy(tree, function, CI_PB_FUNCTION_NAME, fuzz_below(random, 26));
@@ -296,8 +296,8 @@ static void empty_bodies(fuzz_tree *tree) {
   }
 }
 
-/* More nodes have what a call gives, or there is more in it, or both. Nodes have names of their own: bodies that
- * several have are empty, but for what a reader skips. */
+/* More nodes have what a call gives, or there is more in it, or both. Names of nodes are unique: bodies that several
+ * nodes have are empty, but for fields that a reader skips. */
 static void refer_much(fuzz_tree *tree, fuzz_random *random) {
   const fuzz_field *reference = NULL;
   fuzz_field *node = any_referring(tree, &reference, random);

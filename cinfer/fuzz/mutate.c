@@ -356,7 +356,7 @@ static void add_output(fuzz_tree *tree, const fuzz_field *name) {
   *last = binding;
 }
 
-/* A node of its own name behind one of the root graph, which reads what stands before. */
+/* Inserts a node with a unique name after one of the root graph; it reads values of nodes before it. */
 static void splice_node(fuzz_tree *tree, const fuzz_field *node, fuzz_random *random) {
   fuzz_field *graph = fuzz_find(&tree->root, MODEL_GRAPH);
   fuzz_field *made = fuzz_copy(tree, node);
@@ -400,7 +400,7 @@ void fuzz_splice(fuzz_tree *tree, const fuzz_tree *other, fuzz_random *random) {
   if (copy == NULL) return;
   copy->number = place->number;
   copy->message = place->message;
-  if (fuzz_one_in(random, 3)) { /* beside it */
+  if (fuzz_one_in(random, 3)) { /* after it */
     copy->next = place->next;
     place->next = copy;
   } else {

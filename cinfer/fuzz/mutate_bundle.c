@@ -1,6 +1,7 @@
 /* mutate_bundle.c - libFuzzer's hooks for the files of a checkpoint.
  *
- * What changes one file makes the sums that others hold of it right, mostly, so that what is behind these is reached.
+ * A change of one file mostly corrects the checksums that other files have of it, so that the code after their check
+ * is reached.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static void seal_index(uint8_t *index, size_t length) {
   put_u32(index + 28, ci_crc32c(0, index, 28));
 }
 
-/* ---- what the index says of other files ---- */
+/* ---- the index's entries about other files ---- */
 
 static const fuzz_file *file_called(const fuzz_file *files, size_t count, const fuzz_field *name) {
   for (size_t i = 0; name != NULL && i < count; i++)

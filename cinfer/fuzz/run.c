@@ -47,7 +47,7 @@ static ci_status host_give(ci_host_call *call, int32_t output, ci_error *error) 
     count = value.dims[i] <= 16 && count <= 16 ? count * (size_t)value.dims[i] : 1000;
   }
   const size_t item = ci_dtype_size(info->dtype);
-  if (count * item > sizeof zeros) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "the host has no room");
+  if (count * item > sizeof zeros) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "the host's buffer is too small");
   ci_string strings[16] = {{"text", 4}};
   if (info->dtype == CI_STRING) value.data = strings;
   value.bytes = count * item;
@@ -121,7 +121,7 @@ static void play_run(play *p, int signature, ci_tensor *inputs, int input_count)
     const bool same =
         foreseen[i].dtype == outputs[i].dtype && foreseen[i].rank == outputs[i].rank &&
         memcmp(foreseen[i].dims, outputs[i].dims, (size_t)outputs[i].rank * sizeof outputs[i].dims[0]) == 0;
-    fuzz_require(same, "a run gives the shapes that were foreseen");
+    fuzz_require(same, "a run gives the shapes that were inferred");
   }
 }
 
@@ -149,7 +149,7 @@ static void play_variable(play *p, ci_state *state, int index, fuzz_reader *read
   ci_info info;
   ci_error error;
   ci_tensor value = {0};
-  fuzz_require(ci_variable(state, index, &info) == CI_OK, "S6: variables can be asked");
+  fuzz_require(ci_variable(state, index, &info) == CI_OK, "S6: variables can be queried");
   ci_status status = ci_variable_view(state, index, &value, &error);
   fuzz_check_error(status, &error);
   note(p, status);
@@ -170,7 +170,7 @@ static void play_state(play *p, fuzz_reader *reader) {
     ci_generator value = {0};
     ci_error error;
     int known = 0;
-    fuzz_require(ci_generator_get(state, i, &value, &known) == CI_OK, "S6: generators can be asked");
+    fuzz_require(ci_generator_get(state, i, &value, &known) == CI_OK, "S6: generators can be queried");
     p->digest = fuzz_digest_bytes(p->digest, &value, sizeof value);
     value.counter = fuzz_number(reader, 8);
     if (fuzz_byte(reader) % 2 == 1) note(p, ci_generator_set(state, ci_generator_name(state, i), &value, &error));

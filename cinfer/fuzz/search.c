@@ -6,8 +6,8 @@
  *
  * It takes libFuzzer's flags as far as they mean something here, and reports as libFuzzer does. The first folder is
  * the corpus, to which it writes. It goes on from inputs that run a block twice as often as all before, that are
- * shorter, or denser (kept.h): so it climbs by doubling, and what multiplies is climbed fastest. Most turns are short,
- * as these are quick; some have the whole length, in which what was found in short ones grows. */
+ * shorter, or denser (kept.h): so it climbs by doubling, and costs that multiply are climbed fastest. Most inputs are
+ * short, as these are quick; some have the full length, in which findings of short ones grow. */
 #define _POSIX_C_SOURCE 200809L
 #include "search.h"
 
@@ -45,7 +45,7 @@ static struct {
 static struct {
   const uint8_t *data;
   size_t size;
-} current; /* what a finding is about */
+} current; /* the subject of a finding */
 
 static work_places places;
 static fuzz_random chance;
@@ -119,12 +119,12 @@ static void run_input(const uint8_t *data, size_t size) {
 /* Keeps it if it shows anything new; `made`: it came from a change, and the corpus on the disk gets it. */
 static void keep_input(const uint8_t *data, size_t size, bool made) {
   const double part = search_cost_of_last().part;
-  if (part > 1) return; /* a finding, which is no help to find others */
+  if (part > 1) return; /* a finding, which does not help to find others */
   if (part > done.most) {
     done.most = part;
     done.most_size = size;
   }
-  const kept_news news = kept_add(&places, data, size, part); /* what is only better is not worth a file */
+  const kept_news news = kept_add(&places, data, size, part); /* one that is only better is not worth a file */
   if (made && news == KEPT_LEVEL && flags.folder != NULL) write_input(flags.folder, "", data, size);
 }
 
@@ -138,7 +138,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) {
       if (size < at + part + 1) return size;
       memmove(data + at, data + at + part, size - at - part);
       return size - part;
-    case 1: /* bytes come, maybe those that stand there once more */
+    case 1: /* insert bytes, perhaps a copy of those at that position */
       if (size + part > most) return size;
       memmove(data + at + part, data + at, size - at);
       for (size_t i = 0; i < part && fuzz_one_in(&chance, 2); i++) data[at + i] = (uint8_t)fuzz_below(&chance, 256);
@@ -151,7 +151,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) {
 
 /* ---- the search ---- */
 
-/* Of sixteen turns, one may fill the whole length. */
+/* Of sixteen inputs, one may have the full length. */
 static size_t any_length(void) {
   static const uint32_t lengths[] = {512,  512,  1024, 1024, 1024, 1024, 1024,  2048,
                                      2048, 2048, 2048, 4096, 4096, 8192, 16384, UINT32_MAX};
@@ -166,7 +166,7 @@ static size_t cross(uint8_t *room, const kept_input *input, size_t longest) {
                                    fuzz_below(&chance, UINT32_MAX));
 }
 
-/* Makes another input in `room`; 0: it came to nothing. */
+/* Writes another input, and returns its length; 0: no input was made. */
 static size_t change(uint8_t *room) {
   const size_t longest = any_length();
   const kept_input *input = kept_choose(&chance, longest);

@@ -9,7 +9,8 @@ static void ask_value(const ci_model *model, int signature, int index, bool inpu
   ci_info info;
   const ci_status status = input ? ci_input(model, signature, index, &info) : ci_output(model, signature, index, &info);
   const int kind = input ? ci_input_kind(model, signature, index) : ci_output_kind(model, signature, index);
-  fuzz_require(status == CI_OK && info.name != NULL && kind >= 0, "S3: what a signature names can be asked");
+  fuzz_require(status == CI_OK && info.name != NULL && kind >= 0,
+               "S3: inputs and outputs of a signature can be queried");
   fuzz_require(info.rank >= -1 && info.rank <= CI_MAX_RANK, "S3: ranks are in range");
   const int found = input ? ci_input_index(model, signature, info.name) : ci_output_index(model, signature, info.name);
   fuzz_require(found >= 0, "S3: names lead to what has them");
@@ -22,7 +23,7 @@ static void ask_value(const ci_model *model, int signature, int index, bool inpu
 static void ask(const ci_model *model) {
   const int signatures = ci_signature_count(model);
   for (int s = 0; s < signatures; s++) {
-    fuzz_require(ci_signature(model, ci_signature_name(model, s)) == s, "S3: signatures have names of their own");
+    fuzz_require(ci_signature(model, ci_signature_name(model, s)) == s, "S3: names of signatures are unique");
     for (int i = 0; i < ci_input_count(model, s); i++) ask_value(model, s, i, true);
     for (int i = 0; i < ci_output_count(model, s); i++) ask_value(model, s, i, false);
   }

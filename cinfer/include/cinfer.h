@@ -6,7 +6,7 @@
  *    then; the threads of a session stay with the parent, and in the child it runs without.
  *  - A fallible call returns ci_status, 0 is success; details go to the caller's ci_error, which may be NULL.
  *  - Paths are UTF-8, on Windows, too, whatever its code page is; elsewhere they are the bytes that the system takes.
- *  - Names and infos that are returned belong to the handle they were asked of and live as long as it does.
+ *  - Names and infos that are returned belong to the handle that gave them and live as long as that handle.
  *    Only the three handles are closed; closing accepts NULL and any order (a session keeps what it needs).
  *  - Structs that may grow begin with `size`: fill them with their ..._defaults(); options without a size are refused.
  *    Enums only gain values.
@@ -60,7 +60,7 @@ enum {
   CI_RESOURCE_EXHAUSTED = 8, /* memory, or a limit of ci_limits */
   CI_FAILED_PRECONDITION = 9,
   CI_CANCELLED = 1,
-  CI_UNKNOWN = 2, /* what a host function says that fits nothing else */
+  CI_UNKNOWN = 2, /* the status of a host function's error that no other one fits */
   CI_OUT_OF_RANGE = 11,
   CI_UNIMPLEMENTED = 12, /* an operator, type or feature that this build lacks */
   CI_INTERNAL = 13,
@@ -72,7 +72,7 @@ typedef struct ci_error { /* owned by the caller; text is UTF-8, always terminat
   char node[128];   /* "encoder/dense_1/MatMul" or "" */
   char op[64];      /* "MatMul" or "" */
   char source[160]; /* where Python built the node, "train.py:88 in build", or "" */
-  char message[1024]; /* the whole sentence, node and source included */
+  char message[1024]; /* a complete sentence, with node and source */
 } ci_error;
 CI_API const char *ci_status_name(ci_status status); /* "INVALID_ARGUMENT" */
 
@@ -122,7 +122,7 @@ typedef struct ci_allocator { /* all NULL: malloc. align is a power of two, at m
   void *(*alloc)(void *user, size_t bytes, size_t align);
   void (*release)(void *user, void *memory, size_t bytes);
 } ci_allocator;
-typedef struct ci_limits { /* 0: the default in brackets. It lies in other structs and does not grow */
+typedef struct ci_limits { /* 0: the default in brackets. It is part of other structs and does not grow */
   size_t size;             /* the library's: what a program writes here is not looked at */
   uint64_t max_bytes;      /* of a file (2^46) */
   uint64_t max_nodes;      /* with those of functions and subgraphs (2^20) */
@@ -151,20 +151,20 @@ typedef struct ci_cancel_token {
   int32_t cancelled; /* by ci_cancel_token_set */
 } ci_cancel_token;
 CI_API void ci_cancel_token_set(ci_cancel_token *token, int32_t cancelled);
-/* For hosts that learn in the calling thread alone that a call has to end, such as interpreters with signals: asked
- * about five times a second by the thread that opens or runs, in calls that take so long; what is not 0 ends the call
- * with CI_CANCELLED. It calls nothing of this library. asked NULL (default): nobody. */
+/* For hosts that learn only in the calling thread that a call has to end, such as interpreters with signals. The
+ * function is called about five times a second by the thread that opens or runs, in calls that take so long; a result
+ * other than 0 ends the call with CI_CANCELLED. It must not call this library. NULL (default): no interruption. */
 typedef struct ci_interrupt {
   void *user;
   int32_t (*asked)(void *user);
 } ci_interrupt;
 
-/* ---- operators of the program's own ---- */
+/* ---- custom operators ---- */
 
 typedef struct ci_call ci_call;
-/* What the functions of an operator may ask for; by address, so that a shared library of operators links nothing.
- * Attributes: a missing one gives the default, one of another kind is CI_INVALID_ARGUMENT, which is said already. Text
- * and lists belong to the model; text is not terminated; a missing list has count -1. */
+/* The functions that an operator may call; by address, so that a shared library of operators links nothing.
+ * Attributes: a missing one gives the default, one of another kind is CI_INVALID_ARGUMENT, whose message is already
+ * set. Text and lists belong to the model; text is not terminated; a missing list has count -1. */
 typedef struct ci_services {
   size_t size;
   int32_t (*has)(const ci_call *call, const char *name); /* 1: the node has the attribute */
@@ -191,7 +191,7 @@ struct ci_call { /* a node of such an operator, valid until the function that ge
   const ci_services *services;
   void *kernel; /* the library's */
 };
-enum { CI_AT_RUN = -1 }; /* what `shape` returns when it needs the numbers of an input whose data is NULL */
+enum { CI_AT_RUN = -1 }; /* `shape` returns it when it needs the numbers of an input whose data is NULL */
 typedef struct ci_operator { /* all of it, and what it points at, must outlive the models that are opened with it */
   size_t size; /* sizeof(ci_operator) */
   const char *domain, *name; /* as the file has them: "com.example", "ScaledTanh" */
@@ -205,8 +205,8 @@ typedef struct ci_operator { /* all of it, and what it points at, must outlive t
   /* Called by the thread that runs the session; the same inputs must give the same bits. In both error is not NULL. */
   ci_status (*run)(void *user, ci_call *call, ci_error *error);
 } ci_operator;
-/* What a shared library of operators exports for graphio.cinfer.load(..., operators=["its.so"]): an array, and its
- * length. */
+/* The function that a shared library of operators exports for graphio.cinfer.load(..., operators=["its.so"]): it
+ * returns an array, and sets its length. */
 typedef const ci_operator *(*ci_operators_fn)(int32_t *count); /* const ci_operator *ci_operators(int32_t *count) */
 
 typedef struct ci_options { /* of a model */
@@ -217,7 +217,7 @@ typedef struct ci_options { /* of a model */
   int32_t borrow;     /* 1, ci_open_memory: the bytes outlive the model and are not copied */
   ci_allocator allocator;
   ci_limits limits;
-  const ci_operator *const *operators; /* pointers to the program's own, in domains of its own */
+  const ci_operator *const *operators; /* pointers to custom operators, whose domains must not be the library's */
   int32_t operator_count;
   const ci_cancel_token *cancel; /* NULL (default): nothing cancels the open */
   uint64_t deadline; /* nanoseconds that the open may take, by a clock that is never set; then it ends with
@@ -251,8 +251,8 @@ CI_API int ci_output_index(const ci_model *model, int signature, const char *nam
 CI_API ci_status ci_input(const ci_model *model, int signature, int index, ci_info *info);
 CI_API ci_status ci_output(const ci_model *model, int signature, int index, ci_info *info);
 enum { CI_KIND_TENSOR = 0, CI_KIND_SEQUENCE = 1, CI_KIND_OPTIONAL = 2 }; /* added up: an optional sequence is 3 */
-/* What an input or output is; where that is no tensor, ci_input and ci_output tell the tensors that it holds. -1: there
- * is no such input. */
+/* The kind of an input or output; where that is not a tensor, ci_input and ci_output describe the tensors that it
+ * holds. -1: there is no such input. */
 CI_API int ci_input_kind(const ci_model *model, int signature, int index);
 CI_API int ci_output_kind(const ci_model *model, int signature, int index);
 CI_API const char *ci_metadata(const ci_model *model, const char *key); /* or NULL */
@@ -281,8 +281,8 @@ CI_API ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *v
 CI_API ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *value, ci_error *error);
 /* Declares a variable (rank -1: any shape) if the state lacks it. */
 CI_API ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, ci_error *error);
-/* Takes back the declarations that came after the first `count` variables. Only those of ci_variable_declare, before a
- * session is opened on them; CI_FAILED_PRECONDITION and nothing forgotten if one of them has a value. */
+/* Removes the declarations that came after the first `count` variables. Only those of ci_variable_declare, before a
+ * session is opened on them; CI_FAILED_PRECONDITION and nothing removed if one of them has a value. */
 CI_API ci_status ci_variable_forget(ci_state *state, int count, ci_error *error);
 typedef struct ci_generator { /* Philox 4x32-10 */
   uint64_t key;
@@ -296,7 +296,7 @@ CI_API ci_status ci_generator_set(ci_state *state, const char *name, const ci_ge
  * taken over. */
 CI_API ci_status ci_state_alloc(ci_state *state, size_t bytes, void **data, ci_error *error);
 CI_API void ci_state_free(ci_state *state, void *data, size_t bytes);
-typedef struct ci_in_file { /* a value in a file that nobody changes; as CI_VERIFY_LAZY */
+typedef struct ci_in_file { /* a value in a file that must not be changed; as CI_VERIFY_LAZY */
   int32_t file; /* by number; -1: it is in its tensor */
   uint32_t crc32c;
   uint64_t offset;
@@ -313,17 +313,18 @@ typedef struct ci_assignment {
                            taken over when all is assigned; no strings */
   const ci_in_file *in_file; /* NULL, or by variable: where its value lies; data and bytes of its tensor are then not
                                 looked at. Outside of the file is CI_DATA_LOSS */
-  const char *const *files; /* what these refer to; symbolic links are not followed */
+  const char *const *files; /* the files that in_file refers to; symbolic links are not followed */
   int file_count;
   const char *checkpoint; /* how messages call it; NULL: by the name of the file */
 } ci_assignment;
 CI_API ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error);
-/* Blobs: bytes of the program's own, saved and restored in one commit with the variables. Set copies name and bytes and
+/* Blobs: bytes of the caller, saved and restored in one commit with the variables. Set copies name and bytes and
  * replaces a blob of that name; the name is UTF-8 and not that of a generator (CI_ALREADY_EXISTS, also for a generator
- * that would be called like a blob), all blobs together have at most 2^24 bytes (CI_RESOURCE_EXHAUSTED). What
- * ci_state_blob gives belongs to the state and lives until that blob is set or removed, the state is restored or
- * closed; a name that is not there is CI_NOT_FOUND. Places of data iterators that a checkpoint from Python has are kept
- * like blobs and saved as they were, but are not listed; ci_state_remove_blob or a blob of the same name ends that. */
+ * that would be called like a blob), all blobs together have at most 2^24 bytes (CI_RESOURCE_EXHAUSTED). The bytes
+ * that ci_state_blob gives belong to the state and live until that blob is set or removed, the state is restored or
+ * closed; a name that is not there is CI_NOT_FOUND. Positions of data iterators that a checkpoint from Python has are
+ * kept like blobs and saved as they were, but are not listed; ci_state_remove_blob or a blob of the same name ends
+ * that. */
 CI_API ci_status ci_state_set_blob(ci_state *state, const char *name, const void *data, size_t bytes, ci_error *error);
 CI_API ci_status ci_state_blob(const ci_state *state, const char *name, const void **data, size_t *bytes,
                                ci_error *error);
@@ -334,24 +335,24 @@ CI_API const char *ci_state_blob_name(const ci_state *state, int index);
 
 /* ---- checkpoints: the same files as Python's Saver ---- */
 
-/* `prefix` names the checkpoint: a folder that exists, then a name (schema/README.md). step < 0: none; model
- * NULL: without the graph file P.meta. A save is atomic: when the call returns CI_OK it is on the disk, after any
- * failure and at any crash the checkpoint that was there before is whole. Files that crashes have left under this
- * prefix go, those of other prefixes after an hour, temporary ones when they are older than the state, of prefixes that
- * differ in more than the number behind the last '-' an hour later; what any index of the folder names stays. A folder
- * that is missing is CI_NOT_FOUND, one that is no folder or a loop of symbolic links CI_INVALID_ARGUMENT, a full disk
- * CI_RESOURCE_EXHAUSTED, any other refusal of the system CI_UNAVAILABLE, and the message names the file; during a run
- * CI_FAILED_PRECONDITION. */
+/* `prefix` names the checkpoint: a folder that exists, then a name (schema/README.md). step < 0: none; model NULL:
+ * without the graph file P.meta. A save is atomic: when the call returns CI_OK it is on the disk, after any failure
+ * and at any crash the checkpoint that was there before is complete. Files that crashes have left under this prefix
+ * go, those of other prefixes after an hour, temporary ones when they are older than the state, of prefixes that
+ * differ in more than the number after the last '-' an hour later; files that any index of the folder names stay. A
+ * folder that is missing is CI_NOT_FOUND, one that is not a folder or a loop of symbolic links CI_INVALID_ARGUMENT, a
+ * full disk CI_RESOURCE_EXHAUSTED, any other refusal of the system CI_UNAVAILABLE, and the message names the file;
+ * during a run CI_FAILED_PRECONDITION. */
 CI_API ci_status ci_save(ci_state *state, const ci_model *model, const char *prefix, int64_t step, ci_error *error);
 typedef struct ci_save_options {
   size_t size;
   int64_t step; /* -1 (default): none */
   uint64_t shard_bytes; /* how large a data file may become; 0 (default): there is one */
-  int32_t max_to_keep; /* older ones that the folder's file `checkpoint` lists are deleted, after this one is on the
-                          disk, but for those beside which a file P.keep or P.best lies; 0 (default): none. What
-                          ci_restore_latest went on from counts as listed if it has this one's name but for the number
-                          behind the last '-': a kill may have kept it from the list. That a deletion fails is no error:
-                          then the checkpoint is left */
+  /* older ones that the folder's file `checkpoint` lists are deleted, after this one is on the disk, except those with
+   * a file P.keep or P.best next to them; 0 (default): none. The checkpoint that ci_restore_latest went on from counts
+   * as listed if it has this one's name but for the number after the last '-': a kill may have kept it from the list.
+   * A failing deletion is not an error: the checkpoint is left */
+  int32_t max_to_keep;
   int32_t write_state; /* 1 (default): this one becomes the newest in the file `checkpoint`. 0: the file stays as it is
                           and nothing is deleted */
 } ci_save_options;
@@ -362,11 +363,11 @@ CI_API ci_status ci_save_with(ci_state *state, const ci_model *model, const char
  * that it lacks, CI_INVALID_ARGUMENT another element type or shape (the message names all that fit into it, with names
  * that are near), a blob that is called like a generator of the state, a path that leads to no file or through a loop
  * of symbolic links (files of checkpoints are none themselves), CI_DATA_LOSS damage, CI_UNIMPLEMENTED a newer format,
- * CI_UNAVAILABLE any other refusal of the system. Variables and generators that the state lacks are added;
- * generators that the checkpoint lacks stay; blobs and places of iterators become those of the checkpoint. *step is -1
- * if it was saved without; step may be NULL. */
+ * CI_UNAVAILABLE any other refusal of the system. Variables and generators that the state lacks are added; generators
+ * that the checkpoint lacks stay; blobs and positions of iterators become those of the checkpoint. *step is -1 if it
+ * was saved without; step may be NULL. */
 CI_API ci_status ci_restore(ci_state *state, const char *prefix, int64_t *step, ci_error *error);
-enum { /* what a partial restore leaves as it is, added up */
+enum { /* differences that a partial restore accepts, added up */
        CI_PARTIAL_MISSING = 1, /* variables that the checkpoint lacks */
        CI_PARTIAL_DIFFERENT = 2 /* variables of which it has another element type or shape */
 };
@@ -375,11 +376,11 @@ enum { /* when the numbers of a checkpoint are looked at; index and headers of d
        /* The data files are mapped, nothing of them is copied or read, and a variable stays in its file until it is
         * assigned or the state closed. It is checked when it is first viewed, saved, or read by a run: damage is
         * CI_DATA_LOSS, which names variable and checkpoint, before any of its numbers is used; such a run has assigned
-        * nothing, and a variable that is assigned before is not looked at. Read and checked at once are texts, elements
-        * of less than a byte or not at a multiple of their size, and everything where files cannot be mapped (Windows,
-        * big-endian machines). A save never changes a file, and one that is deleted stays until the variables let it
-        * go; but a program that cuts a mapped file short, or writes into it, gets SIGBUS or other numbers from the
-        * system. Use this for files that nobody changes. */
+        * nothing, and a variable that is assigned before is not looked at. Read and checked at once are strings,
+        * elements of less than a byte or not at a multiple of their size, and everything where files cannot be mapped
+        * (Windows, big-endian machines). A save never changes a file, and one that is deleted stays until the
+        * variables let it go; but a program that cuts a mapped file short, or writes into it, gets SIGBUS or other
+        * numbers from the system. Use this for files that no process changes. */
        CI_VERIFY_LAZY = 1
 };
 typedef struct ci_restore_options {
@@ -399,10 +400,10 @@ CI_API ci_status ci_restore_with(ci_state *state, const char *prefix, const ci_r
                                  ci_restored *restored, ci_error *error);
 /* The newest checkpoint of a folder: the one that its file `checkpoint` names, else the valid one of the highest step,
  * then of the latest time; one without a step comes before all that have one. CI_OK with an empty name when the folder
- * has none or does not exist, so that a program initialises and goes on; checkpoints of which none is whole are
- * CI_DATA_LOSS, a path that is no folder or a loop of symbolic links CI_INVALID_ARGUMENT, an index that cannot be read
- * now CI_UNAVAILABLE and one of a newer format CI_UNIMPLEMENTED: it may be the newest. Another process may save and
- * delete there meanwhile. */
+ * has none or does not exist, so that a program initialises and goes on; checkpoints of which none is complete are
+ * CI_DATA_LOSS, a path that is not a folder or a loop of symbolic links CI_INVALID_ARGUMENT, an index that cannot be
+ * read now CI_UNAVAILABLE and one of a newer format CI_UNIMPLEMENTED: it may be the newest. Another process may save
+ * and delete there meanwhile. */
 CI_API ci_status ci_restore_latest(ci_state *state, const char *folder, const ci_restore_options *options,
                                    ci_restored *restored, ci_error *error);
 
@@ -423,15 +424,16 @@ CI_API ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tenso
  * nothing of those before it, waits for none and calls another function (`name` and `name/part` are one). A host may
  * begin it early; it is made in its turn all the same, and gives its outputs then. */
 CI_API int ci_host_peek(const ci_host_call *call, int n, ci_host_call *next);
-typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a run that reaches one fails. ImageDecoder
-                          * calls, too: the functions ai.onnx.ImageDecoder/RGB, .../BGR and .../Grayscale take the bytes
-                          * of a file, uint8[n], and give a picture, uint8[height, width, 3 or 1]. */
+/* runs HostCall nodes; call NULL: a run that reaches one fails. ImageDecoder calls it, too: the functions
+ * ai.onnx.ImageDecoder/RGB, .../BGR and .../Grayscale take the bytes of a file, uint8[n], and give a picture,
+ * uint8[height, width, 3 or 1]. */
+typedef struct ci_host {
   void *user;
   /* Called by the thread that runs the session, in the order of the nodes. It gives every output and returns CI_OK, or
    * says in `error`, which is never NULL, what went wrong and returns its status. */
   ci_status (*call)(void *user, ci_host_call *call, ci_error *error);
 } ci_host;
-/* Threads of the host's, for a session that shall have none of its own; run NULL: the session's. */
+/* Threads of the host, for a session that starts none; run NULL: the session's. */
 typedef struct ci_executor {
   void *user;
   /* Calls part(job, 0) ... part(job, parts - 1), each once, on any threads, at the same time or one after another, and
@@ -452,7 +454,7 @@ typedef struct ci_session_options {
   ci_interrupt interrupt;
 } ci_session_options;
 CI_API ci_session_options ci_session_defaults(void);
-/* state NULL: one of its own, with the file's values. A failure leaves the state as it was. */
+/* state NULL: a separate one, with the file's values. A failure leaves the state as it was. */
 CI_API ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_options *options,
                                  ci_session **session, ci_error *error);
 CI_API void ci_session_close(ci_session *session);
@@ -466,13 +468,14 @@ CI_API ci_status ci_reserve(ci_session *session, int signature, const ci_tensor 
  * -1 where only the run shows. */
 CI_API ci_status ci_infer_outputs(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                                   ci_tensor *outputs, int output_count, ci_error *error);
-/* Runs a signature: inputs and outputs in its order, all of them. Large outputs are computed where they are wanted:
- * when a run has failed, the memory given for outputs holds anything. It may be that of inputs, which are read first,
- * but what the run before gave to be borrowed is no input (CI_INVALID_ARGUMENT). The texts of a CI_STRING output are
- * the session's until its next run or close, also where the ci_string elements lie in memory of the caller's. */
+/* Runs a signature: inputs and outputs in its order, all of them. Large outputs are computed in the memory given for
+ * them: after a failed run its content is undefined. It may be the memory of inputs, which are read first, but an
+ * output that was borrowed from the run before must not be an input (CI_INVALID_ARGUMENT). The bytes of a CI_STRING
+ * output are the session's until its next run or close, also where the ci_string elements are in the caller's memory.
+ */
 CI_API ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                         ci_tensor *outputs, int output_count, ci_error *error);
-typedef struct ci_observer { /* who is told of a run's steps; step NULL: nobody */
+typedef struct ci_observer { /* is called at the steps of a run; step NULL: not */
   void *user;
   /* Called by the thread that runs the session: with NULL and 0 before the first step, with the name of its node, not
    * terminated, after each one of the root graph. */

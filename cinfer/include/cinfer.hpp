@@ -27,7 +27,7 @@
 
 namespace cinfer {
 
-// What a call of the library says; what() is the whole sentence.
+// The error of a call of the library; what() is the complete sentence.
 class Error : public std::runtime_error {
  public:
   explicit Error(const ci_error& error) : std::runtime_error(error.message), details_(error) {}
@@ -182,7 +182,7 @@ ci_status guarded(ci_error* error, F&& call) noexcept {
   } catch (const std::exception& thrown) {
     return internal::say(error, CI_UNKNOWN, thrown.what());
   } catch (...) {
-    return internal::say(error, CI_UNKNOWN, "an exception that is no std::exception");
+    return internal::say(error, CI_UNKNOWN, "an exception that is not a std::exception");
   }
 }
 
@@ -287,7 +287,7 @@ class State {
   std::unique_ptr<ci_state, internal::Close> handle_;
 };
 
-// A model being run, on a state of its own or on one that is shared.
+// A model being run, on a separate state or on one that is shared.
 class Session {
  public:
   explicit Session(const Model& model, const ci_session_options& options = ci_session_defaults())

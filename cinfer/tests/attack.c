@@ -1,4 +1,5 @@
-/* attack.c - how cinfer ends what a stranger wrote: a line a model, for builds and machines to be compared by.
+/* attack.c - prints how cinfer opens and runs models of untrusted input: a line a model, by which builds and machines
+ * are compared.
  *
  *   attack PACK
  *
@@ -6,9 +7,9 @@
  * file, u32 inputs; an input: i32 dtype, i32 rank, i64 dims, u64 length and bytes of its elements (of text: each a u64
  * length and its bytes).
  *
- * Prints a line a model: "OPEN SESSION RUN HASH NAME", numbers of ci_status or - for what was not reached; HASH is of
- * the outputs as little-endian bytes, - for what is no tensor of numbers. All limits are small, so that no machine has
- * too little memory for what another one answers. */
+ * Prints a line a model: "OPEN SESSION RUN HASH NAME", numbers of ci_status or - for steps that were not reached; HASH
+ * is of the outputs as little-endian bytes, - where one is not a tensor of numbers. All limits are small, so that
+ * every machine has enough memory for each answer. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -91,7 +92,7 @@ static void read_input(reader *r, ci_tensor *t) {
   swap(t->dtype, t->data, t->bytes);
 }
 
-/* FNV-1a of dtypes, shapes and elements; false where an output is no tensor of numbers. */
+/* FNV-1a of dtypes, shapes and elements; false where an output is not a tensor of numbers. */
 static bool hashed(const ci_tensor *outputs, int count, uint64_t *hash) {
   *hash = 0xcbf29ce484222325u;
   for (int o = 0; o < count; o++) {

@@ -1,7 +1,7 @@
 /* bits_board.c - bits.c for a Cortex-M4 without a system: models are arrays in flash, memory is an arena of the
- * program's own, there is no heap and no file. Text goes out, and the end is told, by semihosting.
+ * program, there is no heap and no file. Output and the exit status go by semihosting.
  *
- * board_models is made by tools/bits_matrix.py; board.ld says where things lie. */
+ * board_models is made by tools/bits_matrix.py; board.ld has the memory layout. */
 #include "bits_run.h"
 
 typedef struct board_model {
@@ -50,7 +50,7 @@ __attribute__((section(".vectors"), used)) static void *const board_vectors[16] 
 void *_sbrk(ptrdiff_t more);
 void *_sbrk(ptrdiff_t more) {
   (void)more;
-  bits_die("somebody wants a heap");
+  bits_die("malloc was called: the board has no heap");
   return NULL;
 }
 

@@ -2,7 +2,7 @@
  *
  * Little-endian: "GIOBITS2"; u32 sets; a set: u32 length and bytes of the signature's name, u32 kind, u32 inputs; an
  * input: i32 dtype, i32 rank, i64 dims, zeros up to a multiple of 8, then the elements; zeros up to a multiple of 4
- * after a name, of 8 after elements. Strings are no inputs. */
+ * after a name, of 8 after elements. Strings cannot be inputs. */
 #ifndef CI_TEST_BITS_INPUTS_H
 #define CI_TEST_BITS_INPUTS_H
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 
 enum { BITS_SETS = 64, BITS_TENSORS = 256 };
 enum {
-  BITS_ONCE, /* run a few times on a state of its own; what it leaves there is hashed with the outputs */
-  BITS_ROWS, /* a batch: whole and row by row give the same */
+  BITS_ONCE, /* run a few times on a separate state, which is hashed with the outputs afterwards */
+  BITS_ROWS, /* a batch: all at once and row by row give the same */
   BITS_LINE  /* with the lines after it a script on one state */
 };
 

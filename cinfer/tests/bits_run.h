@@ -1,7 +1,7 @@
-/* bits_run.h - what bits.c and bits_board.c do: run a model in every way and say the SHA-256 of what it computes.
+/* bits_run.h - shared by bits.c and bits_board.c: runs a model in every way and prints the SHA-256 of its results.
  *
- * A line a run: "ISA threads=N MODE MODEL/SIGNATURE WAY HASH", WAY is rows, whole, once or script. One hash a
- * signature, whatever the rest. */
+ * A line a run: "ISA threads=N MODE MODEL/SIGNATURE WAY HASH", WAY tells how the inputs are fed. One hash a signature,
+ * whatever the rest. */
 #ifndef CI_TEST_BITS_RUN_H
 #define CI_TEST_BITS_RUN_H
 #include <stdbool.h>
@@ -21,7 +21,7 @@ enum { BITS_THREADS = 2 };
 
 typedef struct bits_job { /* one way of running */
   ci_model *model;
-  const char *name; /* of the model, in what is said */
+  const char *name; /* of the model, in the output */
   ci_session *session;
   const ci_allocator *allocator;
   int threads, repeats;
@@ -67,7 +67,7 @@ static void hash_elements(sha256 *hash, const ci_tensor *t) {
   }
 }
 
-/* What tests/support/schema_samples.py calls the digest of an array. */
+/* The digest of an array, as tests/support/schema_samples.py defines it. */
 static void hash_array(sha256 *hash, const ci_tensor *t) {
   char text[256];
   int length = snprintf(text, sizeof text, "%s[", ci_dtype_name(t->dtype));
@@ -138,7 +138,7 @@ static int run_set(const bits_job *job, const bits_set *set, const ci_tensor *in
   return outputs;
 }
 
-/* One hash an output, over the rows in order, then one over those: so whole and row by row are the same. */
+/* One hash an output, over the rows in order, then one over those: so that all at once and row by row are the same. */
 static void run_batch(const bits_job *job, const bits_set *set, bool by_row, char hex[65]) {
   static sha256 each[BITS_OUTPUTS];
   static ci_tensor in[BITS_TENSORS];

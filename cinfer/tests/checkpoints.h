@@ -1,4 +1,4 @@
-/* checkpoints.h - for tests of checkpoints: a folder of their own, its files, states with something in them. */
+/* checkpoints.h - for tests of checkpoints: a temporary folder, its files, and states with variables. */
 #ifndef CI_TEST_CHECKPOINTS_H
 #define CI_TEST_CHECKPOINTS_H
 #include <dirent.h>

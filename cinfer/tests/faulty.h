@@ -1,4 +1,5 @@
-/* faulty.h - an allocator that fails when told and checks what is given back; and whether malloc is called beside it.
+/* faulty.h - an allocator that fails on request and checks the blocks that are freed; and a check that malloc is not
+ * called next to it.
  */
 #ifndef CI_TEST_FAULTY_H
 #define CI_TEST_FAULTY_H

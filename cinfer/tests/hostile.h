@@ -1,5 +1,5 @@
-/* hostile.h - models that a stranger might write: families of files, each of which takes much memory or time for its
- * bytes. A member of a family has about n of what the family is about. */
+/* hostile.h - models of untrusted input: families of files, each of which takes much memory or time for its bytes. A
+ * member of a family has about n of the family's parts. */
 #ifndef CI_TEST_HOSTILE_H
 #define CI_TEST_HOSTILE_H
 #include <stdio.h>
@@ -418,7 +418,7 @@ static void hostile_unknown_fields(ci_out *graph, ci_out *model, size_t n) {
 }
 
 static void hostile_skipped(ci_out *message, size_t n) {
-  for (size_t i = 0; i < n; i++) ci_out_field_varint(message, 15, 1); /* what no version knows */
+  for (size_t i = 0; i < n; i++) ci_out_field_varint(message, 15, 1); /* a field of no version */
 }
 
 /* A node whose name comes behind n unknown fields, and n inputs that read it. */
@@ -435,7 +435,8 @@ static void hostile_late_name(ci_out *graph, ci_out *model, size_t n) {
   hostile_add(graph, CI_PB_GRAPH_NODE, &node);
 }
 
-/* A function of n nodes, which all have an attribute of the call: a body, a type or a text of n fields, a list of n. */
+/* A function of n nodes, which all have an attribute of the call: a body, a type or a string of n fields, a list of n.
+ */
 static void hostile_given(ci_out *graph, ci_out *model, size_t n, uint32_t kind) {
   ci_out function = {0}, call = hostile_node("-", "f", 1), value = {0}, list = {0};
   char name[16];
@@ -490,8 +491,8 @@ static void hostile_bound_type(ci_out *graph, ci_out *model, size_t n) {
   hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
-/* A call with n unknown fields of a function of n nodes, each of an operator of its own that is not there: the message
- * about them has names behind that of the call. */
+/* A call with n unknown fields of a function of n nodes, each of a different operator that does not exist: the message
+ * about them has names after that of the call. */
 static void hostile_missing(ci_out *graph, ci_out *model, size_t n) {
   ci_out function = {0}, call = hostile_node("-", "f", 1), signature = {0};
   char name[16], op[8];
@@ -609,7 +610,7 @@ static void hostile_signatures_of_many(ci_out *graph, ci_out *model, size_t n) {
   hostile_signatures(graph, model, n);
 }
 
-/* Inputs of a signature, each a value of its own. */
+/* Inputs of a signature, each a different value. */
 static void hostile_signature_inputs(ci_out *graph, ci_out *model, size_t n) {
   ci_out signature = {0}, type = {0}, tensor = {0};
   ci_out_field_varint(&tensor, CI_PB_TYPE_TENSORTYPE_DTYPE, CI_FLOAT);
@@ -638,7 +639,7 @@ typedef struct hostile_family {
 } hostile_family;
 
 static const hostile_family hostile_families[] = {
-    {"nodes that are nothing but a name", hostile_empty_nodes, CI_OK, true},
+    {"nodes with only a name", hostile_empty_nodes, CI_OK, true},
     {"nodes that all read one value", hostile_fan, CI_OK, false},
     {"nodes in a chain", hostile_chain, CI_OK, false},
     {"nodes that wait for each other", hostile_waits, CI_OK, true},

@@ -81,13 +81,14 @@ static void plans_fan(ci_out *graph, ci_out *model, size_t n) {
   hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
-/* Every second value goes, so that the arena is full of gaps, none of which has the room for the values that follow. */
+/* Every second value goes, so that the arena is full of gaps, none of which is large enough for the values that
+ * follow. */
 static void plans_gaps(ci_out *graph, ci_out *model, size_t n) {
   ci_out sum = hostile_node("-y", "Sum", 13), kept = hostile_node("-k", "Sum", 13);
   ci_out large = hostile_node("-z", "Sum", 13);
   char name[16], longer[20], wide[20] = "-x";
   hostile_x(graph);
-  for (int i = 0; i < 6; i++) { /* 2 * 64 floats, more than the room of the small ones */
+  for (int i = 0; i < 6; i++) { /* 2 * 64 floats, more than the gap of a small one */
     snprintf(longer, sizeof longer, "-w%d", i);
     hostile_step(graph, CI_PB_GRAPH_NODE, longer, "Concat", wide, wide);
     memcpy(wide, longer, sizeof wide);

@@ -1,4 +1,5 @@
-/* inputs.h - inputs for any signature, made from what the model says of them; and a number that tells results apart. */
+/* inputs.h - makes inputs for any signature from the types that the model declares; and computes a digest that
+ * distinguishes results. */
 #ifndef CI_TEST_INPUTS_H
 #define CI_TEST_INPUTS_H
 #include <stdint.h>
@@ -16,7 +17,7 @@ typedef struct inputs {
   int count;
 } inputs;
 
-/* Whole numbers are 0 and 1, so that they may be places, too; a shape is [-1, 1, ...]. */
+/* Integers are 0 and 1, so that they may be indices, too; a shape is [-1, 1, ...]. */
 static inline void inputs_fill(ci_tensor *t, const char *name, int64_t n) {
   const size_t size = ci_dtype_size(t->dtype), count = t->bytes / size;
   for (size_t i = 0; i < count; i++) {

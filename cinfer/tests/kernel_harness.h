@@ -1,7 +1,7 @@
 /* kernel_harness.h - runs one kernel without a model: attributes from a table, memory from malloc, parts in sequence.
  *
- * Parts are given thread numbers in turn, and every part of a ci_k_parallel runs on its own slice, so what threads
- * share by mistake shows without starting any.
+ * Parts are given thread numbers in turn, and every part of a ci_k_parallel runs on its own slice, so that memory
+ * which threads share by mistake shows without starting any.
  */
 #ifndef CI_KERNEL_HARNESS_H
 #define CI_KERNEL_HARNESS_H
@@ -32,7 +32,7 @@ typedef struct harness {
   void *packed[HARNESS_MOST];
   ci_error error;
 } harness;
-static harness *harness_current; /* the kernel API has no pointer of its own to give */
+static harness *harness_current; /* the kernel API has no pointer for the caller */
 
 static inline void harness_start(harness *h, const struct ci_isa *isa, int threads) {
   memset(h, 0, sizeof *h);

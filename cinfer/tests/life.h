@@ -1,6 +1,6 @@
-/* life.h - all that a program may do with a model, call by call; a call that fails for want of memory is made again.
+/* life.h - all that a program may do with a model, call by call; a call that fails for lack of memory is repeated.
  *
- * The first life notes the status of every call and what it gave; the others must be the same. */
+ * The first life notes the status and results of every call; the others must be the same. */
 #ifndef CI_TEST_LIFE_H
 #define CI_TEST_LIFE_H
 #include <stdio.h>
@@ -15,7 +15,7 @@ typedef struct life_note { /* of a call */
   uint32_t digest;
 } life_note;
 
-typedef struct life { /* what is done, and how far it has come */
+typedef struct life { /* the calls of a life, and the progress */
   const char *name; /* of the model, for messages */
   const char *path; /* or NULL: bytes in memory */
   const void *data;
@@ -55,8 +55,8 @@ static bool life_is_refused(life *l, ci_status status) {
   l->status = status;
   if (!atomic_load(&l->faults.hit) || l->failed) return false;
   if (l->calls < LIFE_MOST_CALLS && status == l->notes[l->calls].status) return false; /* it went on without */
-  if (status != CI_RESOURCE_EXHAUSTED) life_complain(l, "told as something else");
-  if (l->error.status != status || l->error.message[0] == '\0') life_complain(l, "not told");
+  if (status != CI_RESOURCE_EXHAUSTED) life_complain(l, "reported as another error");
+  if (l->error.status != status || l->error.message[0] == '\0') life_complain(l, "not reported");
   l->faults.over = l->failed = true;
   l->over = l->gives_up;
   return true;
@@ -82,7 +82,7 @@ static void life_gave(life *l, uint32_t digest) {
   l->calls++;
 }
 
-/* ---- what a state holds, to be put back after a run that failed half way ---- */
+/* ---- a copy of a state, to be restored after a run that failed half way ---- */
 
 typedef struct life_values {
   int variables[LIFE_MOST_VARIABLES], variable_count, generator_count;
@@ -135,7 +135,7 @@ static void life_put_back(life *l, const life_values *kept) {
   CHECK(ci_state_assign(l->state, &assignment, &l->error) == CI_OK);
 }
 
-/* A generator that no run has used has no place that could be put back. */
+/* A generator that no run has used has no position that could be restored. */
 static void life_begin_generators(life *l) {
   for (int i = 0; !l->over && i < ci_generator_count(l->state); i++) {
     ci_generator place = {(uint64_t)i, 1};

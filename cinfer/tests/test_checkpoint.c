@@ -153,7 +153,7 @@ static void test_damage(void) {
   remove_all();
 }
 
-/* Whatever allocation fails: a clean error, nothing half done, nothing lost. */
+/* Any allocation fails: a clean error, nothing half done, nothing lost. */
 static void test_no_memory(void) {
   meter m = {-1, 0};
   ci_state *state = fill(metered_state(&m)), *keeper = full_state();
@@ -184,7 +184,7 @@ static void test_no_memory(void) {
   remove_all();
 }
 
-/* The disk refuses after n bytes: an error that names the file, the old checkpoint whole, no temporary left. */
+/* The disk refuses after n bytes: an error that names the file, the old checkpoint complete, no temporary left. */
 static void test_disk_refuses(void) {
   ci_state *state = full_state(), *other = new_state();
   struct rlimit limit, before;
@@ -205,7 +205,7 @@ static void test_disk_refuses(void) {
   remove_all();
 }
 
-/* Larger than what is read at a time, beside small ones; bytes at both ends of each piece are checked. */
+/* Larger than the piece that is read at a time, next to small ones; bytes at both ends of each piece are checked. */
 static void test_large(void) {
   enum { ELEMENTS = (9 << 20) / 4 + 5 };
   ci_state *state = new_state(), *other = new_state();
@@ -236,7 +236,7 @@ static void test_large(void) {
   remove_all();
 }
 
-/* What is given is taken over when all is assigned, and stays the caller's otherwise. */
+/* Memory that is given is taken over when all is assigned, and stays the caller's otherwise. */
 static void test_given(void) {
   ci_state *state = new_state();
   ci_error error;

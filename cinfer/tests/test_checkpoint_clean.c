@@ -1,4 +1,5 @@
-/* test_checkpoint_clean.c - what a save removes and what it leaves, also when calls of the system fail or lie. */
+/* test_checkpoint_clean.c - the files that a save removes and those that it leaves, also when calls of the system fail
+ * or lie. */
 #include "system/posix.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static void test_garbage_of_crashes_goes(void) {
   CHECK(save_as(state, "m", 1, 0, 0) == CI_OK);
   for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) write_text(goes[i], "x");
   for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) write_text(stays[i], "x");
-  write_text("tmp-1123456789abcdef-new", "x"); /* of somebody who is writing now */
+  write_text("tmp-1123456789abcdef-new", "x"); /* of another process that is writing now */
   CHECK(utimensat(AT_FDCWD, in_folder(goes[2]), old, 0) == 0);
   CHECK(save_as(state, "m", 2, 0, 0) == CI_OK);
   for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) CHECK(!has_file(goes[i]));
@@ -90,7 +91,7 @@ static void test_temporaries_of_other_runs_stay_for_an_hour(void) {
   remove_all();
 }
 
-/* Somebody has renamed an index to keep the checkpoint: what it names is not garbage of the old name. */
+/* An index was renamed to keep the checkpoint: the files that it names are not garbage of the old name. */
 static void test_what_a_renamed_index_names_stays(void) {
   char from[512];
   ci_state *state = full_state(), *other = new_state();
@@ -151,7 +152,7 @@ static void test_a_list_that_cannot_be_written(void) {
 
 #ifdef __linux__
 static bool writes_nothing;
-static int renames_lie; /* 1: of an index, done and an error told; 2: not done */
+static int renames_lie; /* 1: of an index, done but an error reported; 2: not done */
 
 ssize_t write(int file, const void *data, size_t bytes) {
   return writes_nothing ? 0 : (ssize_t)syscall(SYS_write, file, data, bytes);

@@ -1,4 +1,4 @@
-/* test_checkpoint_folder.c - blobs, shards, partial restores, and what lies in a folder of checkpoints. */
+/* test_checkpoint_folder.c - blobs, shards, partial restores, and the files of a folder of checkpoints. */
 #include "system/posix.h"
 
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ static void blob(ci_state *state, const char *name, const char *bytes) {
   CHECK(ci_state_set_blob(state, name, bytes, strlen(bytes), &error) == CI_OK);
 }
 
-/* ---- blobs and places of iterators ---- */
+/* ---- blobs and positions of iterators ---- */
 
 static void test_blobs_are_listed_replaced_and_removed(void) {
   ci_state *state = new_state();
@@ -57,7 +57,7 @@ static void test_blobs_that_cannot_be_kept_are_refused(void) {
   ci_state_close(state);
 }
 
-/* What a restore kept is saved again byte by byte, also what no C program looks into. */
+/* Resources that a restore kept are saved again byte by byte, also those that no C program interprets. */
 static void test_resources_pass_through(void) {
   static const char place[] = "\x08\x02\x10\x2a\x22\x03xyz"; /* an IteratorState that Python has written */
   const ci_span name = {"train/iterator", 14}, bytes = {place, sizeof place - 1};
@@ -125,7 +125,7 @@ static void test_a_generator_and_a_blob_of_one_name(void) {
   remove_all();
 }
 
-/* ---- what a failure leaves ---- */
+/* ---- the state after a failure ---- */
 
 static bool is_linked(ci_state *state, int index) { return ci_state_slot(state, index)->slot_of != NULL; }
 
@@ -211,7 +211,7 @@ static void test_a_session_that_finds_other_variables_adds_none(void) {
   remove_all();
 }
 
-/* Of a checkpoint without a model, whose shapes are no rules yet. */
+/* Of a checkpoint without a model, whose shapes are not rules yet. */
 static void test_a_session_that_cannot_have_its_generator_makes_no_rule(void) {
   const float value[3] = {1, 2, 3};
   ci_model *model = open_everything();
@@ -319,7 +319,7 @@ static void test_missing_names_come_with_near_ones(void) {
   remove_all();
 }
 
-/* A shape that only a checkpoint has is no rule: the first model that declares the variable says it. */
+/* A shape that only a checkpoint has is not a rule: the first model that declares the variable decides. */
 static void test_a_restored_shape_is_no_rule(void) {
   ci_state *state = full_state(), *other = new_state();
   ci_error error;
@@ -364,7 +364,7 @@ static void test_latest(void) {
   remove_all();
 }
 
-/* A link is no file of a checkpoint, and a loop of links no folder. */
+/* A link cannot be a file of a checkpoint, and a loop of links cannot be a folder. */
 static void test_latest_and_links(void) {
   ci_state *state = full_state(), *other = new_state();
   ci_error error;
@@ -386,7 +386,7 @@ static void test_latest_and_links(void) {
   remove_all();
 }
 
-/* Whoever looks while others save and delete finds a whole checkpoint, never an older one than before. */
+/* A reader finds a complete checkpoint while others save and delete, never an older one than before. */
 static void test_a_reader_looks_while_another_process_saves(void) {
   enum { SAVES = 60 };
   ci_state *state = full_state(), *other = new_state();

@@ -1,4 +1,4 @@
-/* test_checkpoint_index.c - indexes with right checksums that lie. */
+/* test_checkpoint_index.c - indexes with right checksums and wrong content. */
 #include <string.h>
 
 #include "check.h"
@@ -7,7 +7,7 @@
 static ci_saved_shard shards[2] = {{{"a", 1}, 64, 0}, {{"b", 1}, 64, 0}};
 static ci_saved variable = {.name = {"v", 1}, .dtype = CI_FLOAT, .rank = 1, .dims = {2}, .offset = 56, .nbytes = 8};
 
-/* What a reader says to an index with these shards and the variable. */
+/* The reader's status for an index with these shards and the variable. */
 static ci_status judged(void) {
   const ci_index made = {.save_id = 7, .step = -1, .shards = {shards, 2, 2}, .variables = {&variable, 1, 1}};
   ci_index read;
@@ -45,7 +45,7 @@ static void test_shards_are_sorted_and_each_is_named_once(void) {
   CHECK(judged() == CI_OK);
 }
 
-/* What lies behind a variable is another one, or the shard's end. */
+/* The bytes after a variable are those of another one, or the shard's end. */
 static void test_a_shard_ends_where_its_last_variable_does(void) {
   const ci_saved before = variable;
   variable.offset = 48;

@@ -34,7 +34,7 @@ static int mapped_files(void) {
     CHECK(found_files < 0 || found_files == expected); \
   } while (0)
 
-/* Turns a bit in the first place where these bytes lie in the only data file. */
+/* Flips a bit of the first occurrence of these bytes in the only data file. */
 static void damage(const void *bytes, size_t size) {
   size_t length, at = 0;
   const char *name = find_file(".data-");
@@ -94,7 +94,7 @@ static void test_damage_is_found_by_whoever_looks(void) {
   remove_all();
 }
 
-/* One variable, whose value lies in a file. */
+/* One variable, whose value is in a file. */
 static ci_assignment one_in_file(const int *variable, const ci_tensor *value, const ci_in_file *place,
                                  const char *const *path) {
   return (ci_assignment){
@@ -285,7 +285,7 @@ static void test_texts_are_not_taken_from_files(void) {
   remove_all();
 }
 
-/* Two elements a byte lie in a file as no variable has them. */
+/* Elements of half a byte are packed in a file, but not in a variable. */
 static void test_packed_numbers_are_not_taken_from_files(void) {
   ci_state *state = new_state();
   ci_error error;
@@ -447,7 +447,7 @@ static void test_runs_train_on_from_a_mapped_file(void) {
   CHECK(run(&c, "step", x, outputs, &error) == CI_OK && is_at(&c, 7));
   CHECK_MAPPED(1);
   CHECK(run(&c, "keep", x, outputs, &error) == CI_OK && run(&c, "step", x, outputs, &error) == CI_OK && is_at(&c, 8));
-  CHECK_MAPPED(0); /* what the run before had shown is gone now */
+  CHECK_MAPPED(0); /* mappings of the run before are gone now */
   CHECK(lazily(c.state, "a", &error) == CI_OK && run(&c, "step", x, outputs, &error) == CI_OK && is_at(&c, 6));
   close_case(&c);
   CHECK_MAPPED(0);

@@ -21,7 +21,7 @@ static void test_max_to_keep(void) {
   remove_all();
 }
 
-/* Files P.keep and P.best lie beside what Python keeps. */
+/* Files P.keep and P.best are next to the files that Python keeps. */
 static void test_what_is_protected_stays(void) {
   ci_state *state = full_state();
   char name[16];
@@ -133,7 +133,7 @@ static void test_the_list_is_left_alone_when_asked(void) {
 
 /* ---- after a kill ---- */
 
-/* The names of the checkpoints that lie in the folder, in order, each with a blank. */
+/* The names of the checkpoints in the folder, in order, each with a blank. */
 static const char *lying(void) {
   static char text[512];
   const listing l = list_files();
@@ -152,7 +152,7 @@ static const char *lying(void) {
 
 static bool lie(const char *names) {
   if (strcmp(lying(), names) == 0) return true;
-  fprintf(stderr, "these lie there: %s\n", lying());
+  fprintf(stderr, "the folder has: %s\n", lying());
   return false;
 }
 
@@ -164,7 +164,7 @@ static void save_steps(ci_state *state, int first, int last, int32_t keep) {
   }
 }
 
-/* Between the commit of the first checkpoint and the file `checkpoint`: whoever goes on from it lists it. */
+/* Between the commit of the first checkpoint and the file `checkpoint`: a run that goes on from it lists it. */
 static void test_a_kill_before_the_first_list(void) {
   ci_state *state = full_state(), *other = new_state();
   save_steps(state, 1, 1, 3);
@@ -314,7 +314,7 @@ static void once_release(void *user, void *memory, size_t bytes) {
   free(memory);
 }
 
-/* No memory to read the list is no reason to go on from another checkpoint than it names. */
+/* Without memory to read the list, a restore must not go on from another checkpoint than it names. */
 static void test_no_memory_for_the_list(void) {
   meter m = {-1, 0};
   ci_state_options options = ci_state_defaults();

@@ -1,4 +1,4 @@
-/* test_custom.c - operators of the program's own: what they are given, what they give, what goes wrong. */
+/* test_custom.c - custom operators: their inputs, their outputs, their errors. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,12 +227,12 @@ static void test_failures(void) {
   } rows[] = {
       {FAILS, CI_OUT_OF_RANGE, "Scale 'scaled' (make.py:3 in build): over"},
       {FAILS_SILENTLY, CI_UNAVAILABLE, "run of operator com.example.Scale failed"},
-      {NO_STATUS, CI_UNKNOWN, "run of operator com.example.Scale returned -7, which is no status"},
-      {NUMBERED, CI_UNKNOWN, "run of operator com.example.Scale returned 77, which is no status of cinfer.h: mine"},
+      {NO_STATUS, CI_UNKNOWN, "run of operator com.example.Scale returned -7, which is not a status"},
+      {NUMBERED, CI_UNKNOWN, "run of operator com.example.Scale returned 77, which is not a status of cinfer.h: mine"},
       {ABORTS, 10, "run of operator com.example.Scale failed"},
       {ENDLESS, CI_INTERNAL, "make.py:3 in build): xxxxxxxx"},
       {ASKS_AT_RUN, CI_UNKNOWN, "run of operator com.example.Scale returned -1"},
-      {WRONG_KIND, CI_INVALID_ARGUMENT, "attribute by is no integer"},
+      {WRONG_KIND, CI_INVALID_ARGUMENT, "attribute by is not an integer"},
       {BAD_RANK, CI_INVALID_ARGUMENT, "says float32 of rank 17 for output 0"},
       {BAD_TYPE, CI_INVALID_ARGUMENT, "says string of rank 1 for output 0"},
       {WAITS, CI_UNKNOWN, "returned CI_AT_RUN, but the numbers of all its inputs are known"}};
@@ -299,7 +299,7 @@ static void test_scratch_has_a_limit(void) {
   }
 }
 
-/* Plans are fitted to new shapes of the same signature; where the types differ, too, they are made anew. */
+/* Plans are fitted to new shapes of the same signature; where the types differ, too, they are rebuilt. */
 static void test_types_may_depend_on_shapes(void) {
   enum { SIZES = 32 };
   own o = {.way = VARIES};

@@ -1,8 +1,8 @@
 /* test_failing_reads.c - every call on the files of models and checkpoints fails, is cut short or interrupted.
  *
- * Linked with tests/proofs/io_shim.c, which stands between the library and the system. A read that fails is told with
- * the file's name and has changed nothing; one that was interrupted or gave less is made again; afterwards everything
- * works. What a failing save leaves is proved by tests/proofs/faults.py. */
+ * Linked with tests/proofs/io_shim.c, which is linked between the library and the system. A read that fails is
+ * reported with the file's name and has changed nothing; one that was interrupted or gave less is repeated; afterwards
+ * everything works. The files after a failing save are checked by tests/proofs/faults.py. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ enum { MOST_CALLS = 1000 };
 static char folder[64], model_path[128], prefix[128];
 static ci_error error;
 
-/* ---- what is read: a status, and a number for what was found ---- */
+/* ---- the result of reading: a status, and a number for the content ---- */
 
 typedef struct found {
   ci_status status;
@@ -94,7 +94,7 @@ static found restore_by(uint32_t verify, bool newest) {
   return f;
 }
 
-static uint32_t older, newest; /* what restoring the checkpoints gives */
+static uint32_t older, newest; /* the results of restoring the checkpoints */
 
 static found restore_whole(void) { return restore_by(CI_VERIFY_FULL, false); }
 static found restore_lazily(void) { return restore_by(CI_VERIFY_LAZY, false); }
@@ -155,7 +155,7 @@ static bool is_told(ci_status status, int reason) {
   return reason == IO_SHIM_ENDS ? status == CI_DATA_LOSS || status == CI_UNAVAILABLE : status == CI_UNAVAILABLE;
 }
 
-/* What ends too early is damaged, and what is damaged is not the newest checkpoint. */
+/* A file that ends too early is damaged, and a damaged checkpoint is not the newest. */
 static bool is_right(const found *f, const found *expected, int reason) {
   if (f->status != CI_OK) return reason != EINTR && reason != IO_SHIM_HALVES && is_told(f->status, reason);
   return f->digest == expected->digest || (reason == IO_SHIM_ENDS && f->digest == older);
@@ -212,7 +212,7 @@ static void store_values(void) {
   fclose(file);
 }
 
-/* Two checkpoints with data files of one variable each, texts among them, and a blob. */
+/* Two checkpoints with data files of one variable each, strings among them, and a blob. */
 static void store_checkpoints(void) {
   const ci_string texts[2] = {{"two", 3}, {"words", 5}};
   const ci_tensor value = {(void *)(uintptr_t)texts, sizeof texts, CI_STRING, 1, {2}};

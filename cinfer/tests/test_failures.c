@@ -3,8 +3,8 @@
  *   test_failures GOLDEN_FOLDER                 the models of the tests, short
  *   test_failures --every STRIDE MODEL.gio ...  each signature of models, every STRIDE-th allocation
  *
- * Each call that fails for want of memory says so, has changed nothing, and gives the same bits when it is made again;
- * nothing is kept when all is closed, and no memory is asked for but by the allocator. */
+ * Each call that fails for lack of memory reports it, has changed nothing, and gives the same bits when it is
+ * repeated; nothing is kept when all is closed, and all memory comes from the allocator. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 static char folder[64];
 
-/* ---- what the models call ---- */
+/* ---- the functions that the models call ---- */
 
 /* Any function: each output of its declared type, unknown dimensions are 2. */
 static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
@@ -144,7 +144,7 @@ static void memory_models(void) {
     int shapes, threads;
     bool lazy, saves;
     long stride;
-  } rows[] = {{BYTES(model_perceptron), 12, 1, true, false, 1}, /* more shapes than are kept: some are fitted anew */
+  } rows[] = {{BYTES(model_perceptron), 12, 1, true, false, 1}, /* more shapes than are kept: some are fitted again */
               {BYTES(model_perceptron), 2, 2, false, false, 1}, {BYTES(model_everything), 2, 1, false, true, 1},
               {BYTES(model_sequences), 2, 1, false, false, 1},  {BYTES(model_called), 2, 1, false, false, 1},
               {BYTES(model_own), 3, 2, false, false, 1},        {BYTES(model_found), 3, 1, false, false, 1},

@@ -117,7 +117,7 @@ static void test_an_empty_file_has_nothing_to_map(const char *where) {
   ci_folder_close(&folder);
 }
 
-/* Pages of a mapped file may be given back: whole ones, of this file alone. */
+/* Pages of a mapped file may be given back: full ones, of this file alone. */
 static void test_only_pages_of_the_file_are_forgotten(const char *where) {
   enum { PAGES = 1 << 18 };
   static const uint8_t zeros[PAGES];
@@ -200,7 +200,7 @@ static void test_refusals(const char *where) {
   CHECK(ci_folder_open(NULL, path, &folder, &base, &error) == CI_INVALID_ARGUMENT);
 }
 
-/* What cannot be looked at may well be there: it is not deleted as if it were not. */
+/* A file that cannot be examined may well be there: it is not deleted as if it were not. */
 static void test_what_is_there(const char *where) {
   char prefix[300], longest[400];
   const char *base;
@@ -216,7 +216,7 @@ static void test_what_is_there(const char *where) {
   ci_folder_close(&folder);
 }
 
-/* Systems that cannot bring a folder to the disk say EINVAL, as they do of pipes: that is no failure. */
+/* Systems that cannot sync a folder return EINVAL, as for pipes: that is not a failure. */
 static void test_folders_that_cannot_be_synced(const char *where) {
   char prefix[300];
   const char *base;

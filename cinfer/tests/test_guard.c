@@ -1,6 +1,6 @@
-/* test_guard.c - S10: under AddressSanitizer nobody may touch what a pool has not given out, what a block has beyond
- * its bytes, what lies between packed constants, or what a step of a plan neither reads nor writes; other builds have
- * no memory for that. */
+/* test_guard.c - S10: under AddressSanitizer no code may touch memory that a pool has not given out, that a block has
+ * beyond its bytes, that is between packed constants, or that a step of a plan neither reads nor writes; other builds
+ * reserve no memory for that. */
 #include "base/guard.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static bool may_touch(const void *memory) {
 #endif
 }
 
-/* Whether all of a piece may be touched, and what is behind it only in builds that do not watch. */
+/* Whether all of a piece may be touched, and the bytes after it only in builds that do not check. */
 static bool is_exact(const char *piece, size_t bytes) {
   bool all = true;
   for (size_t i = 0; i < bytes; i++) all = all && may_touch(piece + i);
@@ -98,7 +98,7 @@ static void fill_packed(void *to, const ci_value *from, const void *bytes) {
   memset(to, 1, *(const size_t *)bytes);
 }
 
-/* Of the product's weights, of any size. */
+/* Of the weights of the MatMul, of any size. */
 static void check_packed_constants(ci_kernel *k) {
   static const size_t sizes[] = {64, 100, 1, 128, 48};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -1,4 +1,4 @@
-/* test_hollow.c - tensors without elements: beside an axis of size 0 others may be of any size. */
+/* test_hollow.c - tensors without elements: next to an axis of size 0 others may be of any size. */
 #include <stdbool.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-/* test_host.c - functions of the host's: what they are given, what they give, what goes wrong. */
+/* test_host.c - host functions: their inputs, their outputs, their errors. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void host_release(void *user, void *memory, size_t bytes) {
   free(memory);
 }
 
-/* f: the first half of x, its sum, two texts. */
+/* f: the first half of x, its sum, two strings. */
 static ci_status host_f(host *h, ci_host_call *call, ci_error *error) {
   const ci_tensor *x = &call->inputs[0];
   const float *values = x->data;
@@ -144,7 +144,7 @@ static void test_results(void) {
     CHECK(text[0].length == 2 && memcmp(text[0].data, "ab", 2) == 0 && text[1].length == 0);
     CHECK(c.outputs[4].dims[0] == n);
   }
-  CHECK(h.f_calls == 3 && h.g_calls == 2); /* the branch that is not taken calls nobody */
+  CHECK(h.f_calls == 3 && h.g_calls == 2); /* the branch that is not taken makes no call */
   CHECK(calling_run(&c, 0, &error) == CI_OK && c.outputs[0].bytes == 0);
   calling_close(&c);
 }
@@ -156,7 +156,7 @@ static void test_failures(void) {
     const char *words;
   } rows[] = {{FAILS, CI_OUT_OF_RANGE, "HostCall 'call' (make.py:3 in build): over"},
               {FAILS_SILENTLY, CI_UNAVAILABLE, "the host function f failed"},
-              {NO_STATUS, CI_UNKNOWN, "the host function f returned 42, which is no status of cinfer.h"},
+              {NO_STATUS, CI_UNKNOWN, "the host function f returned 42, which is not a status of cinfer.h"},
               {GIVES_LESS, CI_INVALID_ARGUMENT, "f returned without its output 2"},
               {GIVES_TWICE, CI_INVALID_ARGUMENT, "output 0 of f is given twice"},
               {WRONG_TYPE, CI_INVALID_ARGUMENT, "output 1 of f is int32[], expected float32[]"},
@@ -170,7 +170,7 @@ static void test_failures(void) {
     CHECK(calling_open(&c, &h, &error) == CI_OK);
     CHECK(calling_run(&c, 4, &error) == rows[i].status);
     CHECK(strstr(error.message, rows[i].words) != NULL && strcmp(error.node, "call") == 0);
-    CHECK(calling_run(&c, 4, NULL) == rows[i].status); /* an error that nobody wants to see */
+    CHECK(calling_run(&c, 4, NULL) == rows[i].status); /* the caller does not request the error */
     h.way = GOOD;
     CHECK(calling_run(&c, 4, &error) == CI_OK);
     calling_close(&c);

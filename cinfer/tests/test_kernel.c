@@ -1,4 +1,4 @@
-/* test_kernel.c - S7, S8, S12: what kernels may ask for is checked, whoever asks. */
+/* test_kernel.c - S7, S8, S12: the arguments of the kernel API are checked for every kernel. */
 #include <string.h>
 
 #include "check.h"
@@ -21,7 +21,7 @@ static ci_session *open_session(ci_model **model) {
   return session;
 }
 
-/* The product of x and a constant: two inputs, one output. */
+/* The MatMul of x and a constant: two inputs, one output. */
 static ci_kernel *find_product(ci_session *session) {
   const ci_plan *plan = session->plans.at[0];
   for (size_t i = 0; i < plan->all_steps.count; i++)
@@ -60,7 +60,7 @@ static bool is_zero(const char *memory, size_t bytes) {
   return zero;
 }
 
-/* Of its own, zeroed each time, as much as the session may have. */
+/* Private memory is separate, zeroed each time, and as much as the session may have. */
 static void test_private_memory(ci_kernel *k) {
   static const size_t sizes[] = {100, 50, 300, MORE, 10};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

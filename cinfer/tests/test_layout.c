@@ -71,7 +71,7 @@ static void check_places(size_t count) {
   CHECK(meeting == 0 && outside == 0);
 }
 
-/* Of any sizes; some are in other memory, or matter to nobody. */
+/* Of any sizes; some are in other memory, or have no reader. */
 static void test_places_that_matter_together_never_meet(void) {
   static const size_t counts[] = {0, 1, 2, 3, 8, 60, 500, 3000, MANY};
   session.limits.max_memory = SIZE_MAX;
@@ -91,7 +91,7 @@ static void test_places_that_matter_together_never_meet(void) {
   }
 }
 
-/* Many small gaps of which none has the room for what follows; then for all of it. */
+/* Many small gaps of which none is large enough for the values that follow; then one is, for all of them. */
 static void test_gaps_beyond_those_that_are_remembered_do_no_harm(void) {
   session.limits.max_memory = SIZE_MAX;
   for (int32_t i = 0; i < MANY; i++)

@@ -1,4 +1,4 @@
-/* test_lent.c - where outputs lie: in the session's memory, in the caller's, in that of inputs; and how long. */
+/* test_lent.c - the memory of outputs: the session's, the caller's, or that of inputs; and how long it is valid. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static ci_status lender_run(lender *l, const char *name, const ci_tensor *inputs
                 ci_output_count(l->model, signature), error);
 }
 
-/* ---- texts ---- */
+/* ---- strings ---- */
 
 static bool text_is(const ci_string *text, const char *wanted) {
   return text->length == strlen(wanted) && (text->length == 0 || memcmp(text->data, wanted, text->length) == 0);
@@ -86,7 +86,7 @@ static void test_texts_stay_within_the_limit(void) {
   fed = (ci_string){text, 5000};
   memset(outputs, 0, sizeof outputs);
   CHECK(lender_run(&l, "texts", &input, outputs, &error) == CI_RESOURCE_EXHAUSTED);
-  CHECK(strstr(error.message, "texts of output 'kept'") != NULL);
+  CHECK(strstr(error.message, "strings of output 'kept'") != NULL);
   free(text);
   lender_close(&l);
 }
@@ -135,7 +135,7 @@ static void numbers_free(numbers *c) {
   free(c->z);
 }
 
-/* All ways to place four outputs where no two have the same memory: also x where z was, and z where x was. */
+/* All assignments of memory to four outputs where no two have the same: also x where z was, and z where x was. */
 static void test_outputs_may_take_the_memory_of_inputs(void) {
   lender l = lender_open();
   for (int way = 0; way < 2 * 4 * 4 * 4 * 4; way++) {

@@ -6,7 +6,7 @@
 
 enum { BEYOND = 0x110000 };
 
-/* What ci_letter_next steps over has no other case, up to the last character and behind it. */
+/* Characters that ci_letter_next steps over have no other case, up to the last character and after it. */
 static void test_every_letter_with_another_case_is_met(void) {
   int met = 0, missed = 0;
   uint32_t next = ci_letter_next(0);
@@ -37,7 +37,7 @@ static void test_characters_are_read_as_they_are_written(void) {
     const size_t length = ci_utf8_put(c, text);
     const char *at = text;
     right += ci_utf8_next(&at) == c && at == text + length;
-    halves += !ci_utf8_valid((ci_span){text, length}); /* of pairs: no text has them */
+    halves += !ci_utf8_valid((ci_span){text, length}); /* of surrogate pairs: no UTF-8 has them */
   }
   CHECK(right == BEYOND && halves == 0x800);
 }

@@ -1,4 +1,5 @@
-/* test_linear.c - products, convolutions and pools of every instruction set against their definition, bit by bit.
+/* test_linear.c - matrix multiplications, convolutions and pools of every instruction set against their definition,
+ * bit by bit.
  *
  * The definition is the plain loop of docs/numerics.md. Outputs and scratch are poisoned before each run, operands are
  * unaligned, rows come one by one, in threes and together, and on one to three threads.
@@ -100,7 +101,7 @@ static void define_product(const float *a, ptrdiff_t a_m, ptrdiff_t a_k, const f
   }
 }
 
-/* ---- products ---- */
+/* ---- matrix multiplication ---- */
 
 static void test_product(const struct ci_isa *isa, int64_t M, int64_t N, int64_t K, int special) {
   float *a = floats(M * K, special), *b = floats(K * N, special), *wanted = floats(M * N, 0), *found = floats(M * N, 0);
@@ -111,8 +112,8 @@ static void test_product(const struct ci_isa *isa, int64_t M, int64_t N, int64_t
   const size_t packed = ci_matmul_panel_bytes(&p, isa), room = ci_round_up(packed + 1, 64);
   char *const block = aligned_alloc(64, room);
   if (block == NULL) exit(2);
-  float *panels = (float *)(void *)(block + (room - packed) / 16 * 16); /* nothing behind them may be read */
-  for (int form = 0; form < 8; form++) { /* a turned, b turned, b in panels */
+  float *panels = (float *)(void *)(block + (room - packed) / 16 * 16); /* nothing after them may be read */
+  for (int form = 0; form < 8; form++) { /* a transposed, b transposed, b in packed tiles */
     const int turned = form & 3;
     const ci_operand A = turned & 1 ? (ci_operand){a + 1, 1, (ptrdiff_t)M} : (ci_operand){a + 1, (ptrdiff_t)K, 1};
     const ci_operand B = turned & 2 ? (ci_operand){b + 1, 1, (ptrdiff_t)K} : (ci_operand){b + 1, (ptrdiff_t)N, 1};
@@ -134,8 +135,8 @@ static void test_product(const struct ci_isa *isa, int64_t M, int64_t N, int64_t
                                      .k = K};
         ci_matmul_compute(&p, isa, &part);
       }
-      snprintf(what, sizeof what, "product %lldx%lldx%lld, form %d, %lld rows", (long long)M, (long long)K,
-               (long long)N, form, (long long)step);
+      snprintf(what, sizeof what, "MatMul %lldx%lldx%lld, form %d, %lld rows", (long long)M, (long long)K, (long long)N,
+               form, (long long)step);
       compare(what, isa->name, found, wanted, M * N);
     }
   }
@@ -222,7 +223,7 @@ static int64_t conv_size(int64_t size, int64_t before, int64_t after, int64_t k,
   return (size + before + after - ((k - 1) * dilation + 1)) / stride + 1;
 }
 
-/* The image's place of tap (i, j) of output (y, x), or -1 in the padding. */
+/* The image's index of tap (i, j) of output (y, x), or -1 in the padding. */
 static int64_t conv_place(const struct conv_case *t, int64_t image, int64_t y, int64_t x, int64_t i, int64_t j) {
   const int64_t iy = y * t->stride - t->top + i * t->dilation, ix = x * t->stride - t->left + j * t->dilation;
   if (iy < 0 || iy >= t->h || ix < 0 || ix >= t->w) return -1;
@@ -433,7 +434,7 @@ int main(void) {
       test_gemm(isa, threads, 515, 97, 20, threads % 2 * 16); /* several tiles are finished one by one */
       test_gemm(isa, threads, 40, 700, 33, 2 + threads % 2 * 16);
       if (threads == 2) test_gemm(isa, threads, 150, 257, 512, 0); /* a is put together block by block */
-      for (int form = 0; form < 32; form++) { /* operands turned, alpha, beta, b a constant */
+      for (int form = 0; form < 32; form++) { /* operands transposed, alpha, beta, b a constant */
         test_gemm(isa, threads, 17, 10, 64, form);
         test_gemm(isa, threads, 1, 130, 40, form);
         test_gemm(isa, threads, 6, 2, 260, form);

@@ -1,4 +1,4 @@
-/* test_load_memory.c - S2: what the load of a file takes of memory, whatever the file says. */
+/* test_load_memory.c - S2: the memory of loading a file is bounded for any content. */
 #include <stdlib.h>
 
 #include "check.h"
@@ -65,7 +65,7 @@ static void test_bounds(const hostile_family *family) {
   }
 }
 
-/* What a large one wants, and whether it gets it without being asked. */
+/* The memory that a large file needs, and whether it loads without a raised limit. */
 static void test_family(const hostile_family *family) {
   ci_out file = hostile_model(family, 33000);
   const loaded l = load(file.data, file.length, MOST_NODES, PLENTY);
@@ -74,7 +74,7 @@ static void test_family(const hostile_family *family) {
   const ci_status unasked = load(file.data, file.length, MOST_NODES, 0).status;
   const bool refused = family->dense && unasked == CI_RESOURCE_EXHAUSTED;
   CHECK(refused || unasked == family->status);
-  CHECK(refused || !family->dense || sizeof(void *) < 8); /* what has pointers is smaller where these are */
+  CHECK(refused || !family->dense || sizeof(void *) < 8); /* structs with pointers are smaller where pointers are */
   ci_out_free(&file);
 }
 
@@ -99,7 +99,7 @@ static void test_many_nodes(void) {
 
 static void test_honest(const char *name, const void *data, size_t bytes) {
   const loaded l = load(data, bytes, 0, 0);
-  CHECK(l.status == CI_OK || l.status == CI_UNIMPLEMENTED); /* an operator of the program's own */
+  CHECK(l.status == CI_OK || l.status == CI_UNIMPLEMENTED); /* a custom operator */
   CHECK(l.most <= FOR_ANY_FILE);
   report(name, bytes, l);
 }

@@ -115,7 +115,7 @@ static const function_case function_cases[CI_MATH_UNARY_COUNT] = {
     [CI_MATH_one_nan] = {"one_nan", exact_same, 0, 0, 0, 0xa2a0064485845520},
 };
 
-/* Distance in units of the last place of the exact value; inf where only one is finite. */
+/* Error in ulps of the exact value; inf where only one is finite. */
 static double ulp_error(float y, double exact) {
   const float near = (float)exact;
   int exponent;
@@ -125,7 +125,7 @@ static double ulp_error(float y, double exact) {
   return fabs((double)y - exact) / ldexp(1.0, exponent - 24 < -149 ? -149 : exponent - 24);
 }
 
-enum { STRIDE = 9973, CHUNK = 1021 }; /* CHUNK is no multiple of a vector */
+enum { STRIDE = 9973, CHUNK = 1021 }; /* CHUNK is not a multiple of a vector */
 
 static void test_functions(bool print) {
   float x[CHUNK], y[CHUNK];
@@ -193,7 +193,7 @@ static void test_binary(void) {
   }
 }
 
-/* Half of c's last place, and a little less or more by turns, as a product of a and b; c also denormal. */
+/* Half of c's last bit, and a little less or more by turns, as a * b; c also denormal. */
 static void near_tie(uint32_t *seed, float *a, float *b, float *c) {
   const uint32_t r = next_random(seed), fraction = next_random(seed) >> 9;
   const int exponent = r >> 31 ? -126 : (int)(r >> 16) % 160 - 80; /* of c */
@@ -353,7 +353,7 @@ static void test_long_sums(void) {
   fill(x, 70001, 5, false);
   for (int i = 0; i < 18; i++)
     list[i] = plain_row(CI_REDUCE_SUM, x + i * 4096, i < 17 ? 4096 : 70001 - 17 * 4096, false);
-  CHECK(ci_sum_partials(70001) <= 64, "room for partial sums");
+  CHECK(ci_sum_partials(70001) <= 64, "memory for partial sums");
   for (int i = 0; i < isa_count; i++) {
     float y;
     ci_sum_row(isa_list[i]->math, CI_FLOAT, &y, x, 70001, partial);
@@ -368,7 +368,7 @@ static void test_long_sums(void) {
   ci_reduce_find(CI_REDUCE_SUM, CI_INT8)->row(&wrapped, small, 3);
   CHECK(wrapped == -59, "int8 sums wrap: %d", wrapped);
   ci_reduce_find(CI_REDUCE_MIN, CI_INT8)->row(&wrapped, small, 3);
-  CHECK(wrapped == -3, "the least int8: %d", wrapped);
+  CHECK(wrapped == -3, "the lowest int8: %d", wrapped);
 }
 
 static void plain_softmax(const struct ci_isa_math *math, float *y, const float *x, int n, bool logarithm) {
@@ -412,7 +412,7 @@ static void test_softmax(void) {
   }
 }
 
-/* ---- optimizer steps: two roundings for a product and a sum ---- */
+/* ---- optimizer steps: two roundings for a multiplication and an addition ---- */
 
 static void test_training(void) {
   enum { N = 37 };

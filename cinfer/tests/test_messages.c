@@ -6,7 +6,7 @@
 
 enum { LONG = 1 << 20 };
 
-/* What a file does wrong, in which a name is said. */
+/* Damages a file so that a name is in the message. */
 typedef void (*damage)(ci_out *graph, ci_out *model, const char *name);
 
 static void same_name(ci_out *graph, ci_out *model, const char *name) {
@@ -102,7 +102,7 @@ static const struct {
     {"an attribute without value", empty_attribute},
     {"a formal input of the root", formal_of_root},
     {"an output that nothing makes", signature_of_nothing},
-    {"a target that is no node", target_of_nothing},
+    {"a target that is not a node", target_of_nothing},
     {"an unknown operator", unknown_operator},
     {"a function without outputs", function_without_outputs},
 };
@@ -140,7 +140,7 @@ static void test_load(damage write, const char *name, const char *said) {
   ci_out_free(&file);
 }
 
-/* The run cannot add what it is fed to a constant of three; names of node, input and signature are hostile. */
+/* The run cannot add its input to a constant of three; names of node, input and signature are untrusted. */
 static void test_run(const char *name, const char *said) {
   ci_out graph = {0}, model = {0}, tensor = {0}, signature = {0};
   ci_out constant = hostile_node("-c", "Constant", 13), sum = hostile_node(name, "Add", 13);

@@ -1,5 +1,5 @@
 /* test_move.c - casts to and from float16 and moves of bytes in every instruction set: the plain loops of isa_move.h
- * define them, and nothing beside a result is written. */
+ * define them, and nothing outside a result is written. */
 #include <math.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void fill_source(void) {
 
 /* ---- float16 ---- */
 
-/* Every float32 whose lowest bits are 0, around each the ties and what lies next to them. */
+/* Every float32 whose lowest bits are 0, around each the ties and their neighbours. */
 static void test_to_half(const struct ci_isa *isa) {
   static const uint32_t low[] = {0, 1, 0xfff, 0x1000, 0x1001, 0x1fff};
   const ci_cast_fn cast = ci_cast_find(isa, CI_FLOAT, CI_FLOAT16);

@@ -1,4 +1,4 @@
-/* test_names.c - the table of names: a name is its text in its scope, however many there are. */
+/* test_names.c - the table of names: a name is identified by its string and its scope, however many there are. */
 #include "base/names.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ static void test_an_empty_table_has_no_name(void) {
   ci_names_free(NULL, &names);
 }
 
-/* Room that was asked for is all that is taken, and enough. */
+/* Capacity that was reserved is all that is taken, and enough. */
 static void test_a_table_has_the_room_that_it_was_given(void) {
   ci_names names = {0};
   CHECK(ci_names_reserve(NULL, &names, 1000) && names.places == 1502);
@@ -77,7 +77,7 @@ static void test_a_table_has_the_room_that_it_was_given(void) {
   ci_names_free(NULL, &names);
 }
 
-/* Names chosen so that all of them belong to the same few places are refused when they are many, and those that were
+/* Names chosen so that all of them belong to the same few entries are refused when they are many, and those that were
  * taken are found in larger tables, too. */
 static void test_names_that_are_near_stay_near_when_the_table_grows(void) {
   static int near[MANY];

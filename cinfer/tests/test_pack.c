@@ -15,7 +15,7 @@
 
 enum { THREADS = 4, ORDERS = 24, X = 0, W = 1 };
 
-typedef struct meter { /* an allocator that counts from any thread, and fails when told */
+typedef struct meter { /* an allocator that counts from any thread, and fails on request */
   atomic_long held;
   atomic_bool fails;
 } meter;
@@ -51,7 +51,7 @@ static ci_session *open_session(ci_model *model, const ci_tensor *x) {
   return session;
 }
 
-/* The product of x and a constant w. */
+/* The MatMul of x and a constant w. */
 static ci_kernel *find_product(ci_session *session) {
   const ci_plan *plan = session->plans.at[session->plans.latest];
   for (size_t i = 0; i < plan->all_steps.count; i++) {
@@ -143,7 +143,7 @@ static void test_what_is_no_constant_is_not_packed(void) {
   CHECK(first != NULL && other != NULL && first != other);
   CHECK((uintptr_t)first % 64 == 0 && (uintptr_t)other % 64 == 0);
   atomic_store(&m.fails, true);
-  CHECK(pack(k, W, 0) == first && pack(k, W, 1) == other); /* what is there costs nothing */
+  CHECK(pack(k, W, 0) == first && pack(k, W, 1) == other); /* an order that is there costs nothing */
   atomic_store(&m.fails, false);
   ci_close(model); /* the session keeps it */
   CHECK(is_backwards(first, k->in[W], 1.0f));
@@ -204,7 +204,7 @@ static void test_packs_that_differ_are_different(void) {
   ci_close(model);
 }
 
-/* However much is expected beyond what is packed: a block has the room for it, or another one is made. */
+/* However much is expected beyond the packed bytes: a block has the capacity for it, or another one is made. */
 static void test_blocks_have_room_for_what_is_expected(void) {
   static const size_t expected[] = {0, 4, 100, 4096, 1 << 22};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
@@ -239,7 +239,7 @@ static ci_model *open_panels(meter *m, int32_t isa) {
   return model;
 }
 
-/* A product reads weights of the file where they lie if its panels are as wide; nothing is packed then. */
+/* A MatMul reads weights of the file in place if its packed tiles are as wide; nothing is packed then. */
 static void test_panels_of_the_file_are_read_in_place(int32_t isa) {
   meter m = {0};
   float data[8] = {1, 2, 3, 4, -1, -2, -3, -4};
@@ -262,7 +262,7 @@ static void test_panels_of_the_file_are_read_in_place(int32_t isa) {
   CHECK(atomic_load(&m.held) == 0);
 }
 
-/* Whoever reads them otherwise shares one copy in row-major order, for which there may be no memory. */
+/* Other readers share one copy in row-major order, for which there may be no memory. */
 static void test_panels_are_row_major_for_others(int32_t isa) {
   meter m = {0};
   ci_model *model = open_panels(&m, isa);

@@ -1,5 +1,5 @@
-/* test_planning.c - S5, S8: what planning takes of memory and work is charged, whatever the file says, and a call that
- * plans or opens can be ended. */
+/* test_planning.c - S5, S8: the memory and work of planning are charged for any file, and a call that plans or opens
+ * can be ended. */
 #include <stdlib.h>
 
 #include "check.h"
@@ -116,7 +116,7 @@ static void pieces(ci_out *graph, ci_out *model, size_t n) {
   hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
-/* Shapes of which each has a plan of its own: those that no run uses make way for the new one. */
+/* Each shape has a separate plan: those that no run uses make way for the new one. */
 static void test_plans_of_other_shapes_make_way(void) {
   meter m = {0};
   float x[200] = {0};
@@ -135,7 +135,7 @@ static void test_plans_of_other_shapes_make_way(void) {
 
 /* ---- work ---- */
 
-/* Products of one matrix that is known, each small and of many multiplications. */
+/* MatMuls of one constant matrix, each small and of many multiplications. */
 static void products(ci_out *graph, ci_out *model, size_t n) {
   static const int64_t side = 16;
   ci_out sum = hostile_node("-y", "Sum", 13);
@@ -307,11 +307,11 @@ static void test_cancel_ends_planning_before_the_next_node(void) {
   CHECK(run(session, &error) == CI_CANCELLED && m.left == 0);
   CHECK(strstr(error.message, "was cancelled") != NULL && error.node[0] != '\0');
   CHECK(session->plans.count == 0 && session->stats.allocations < 60);
-  CHECK(run(session, &error) == CI_OK); /* the next call begins anew */
+  CHECK(run(session, &error) == CI_OK); /* the next call begins again */
   close_both(session, model, &m);
 }
 
-/* Wherever it comes: at the n-th allocation of a session that begins anew. */
+/* Wherever it comes: at the n-th allocation of a session that is opened again. */
 static void test_cancel_at_any_moment_of_planning(void) {
   ci_model *model = open_family(plans_chain, 50);
   long ended = 0;
@@ -398,7 +398,7 @@ static void test_a_deadline_ends_the_opening_of_a_session(void) {
   ci_close(model);
 }
 
-typedef struct host { /* says when asked the n-th time that the call has to end */
+typedef struct host { /* returns at the n-th call that the library's call has to end */
   int asked, end_at;
 } host;
 

@@ -1,4 +1,4 @@
-/* test_plans.c - many shapes one after another, and work handed to threads of the host's. */
+/* test_plans.c - many shapes one after another, and work handed to threads of the host. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +156,7 @@ static void test_inputs_that_do_not_fit_are_refused(void) {
   }
 }
 
-/* Those that are reserved stay, however many others come and go; beside them there is room for few. */
+/* Those that are reserved stay, however many others come and go; next to them few others fit. */
 static void test_reserved_plans_are_not_fitted_to_others(void) {
   ci_session *session = open_session(NULL);
   ci_error error;
@@ -172,7 +172,7 @@ static void test_reserved_plans_are_not_fitted_to_others(void) {
   ci_session_close(session);
 }
 
-/* An arena that has to grow takes no more than what is wanted where half as much again is above the limit. */
+/* An arena that has to grow takes no more than it needs where half as much again is above the limit. */
 static void test_the_arena_grows_up_to_the_limit(void) {
   meter m = {0, 0};
   ci_session_options options = ci_session_defaults();
@@ -203,7 +203,7 @@ static int64_t same_hash(int64_t rows, int64_t columns) {
   return (int64_t)(mixed(before, (uint64_t)rows) ^ (uint64_t)columns ^ mixed(before, 0));
 }
 
-/* Shapes that a stranger chose, so that their hashes are the same: two plans are made. */
+/* Shapes of untrusted input, chosen so that their hashes are the same: two plans are made. */
 static void test_shapes_of_one_hash_are_different_shapes(void) {
   ci_out graph = {0}, message = {0};
   ci_error error;

@@ -1,4 +1,4 @@
-/* test_questions.c - what a caller may ask of a model and of the library, and all that is no right question. */
+/* test_questions.c - queries of models and of the library, and the errors of wrong arguments. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +150,7 @@ static void test_a_value_needs_a_place(void) {
   ci_state_close(state);
 }
 
-/* That a folder is not there is no error, and none is told. */
+/* A missing folder is not an error, and none is reported. */
 static void test_no_folder_has_no_checkpoint(void) {
   ci_error error = {.status = CI_INTERNAL, .message = "old"};
   ci_restored restored = {.size = sizeof restored};
@@ -293,7 +293,7 @@ static void test_an_allocator_may_have_no_release(void) {
   CHECK(ci_alloc_sparse(&given, 64) == NULL);
 }
 
-/* Only what is about to be written is asked for in large pages; the rest of such a block costs nothing. */
+/* Large pages are requested only for memory that is about to be written; the rest of such a block costs nothing. */
 static void test_of_a_sparse_block_any_part_may_be_used(void) {
   enum { MEGABYTE = 1 << 20 };
   const ci_allocator own = {0};

@@ -47,7 +47,7 @@ static void write_pattern(char *to) {
   }
 }
 
-/* A list of exactly so many bytes with others behind it, which have to stay as they are. */
+/* A list of exactly so many bytes followed by others, which have to stay unchanged. */
 static void *guarded(size_t bytes) {
   unsigned char *list = malloc(bytes + BEHIND);
   if (list == NULL) exit(2);

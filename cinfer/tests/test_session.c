@@ -16,7 +16,7 @@
 
 enum { MOST_OUTPUTS = 16, MOST_ELEMENTS = 64 };
 
-/* ---- an allocator that counts, and fails or cancels when told ---- */
+/* ---- an allocator that counts, and fails or cancels on request ---- */
 
 typedef struct meter {
   long calls, fail_at; /* fail_at 0: never */
@@ -89,7 +89,7 @@ static void call_fill_held(call *c, int64_t count, bool something) {
   c->inputs[1] = something ? c->items[2] : (ci_tensor){.dtype = CI_NOTHING};
 }
 
-/* Runs every signature of a model with the inputs of model_everything, or a matrix where one is wanted. */
+/* Runs every signature of a model with the inputs of model_everything, or a matrix where one is expected. */
 static ci_status run_all(ci_session *session, const ci_model *model, ci_error *error) {
   call c;
   ci_status first = CI_OK;
@@ -363,7 +363,7 @@ static void test_wrong_sequences(void) {
   ci_close(model);
 }
 
-/* What is fed counts, and the message says that it is the limit. */
+/* Fed values count, and the message names the limit. */
 static void test_sequences_within_limits(void) {
   ci_error error;
   ci_model *model;

@@ -1,4 +1,4 @@
-/* test_state.c - values that a program gives to a state: what is no declaration, views of the state itself. */
+/* test_state.c - values that a program gives to a state: wrong declarations, views of the state itself. */
 #include <string.h>
 
 #include "check.h"

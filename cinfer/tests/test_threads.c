@@ -1,4 +1,5 @@
-/* test_threads.c - what threads and forked processes may do at the same time; the sanitizer of threads watches it. */
+/* test_threads.c - threads and forked processes that use the library at the same time; run under ThreadSanitizer, too.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <pthread.h>
@@ -43,7 +44,7 @@ static ci_session *open_session(ci_model *model, ci_state *state, const ci_sessi
   return session;
 }
 
-/* What all signatures give for inputs of this size, and what they leave. */
+/* The results of all signatures for inputs of this size, and the state after them. */
 static uint32_t run_all(ci_session *session, const ci_model *model, int64_t n) {
   uint32_t digest = 0;
   for (int s = 0; s < ci_signature_count(model); s++) {
@@ -374,7 +375,7 @@ static char folder[64];
 typedef struct saver {
   pthread_t thread;
   int number;
-  const ci_state *shared; /* nobody changes it */
+  const ci_state *shared; /* no thread changes it */
   uint32_t expected;
 } saver;
 
@@ -450,7 +451,7 @@ static void *keep_busy(void *given) {
   return NULL;
 }
 
-/* In the child: the sessions made before, and one of its own. */
+/* In the child: the sessions made before, and a new one. */
 static bool use_in_child(ci_session **made, int count, ci_model *model, uint32_t expected) {
   ci_session_options options = ci_session_defaults();
   options.threads = 2;

@@ -1,5 +1,5 @@
-/* work.h - counts what a call does, the same on every machine and in every run: basic blocks, as the compiler reports
- * them (-fsanitize-coverage=trace-pc), and for the C library's functions a block for every 16 bytes. */
+/* work.h - counts the work of a call, the same on every machine and in every run: basic blocks, as the compiler
+ * reports them (-fsanitize-coverage=trace-pc), and for the C library's functions a block for every 16 bytes. */
 #ifndef CI_TEST_WORK_H
 #define CI_TEST_WORK_H
 #include <stdint.h>
@@ -9,12 +9,12 @@ extern uint64_t work_most;
 extern void (*work_exceeded)(void);
 
 enum { WORK_PLACES = 1 << 18 };
-typedef struct work_places { /* how often each block ran; a place for each, by its address: neighbors share a cache line
-                              */
+/* how often each block ran; a counter for each, by its address: neighbours share a cache line */
+typedef struct work_places {
   uint32_t runs[WORK_PLACES];
   uintptr_t block[WORK_PLACES]; /* its address */
   uint32_t seen[WORK_PLACES]; /* those that ran, in the order of their first runs */
   uint32_t count;
 } work_places;
-extern work_places *work_map; /* NULL, as at first: nobody asks for it */
+extern work_places *work_map; /* NULL, the default: blocks are not counted one by one */
 #endif

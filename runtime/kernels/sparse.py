@@ -30,7 +30,7 @@ def _check_sparse_indices(call: Call) -> Function:
             return indices  # however many there are
         if math.prod(max(size, 0) for size in shape.tolist()) >= 1 << 63:
             raise errors.InvalidArgumentError(
-                message=f"shape {_text(shape)} has more places than an int64 counts"
+                message=f"shape {_text(shape)} has more elements than an int64 counts"
             )
         outside = ((indices < 0) | (indices >= shape)).any(axis=1)
         order = _order(indices) if ordered else np.ones(len(indices), np.int64)

@@ -57,7 +57,7 @@ bad(
     {"ordered": 0},
     domain="graphio",
     error=INVALID,
-    words=["[1099511627776,8388608] has more places than an int64 counts"],
+    words=["[1099511627776,8388608] has more elements than an int64 counts"],
     label="overflow",
 )
 

@@ -298,7 +298,7 @@ def test_an_attribute_of_another_kind_is_an_error_of_the_node(library: Path) -> 
     engines.module("cinfer")
     made = scaled(attributes={"scale": ("int", 2)}, library=library, kernel=None)
     x = tf.placeholder(tf.float32, [None, 3])
-    with pytest.raises(errors.InvalidArgumentError, match="'mine'.*attribute scale is no float"):
+    with pytest.raises(errors.InvalidArgumentError, match="'mine'.*attribute scale is not a float"):
         run("cinfer", made(x, name="mine"), {x: X})
 
 

@@ -27,7 +27,7 @@ refused("ScatterND", [f(3), i(1, 1), f(1)], "expected none, add", reduction="a" 
 refused(
     "ScatterElements",
     [texts(3), i(1), texts(1)],
-    "two texts at one place",
+    "two strings at one index",
     UnimplementedError,
     runtime=None,
     reduction="add",

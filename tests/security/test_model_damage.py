@@ -97,7 +97,7 @@ def test_files_of_the_future_are_not_implemented(newer: dict[str, int]) -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda data: data[:80], "outside its place"),
+        (lambda data: data[:80], "outside of its range"),
         (lambda data: data[:100] + b"x" + data[101:], "padding is not zero"),
         (lambda data: data[:200] + b"xx" + data[202:], "checksum of a tensor does not match"),
         (lambda data: data + b"x", "longer than its tensors"),
@@ -194,9 +194,9 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: setattr(m.tensor[0], "stored", False), LOST, "not stored where it belongs"),
     (lambda m: setattr(m.tensor[0], "data", b"x"), LOST, "not stored where it belongs"),
     (lambda m: setattr(value(m, "cond", "value").t, "stored", True), LOST, "not stored where it belongs"),
-    (lambda m: setattr(m.tensor[1], "offset", 64), LOST, "outside its place"),
-    (lambda m: setattr(m.tensor[1], "nbytes", 3201), LOST, "outside its place"),
-    (lambda m: setattr(m.tensor[1], "nbytes", 2**64 - 1), LOST, "outside its place"),
+    (lambda m: setattr(m.tensor[1], "offset", 64), LOST, "outside of its range"),
+    (lambda m: setattr(m.tensor[1], "nbytes", 3201), LOST, "outside of its range"),
+    (lambda m: setattr(m.tensor[1], "nbytes", 2**64 - 1), LOST, "outside of its range"),
     (lambda m: setattr(m.tensor[1], "crc32c", 1), LOST, "the checksum of a tensor does not match"),
     (lambda m: m.tensor.pop(), LOST, "the data section is longer than its tensors"),
     # Where addresses have 32 bits, counts must not be cut to them.
@@ -241,7 +241,7 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: [m.graph.node.insert(0, node("Constant", "inline", value={"t": {"dtype": 9, "data": b"\1"}})),
                 setattr(value(m, "c", "value"), "tensor", 2)], LOST, "no such tensor in attribute 'value'"),
     # graphs
-    (lambda m: m.graph.capture.append("x"), LOST, "or stand in the root"),
+    (lambda m: m.graph.capture.append("x"), LOST, "or belong to the root"),
     (lambda m: m.graph.input.add(name="x"), LOST, "the root has a formal input"),
     (lambda m: body(m, "if", "then_branch").capture.reverse(), LOST, "captures are not sorted and unique"),
     (lambda m: body(m, "if", "then_branch").capture.insert(0, ""), LOST, "captures are not sorted and unique"),
@@ -276,7 +276,7 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: setattr(m.variable[0], "dtype", 27), LOST, "a variable cannot be read"),
     (lambda m: setattr(m.variable[0], "dtype", 0), LOST, "a variable cannot be read"),
     (lambda m: setattr(m.variable[0], "name", ""), LOST, "a variable cannot be read"),
-    (lambda m: setattr(m.variable[0], "value", 2), LOST, "a variable's value is no tensor"),
+    (lambda m: setattr(m.variable[0], "value", 2), LOST, "a variable's value is not a tensor"),
     (lambda m: m.variable.append(m.variable[0]), LOST, "a table is not sorted and unique at 'w'"),
     (lambda m: [m.variable.add(name=LONG, dtype=1, value=0) for _ in range(2)], LOST, "not sorted and unique at '" + 200 * "n" + "'"),
     (lambda m: [m.signature.add(name="s\0" + c) for c in "ab"], LOST, "has a zero byte"),
@@ -288,12 +288,12 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: m.signature[0].input.add(key="x", value="c", type=tensor_type()), LOST, "two inputs of a signature are the same"),
     (lambda m: [m.signature[0].input.add() for i in range(20000)], MUCH, "wants more than 4 times its size of memory"),
     (lambda m: [m.graph.node.append(node("Identity", "untyped", "x")), m.signature[0].input.add(key="u", value="untyped")], LOST, "an input has no element type"),
-    (lambda m: m.signature[0].output.add(key="q", value=LONG), LOST, "is no value of its root graph"),
-    (lambda m: m.signature[0].output.add(key="q", value="h2"), LOST, "'h2' is no value of its root graph"),
-    (lambda m: m.signature[0].target.append("x:0"), LOST, "a signature's target 'x:0' is no node"),
-    (lambda m: m.signature[0].target.append("h"), LOST, "'h' is no node of its root graph"),
-    (lambda m: m.signature[0].target.append("h2"), LOST, "'h2' is no node of its root graph"),
-    (lambda m: m.signature[0].target.append(LONG), LOST, "is no node of its root graph"),
+    (lambda m: m.signature[0].output.add(key="q", value=LONG), LOST, "is not a value of its root graph"),
+    (lambda m: m.signature[0].output.add(key="q", value="h2"), LOST, "'h2' is not a value of its root graph"),
+    (lambda m: m.signature[0].target.append("x:0"), LOST, "a signature's target 'x:0' is not a node"),
+    (lambda m: m.signature[0].target.append("h"), LOST, "'h' is not a node of its root graph"),
+    (lambda m: m.signature[0].target.append("h2"), LOST, "'h2' is not a node of its root graph"),
+    (lambda m: m.signature[0].target.append(LONG), LOST, "is not a node of its root graph"),
 ]
 # fmt: on
 

@@ -1,4 +1,4 @@
-/* ci_common.h - what every part uses: spans, checked sizes, errors, memory. */
+/* ci_common.h - declarations that every part uses: spans, checked sizes, errors, memory. */
 #ifndef CI_COMMON_H
 #define CI_COMMON_H
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #error "cinfer needs the processor's square root, that of MinGW's C library is an x87's: compile with -fno-math-errno"
 #endif
 
-/* A product and a sum are two roundings unless the source says v_fma: also under a plain `cc -O2`. */
+/* A multiplication and an addition round twice unless the source says v_fma: also under a plain `cc -O2`. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
@@ -52,8 +52,8 @@
 #define CI_FAST
 #endif
 
-/* CI_SMALL: size before speed. Of what inlining makes a variant for each caller, one will do, and what is there for
- * shapes of its own alone (CI_LARGE) is left out; the bits are the same. */
+/* CI_SMALL: size before speed. Functions that would be inlined, and so compiled again for each caller, are compiled
+ * once, and code for special shapes alone (CI_LARGE) is left out; the bits are the same. */
 #ifdef CI_SMALL
 #define CI_EITHER CI_OUTLINE
 #define CI_LARGE 0
@@ -67,13 +67,13 @@
 #ifndef CI_LOCAL
 #define CI_LOCAL
 #endif
-/* What only families need that this build lacks is left to the compiler and the linker to drop. */
+/* Functions that only missing families use are left to the compiler and the linker to drop. */
 #if defined(__GNUC__) && (!CI_HAS_ALL || defined(CI_SMALL))
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-const-variable"
 #endif
 
-typedef struct ci_span { /* bytes that belong to somebody else */
+typedef struct ci_span { /* bytes in memory that the span does not own */
   const char *data;
   size_t length;
 } ci_span;
@@ -84,7 +84,7 @@ typedef struct ci_span { /* bytes that belong to somebody else */
     if (try_status != CI_OK) return try_status; \
   } while (0)
 
-/* Sizes: every sum and product of numbers that a file or a caller chose goes through these. */
+/* Sizes: every addition and multiplication of numbers that a file or a caller chose goes through these. */
 CI_INLINE bool ci_add_size(size_t a, size_t b, size_t *sum) {
   *sum = a + b;
   return *sum >= a;
@@ -118,7 +118,8 @@ void ci_dtype_swap(int32_t dtype, void *data, size_t bytes);
 /* Fills error (if not NULL) and returns status. */
 ci_status ci_fail(ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
 ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_list arguments);
-/* Puts ? in the place of what is no UTF-8 and of what a terminal would obey; `lines`: ends of lines and tabs stay. */
+/* Replaces bytes that are not UTF-8, and control characters that a terminal would obey, with ?; `lines`: line ends and
+ * tabs stay. */
 void ci_printable(char *text, bool lines);
 
 /* ---- options.c ---- */

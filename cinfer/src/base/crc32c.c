@@ -1,5 +1,5 @@
-/* crc32c.c - CRC-32C (Castagnoli): by carry-less products where the processor has them, else by its CRC instruction,
- * else eight bytes a step by tables. */
+/* crc32c.c - CRC-32C (Castagnoli): by carry-less multiplication where the processor has them, else by its CRC
+ * instruction, else eight bytes a step by tables. */
 #include <string.h>
 
 #include "../system/cpu.h"
@@ -59,14 +59,14 @@ static uint32_t crc_tabled(uint32_t crc, const uint8_t *p, size_t n) {
 /* ---- in hardware ----
  *
  * A checksum is the remainder of a polynomial over GF(2), first bit highest: a block may be replaced by another of the
- * same remainder. A lane of 128 bits, L * x^64 + H, is carried D bits on by two carry-less products,
- * L * (x^(D+64) mod P) + H * (x^D mod P), and added to the lane that lies there. Bits are reversed in memory, which
- * makes each product come out multiplied by x; hence the constants are FOLD(D + 63) and FOLD(D - 1) with, in Python,
+ * same remainder. A lane of 128 bits, L * x^64 + H, is carried D bits on by two carry-less multiplications, L *
+ * (x^(D+64) mod P) + H * (x^D mod P), and added to the lane at that position. Bits are reversed in memory, which
+ * multiplies each result by x; hence the constants are FOLD(D + 63) and FOLD(D - 1) with, in Python,
  *   def FOLD(n):
  *     r = 1 << 31
  *     for _ in range(n): r = r >> 1 ^ 0x82f63b78 * (r & 1)
- *     return r << 32
- * What is left in the lanes at the end is a block whose checksum from a state of zero is that of everything before. */
+ *     return r << 32 The lanes that are left at the end are a block whose checksum from a state of zero is that of
+ *     everything before. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CRC_HARDWARE 1
 #include <immintrin.h>
@@ -98,7 +98,7 @@ static int crc_ways(void) {
     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && (defined(__linux__) || defined(__APPLE__))
 #define CRC_HARDWARE 1
 #include <arm_neon.h>
-#define CRC_TARGET(isa) /* the assembler is told: compilers spell the targets in different ways */
+#define CRC_TARGET(isa) /* the assembler gets its targets by a directive: compilers spell them in different ways */
 typedef uint64x2_t crc_lane;
 static inline uint32_t crc_step_8(uint32_t crc, uint64_t word) {
   __asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %x1" : "+r"(crc) : "r"(word));

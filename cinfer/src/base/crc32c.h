@@ -3,7 +3,7 @@
 #define CI_CRC32C_H
 #include "ci_common.h"
 
-/* How many ways of computing it this machine has: tables, CRC instruction, carry-less products, wide ones. */
+/* How many ways of computing it this machine has: tables, CRC instruction, carry-less multiplications, wide ones. */
 int ci_crc32c_ways(void);
 
 /* ci_crc32c in one of them, from 0, so that a machine that has them all can test them all. */

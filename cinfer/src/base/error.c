@@ -40,7 +40,7 @@ void ci_printable(char *text, bool lines) {
   }
 }
 
-/* What a name or text adds is no line of the message: only a format has lines. */
+/* A line end in a name or string that is inserted does not start a line of the message: only a format has lines. */
 ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_list arguments) {
   if (error == NULL) return status;
   error->status = status;

@@ -1,9 +1,9 @@
-/* letters.c - small and large letters, and UTF-8. */
+/* letters.c - Unicode case mappings of single characters, and UTF-8. */
 #include "letters.h"
 
 #include <stddef.h>
 
-/* Letters that lie at the same distance from their other case, one after the other or every second one: the first of
+/* Letters that have the same distance from their other case, one after the other or every second one: the first of
  * them << 9, from the first to the last << 1, whether it is every second one; and the distance. Unicode's mappings of
  * one character to one (UnicodeData.txt, fields 12 and 13); test_texts_standard.py compares them with Python's.
  */
@@ -120,7 +120,7 @@ uint32_t ci_letter_small(uint32_t c) { return letters_find(LETTERS_TABLE(letters
 uint32_t ci_letter_large(uint32_t c) { return letters_find(LETTERS_TABLE(letters_to_large), c); }
 
 uint32_t ci_letter_folded(uint32_t c) {
-  if (c == 0x131) return c; /* the dotless i is no other i, though its large form is I */
+  if (c == 0x131) return c; /* the dotless i differs from i, though its capital is I */
   return ci_letter_small(ci_letter_large(ci_letter_small(c)));
 }
 

@@ -1,11 +1,11 @@
-/* letters.h - small and large letters by Unicode's simple mappings, and the characters of UTF-8. */
+/* letters.h - upper and lower case by Unicode's simple mappings, and the characters of UTF-8. */
 #ifndef CI_LETTERS_H
 #define CI_LETTERS_H
 #include "ci_common.h"
 
 uint32_t ci_letter_small(uint32_t c);
 uint32_t ci_letter_large(uint32_t c);
-/* What stands for a letter whatever its case. */
+/* The character that all cases of a letter are compared as. */
 uint32_t ci_letter_folded(uint32_t c);
 /* The first character at or after c that has another case; UINT32_MAX: none. */
 uint32_t ci_letter_next(uint32_t c);

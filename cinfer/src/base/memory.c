@@ -1,4 +1,4 @@
-/* memory.c - memory through the caller's hook. */
+/* memory.c - allocation through the caller's hook, dynamic arrays, and pools. */
 #include "../system/posix.h"
 
 #include "memory.h"
@@ -16,8 +16,8 @@
 #endif
 enum { MEMORY_ALIGN = 64, MEMORY_LARGE = 1 << 21, MEMORY_PAGE = 1 << 16 };
 
-/* Large pages where the system has them on request: a hundredth of the faults when the block is first written. They lie
- * at multiples of their size, and so do large blocks; what is before and behind one is never touched. */
+/* Large pages where the system has them on request: a hundredth of the faults when the block is first written. They
+ * begin at multiples of their size, and so do large blocks; the memory before and after a block is never touched. */
 #ifdef MADV_HUGEPAGE
 enum { MEMORY_LARGE_ALIGN = 1 << 21 };
 static void memory_advise(char *block, size_t bytes) {
@@ -31,8 +31,8 @@ static void memory_advise(char *block, size_t bytes) {
 }
 #endif
 
-/* malloc knows no alignment: the block starts at the next multiple behind a pointer to what malloc gave. What is left
- * over in front of it and behind it belongs to nothing. */
+/* malloc knows no alignment: the block starts at the next multiple after a pointer to what malloc gave. The bytes left
+ * over before and after the block stay unused. */
 static void *memory_default_alloc(size_t bytes) {
   const size_t align = bytes >= MEMORY_LARGE ? MEMORY_LARGE_ALIGN : MEMORY_ALIGN;
   size_t padded;
@@ -97,7 +97,7 @@ bool ci_grow_by(const ci_allocator *allocator, void **array, size_t *capacity, s
   size_t wanted, bytes;
   if (!ci_add_size(count, more, &wanted)) return false;
   if (wanted <= *capacity) return true;
-  size_t grown = *capacity + *capacity / 2; /* whoever knows how many there will be gets room for so many */
+  size_t grown = *capacity + *capacity / 2; /* a caller that knows how many there will be gets exactly that capacity */
   if (grown < 8) grown = 8;
   if (grown < wanted) grown = wanted;
   if (!ci_mul_size(grown, item, &bytes)) return false;
@@ -123,7 +123,7 @@ struct ci_pool_block {
 
 enum { MEMORY_BLOCK_HEADER = MEMORY_ALIGN };
 
-/* The next spare block if it has the room, else a new one; zeroed. */
+/* The next spare block if its capacity suffices, else a new one; zeroed. */
 static struct ci_pool_block *pool_block(ci_pool *pool, size_t room) {
   struct ci_pool_block *block = pool->spare;
   size_t whole;
@@ -164,7 +164,7 @@ void ci_pool_clear(ci_pool *pool) {
     struct ci_pool_block *block = pool->blocks;
     pool->blocks = block->next;
     CI_FORBID(block + 1, block->bytes - sizeof *block);
-    block->next = pool->spare; /* turned round: the first used is the first used again */
+    block->next = pool->spare; /* in reverse order: the block that was used first is used first again */
     pool->spare = block;
   }
 }

@@ -1,21 +1,21 @@
-/* memory.h - growing arrays, and blocks that are released together. */
+/* memory.h - arrays that grow, and blocks that are released together. */
 #ifndef CI_MEMORY_H
 #define CI_MEMORY_H
 #include "ci_common.h"
 
-/* Room for one element more in *array, which has *capacity elements of `item` bytes; false: out of memory. */
+/* Capacity for one more element in *array, which has *capacity elements of `item` bytes; false: out of memory. */
 bool ci_grow(const ci_allocator *allocator, void **array, size_t *capacity, size_t count, size_t item);
 /* The same for `more` elements more. */
 bool ci_grow_by(const ci_allocator *allocator, void **array, size_t *capacity, size_t count, size_t more, size_t item);
 
-/* A growing array of T: `struct { T *at; size_t count, capacity; }`. */
+/* An array of T that grows: `struct { T *at; size_t count, capacity; }`. */
 #define CI_LIST(T)   \
   struct {           \
     T *at;           \
     size_t count;    \
     size_t capacity; \
   }
-/* Makes room for one element more; the caller writes list.at[list.count++]. */
+/* Reserves capacity for one more element; the caller writes list.at[list.count++]. */
 #define CI_LIST_GROW(allocator, list) \
   ci_grow(allocator, (void **)&(list)->at, &(list)->capacity, (list)->count, sizeof *(list)->at)
 #define CI_LIST_GROW_BY(allocator, list, more) \

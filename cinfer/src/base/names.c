@@ -1,4 +1,4 @@
-/* names.c - from names to the numbers of what they name. */
+/* names.c - a hash table from names to numbers, such as those of nodes or variables. */
 #include "names.h"
 
 #include <string.h>
@@ -18,18 +18,19 @@ uint64_t ci_hash(ci_span text) {
 
 bool ci_key_same(ci_key a, ci_key b) { return a.scope == b.scope && ci_span_same(a.text, b.text); }
 
-/* The upper half of a product: texts that differ in their last letter alone are far from each other, too. */
+/* The upper half of a multiplication, so that strings that differ in their last letter alone are far from each other,
+ * too. */
 static uint32_t names_hash(const ci_key *key) {
   const uint64_t hash = ci_hash(key->text) + key->scope;
   return (uint32_t)((hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-/* Where a hash belongs; hashes in order belong to places in order, however many there are. */
+/* The first entry of a hash; the order of the hashes is that of their entries, for any number of entries. */
 static size_t names_home(uint32_t hash, size_t places) { return (size_t)((uint64_t)hash * (uint64_t)places >> 32); }
 
 static size_t names_next(const ci_names *names, size_t place) { return place + 1 == names->places ? 0 : place + 1; }
 
-/* The place of a name, or the free place where it belongs; names->places if neither is near. */
+/* The entry of a name, or the free entry where it belongs; names->places if neither is near. */
 static size_t names_place(const ci_names *names, const ci_namer *namer, const ci_key *key, uint32_t hash) {
   size_t at = names_home(hash, names->places), alike = 0;
   for (size_t step = 0; step < NAMES_MOST_STEPS && step < names->places; step++) {
@@ -49,7 +50,7 @@ int64_t ci_names_find(const ci_names *names, const ci_namer *namer, const ci_key
   return at < names->places ? (int64_t)names->table[at].number - 1 : -1;
 }
 
-/* A table of so many places instead of the present one; false: out of memory. */
+/* Moves the names to a table of that many entries; false: out of memory. */
 static bool names_spread(const ci_allocator *allocator, ci_names *names, size_t places) {
   ci_names spread = {.places = places, .count = names->count};
   size_t bytes;
@@ -73,7 +74,7 @@ bool ci_names_reserve(const ci_allocator *allocator, ci_names *names, size_t mor
   return names_spread(allocator, names, wanted < NAMES_LEAST ? NAMES_LEAST : wanted);
 }
 
-/* Whoever did not say how many there will be gets room for half as many more. */
+/* Without a reservation by the caller, the table grows by half. */
 static bool names_grow(const ci_allocator *allocator, ci_names *names) {
   if (names->count + names->count / 2 + 2 <= names->places) return true;
   return ci_names_reserve(allocator, names, names->count / 2 + 1);

@@ -1,4 +1,4 @@
-/* names.h - from names to the numbers of what they name; the names themselves stay where they are. */
+/* names.h - a hash table from names to numbers; the names themselves stay where they are. */
 #ifndef CI_NAMES_H
 #define CI_NAMES_H
 #include "ci_common.h"
@@ -18,14 +18,14 @@ typedef struct ci_names { /* zero is an empty table */
   size_t count, places;
 } ci_names;
 
-typedef struct ci_namer { /* whoever knows what a number is called */
+typedef struct ci_namer { /* the owner of the names, which compares a name with that of a number */
   bool (*is)(const void *owner, uint32_t number, const ci_key *key);
   const void *owner;
 } ci_namer;
 
 /* The number of a name, or -1. */
 int64_t ci_names_find(const ci_names *names, const ci_namer *namer, const ci_key *key);
-/* Room for so many more; false: out of memory. */
+/* Capacity for so many more; false: out of memory. */
 bool ci_names_reserve(const ci_allocator *allocator, ci_names *names, size_t more);
 typedef enum ci_names_result {
   CI_NAMES_ADDED,
@@ -36,7 +36,7 @@ typedef enum ci_names_result {
 /* Crowded: too many names of one hash, which honest files do not have. Numbers are below 2^32 - 1. */
 ci_names_result ci_names_add(const ci_allocator *allocator, ci_names *names, const ci_namer *namer, const ci_key *key,
                              uint32_t number);
-void ci_names_clear(ci_names *names); /* forgets all, keeps the room */
+void ci_names_clear(ci_names *names); /* removes all names, keeps the capacity */
 void ci_names_free(const ci_allocator *allocator, ci_names *names);
 uint64_t ci_hash(ci_span text); /* FNV-1a, 64 bits */
 bool ci_key_same(ci_key a, ci_key b);

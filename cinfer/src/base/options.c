@@ -1,4 +1,4 @@
-/* options.c - what a caller chooses: options of any version, and limits. */
+/* options.c - reads the options and limits of a caller, which may be of another version of the struct. */
 #include <string.h>
 
 #include "ci_common.h"
@@ -9,7 +9,8 @@ enum {
   OPTIONS_DEFAULT_LOAD = 4 /* bytes of memory for each of the file */
 };
 
-/* A size that holds no more than itself is that of a struct that nobody filled: its limits would not count. */
+/* A size that covers no field but itself is that of a struct that the caller has not filled: its limits would not
+ * count. */
 ci_status ci_take_options(void *options, size_t size, const void *given, const char *defaults, ci_error *error) {
   size_t given_size;
   if (given == NULL) return CI_OK;

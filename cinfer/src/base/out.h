@@ -21,7 +21,7 @@ void ci_out_field_fixed32(ci_out *out, uint32_t field, uint32_t value);
 void ci_out_field_fixed64(ci_out *out, uint32_t field, uint64_t value);
 void ci_out_field_bytes(ci_out *out, uint32_t field, const void *data, size_t bytes);
 void ci_out_field_packed(ci_out *out, uint32_t field, const int64_t *values, int count); /* varints */
-/* A message is written into a buffer of its own and then added, empty or not. */
+/* A message is written into a separate buffer and then added, empty or not. */
 void ci_out_field_message(ci_out *out, uint32_t field, const ci_out *message);
 /* A JSON string with its quotes; UTF-8 stays as it is. */
 void ci_out_json_string(ci_out *out, const char *text);

@@ -1,5 +1,5 @@
-/* stop.c - see stop.h. The clock is monotonic: CLOCK_MONOTONIC, the performance counter on Windows, none on boards
- * without a system (CI_NO_FILES). */
+/* stop.c - ends calls early (stop.h). The clock is monotonic: CLOCK_MONOTONIC, the performance counter on Windows,
+ * none on boards without a system (CI_NO_FILES). */
 #include "../system/posix.h"
 
 #include "stop.h"
@@ -33,7 +33,7 @@ static uint64_t stop_clock(void) {
 enum {
   STOP_PACE = 16,        /* most units of work from one look at the clock to the next, */
   STOP_SELDOM = 64,      /* where there is no deadline */
-  STOP_SHORT = 50000,    /* nanoseconds: shorter ones are no reason to look so often */
+  STOP_SHORT = 50000,    /* nanoseconds: shorter units of work need no such frequent looks */
   STOP_ASK = 200000000   /* from one question of the host to the next */
 };
 
@@ -91,7 +91,7 @@ void ci_stop_hasten(ci_stop *stop) {
   stop->left = stop_left(stop);
 }
 
-/* The host has something to say, and is asked seldom: not in calls that are shorter than the time between. */
+/* Calls the host's interrupt function, at most once in STOP_ASK: not in calls that are shorter. */
 static bool stop_interrupted(ci_stop *stop, uint64_t now) {
   if (stop->interrupt.asked == NULL || now < stop->ask_at) return false;
   const bool first = stop->ask_at == 0;
@@ -102,7 +102,7 @@ static bool stop_interrupted(ci_stop *stop, uint64_t now) {
 bool ci_stop_look(ci_stop *stop) {
   const uint64_t now = stop_clock();
   stop->late = stop->late || (stop->until != 0 && now >= stop->until);
-  if (stop->late || stop_token(stop->token) || stop_interrupted(stop, now)) /* from now on it is wanted at once */
+  if (stop->late || stop_token(stop->token) || stop_interrupted(stop, now)) /* from now on every check stops */
     atomic_store_explicit(&stop->cancelled, 1, memory_order_relaxed);
   if (now - stop->seen >= STOP_SHORT) stop->pace = stop->pace / 4 + 1;
   else if (stop->pace < (stop->until != 0 ? STOP_PACE : STOP_SELDOM)) stop->pace *= 2;

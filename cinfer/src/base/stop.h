@@ -5,7 +5,7 @@
 #include "ci_common.h"
 
 typedef struct ci_stop {
-  atomic_int cancelled; /* what ci_cancel sets, and any other reason once it was seen */
+  atomic_int cancelled; /* set by ci_cancel, and for any other reason once it was seen */
   uint32_t left;        /* units of work until the clock is looked at */
   uint32_t pace;        /* how many there are from one look to the next */
   bool late;
@@ -13,12 +13,12 @@ typedef struct ci_stop {
   uint64_t deadline; /* nanoseconds that a call may take; 0: no end */
   uint64_t until;    /* the moment on the clock; 0: none */
   uint64_t seen;     /* the clock at the last look */
-  uint64_t ask_at;   /* when the host is asked next; 0: not decided yet */
+  uint64_t ask_at;   /* when the host's interrupt function is called next; 0: not decided yet */
   const ci_cancel_token *token;
   ci_interrupt interrupt;
 } ci_stop;
 
-/* What calls are to heed. CI_UNIMPLEMENTED: there is no clock. */
+/* Sets the reasons to stop that calls observe. CI_UNIMPLEMENTED: there is no clock. */
 ci_status ci_stop_set(ci_stop *stop, uint64_t deadline, const ci_cancel_token *token, ci_interrupt interrupt,
                       ci_error *error);
 void ci_stop_restart(ci_stop *stop);
@@ -28,7 +28,7 @@ CI_INLINE void ci_stop_begin(ci_stop *stop) { /* a call begins */
 }
 void ci_stop_hasten(ci_stop *stop); /* units of work that take long are about to come */
 bool ci_stop_look(ci_stop *stop);
-/* Asked once for each unit of work, such as a step. A call that nothing may end but ci_cancel reads a flag. */
+/* Called once for each unit of work, such as a step. A call that only ci_cancel may end reads a flag. */
 CI_INLINE bool ci_stop_wanted(ci_stop *stop) {
   return atomic_load_explicit(&stop->cancelled, memory_order_relaxed) != 0 || (--stop->left == 0 && ci_stop_look(stop));
 }

@@ -1,10 +1,10 @@
-/* value.c - values: their words in messages, their copies, and views of a caller's tensors. */
+/* value.c - values: their descriptions in messages, their copies, and views of a caller's tensors. */
 #include "value.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Every buffer has room for the name of a type; shapes may be cut. */
+/* Every buffer is large enough for the name of a type; shapes may be cut. */
 const char *ci_value_describe(const ci_value *v, char *buffer, size_t size) {
   size_t used = (size_t)snprintf(buffer, size, "%s", ci_dtype_name(v->dtype));
   if (ci_holds(v->dtype)) return buffer;

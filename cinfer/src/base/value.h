@@ -1,4 +1,4 @@
-/* value.h - a tensor with its numbers, or without them while they are not known. */
+/* value.h - a tensor with its elements, or without them while they are not known. */
 #ifndef CI_VALUE_H
 #define CI_VALUE_H
 #include "ci_common.h"
@@ -20,7 +20,7 @@ CI_INLINE bool ci_holds(int32_t dtype) { return dtype == CI_SEQUENCE || dtype ==
 const char *ci_value_describe(const ci_value *v, char *buffer, size_t size);
 /* Bytes that a copy of this value takes: its elements, and the text of strings. False: more than a size_t. */
 bool ci_value_storage(const ci_value *value, size_t *bytes);
-/* Copies elements, with the text of strings behind them. to has ci_value_storage bytes. */
+/* Copies elements, with the bytes of strings after them. to has ci_value_storage bytes. */
 void ci_value_copy(void *to, const ci_value *value);
 /* A view of a caller's tensor, whose sizes are checked; bytes is what the shape needs. */
 ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error *error);

@@ -1,4 +1,4 @@
-/* wire.c - reading protobuf messages that nobody has vouched for. */
+/* wire.c - reads protobuf messages from untrusted input. */
 #include "wire.h"
 
 #include <string.h>

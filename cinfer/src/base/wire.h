@@ -1,4 +1,4 @@
-/* wire.h - reading protobuf messages that nobody has vouched for.
+/* wire.h - a reader of protobuf messages from untrusted input.
  *
  * A reader walks the fields of one message and never looks beyond its end. Nothing is allocated: a length is compared
  * with the bytes that are there before anything else happens.
@@ -10,7 +10,7 @@
 
 typedef struct ci_wire { /* a message being read */
   const uint8_t *at, *end;
-  bool broken; /* set for good when the bytes are no message */
+  bool broken; /* set for good when the bytes are not a message */
 } ci_wire;
 
 typedef struct ci_field {
@@ -29,13 +29,13 @@ typedef struct ci_field {
 ci_wire ci_wire_open(ci_span message);
 /* The next field; false at the end and when the message is broken. */
 bool ci_wire_next(ci_wire *wire, ci_field *field);
-/* The bytes of such a field of a message, by where their length stands in it; none if they are not all there. */
+/* The bytes of such a field of a message, by the offset of their length in it; none if they are not all there. */
 ci_span ci_wire_stored(ci_span message, size_t at);
 /* Numbers of a packed field, one after the other; false at its end and when it is broken. */
 bool ci_wire_varint(ci_wire *wire, uint64_t *number);
 bool ci_wire_fixed32(ci_wire *wire, uint32_t *number);
 
-bool ci_utf8_valid(ci_span text); /* what a field of type string may hold */
+bool ci_utf8_valid(ci_span text); /* Whether a field of type string may have these bytes. */
 bool ci_is_text(ci_span text);    /* and all of it reaches a C program: it has no zero byte */
 
 uint32_t ci_load_u32(const void *at); /* little-endian */

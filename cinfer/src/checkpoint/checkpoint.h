@@ -1,10 +1,10 @@
-/* checkpoint.h - the files of a checkpoint (schema/README.md), as its three parts share them.
+/* checkpoint.h - the files of a checkpoint (schema/README.md), as its parts share them: listing, saving and restoring.
  *
  * Nothing of a checkpoint is valid unless a valid index refers to it. checkpoint_index.c turns an index into bytes and
  * back, checkpoint_meta.c makes the graph file, checkpoint_save.c writes all files in crash-safe order,
- * checkpoint_restore.c reads and checks everything first. checkpoint_list.c reads the text file `checkpoint` and
- * finds the newest; checkpoint_keep.c says which are too old, checkpoint_clean.c deletes. checkpoint_record.c is the
- * file that a save commits with, checkpoint_files.c knows the names of all files, checkpoint_needs.c which of them are
+ * checkpoint_restore.c reads and checks everything first. checkpoint_list.c reads the text file `checkpoint` and finds
+ * the newest; checkpoint_keep.c decides which are too old, checkpoint_clean.c deletes. checkpoint_record.c is the file
+ * that a save commits with, checkpoint_files.c knows the names of all files, checkpoint_needs.c which of them are
  * needed.
  */
 #ifndef CI_CHECKPOINT_H
@@ -69,7 +69,7 @@ typedef struct ci_shard_item { /* one variable */
   const ci_slot *slot;
   ci_span name;
   size_t nbytes;    /* in the shard */
-  size_t item_size; /* what the bytes should be aligned to */
+  size_t item_size; /* the alignment of the bytes */
   uint32_t shard;
   uint64_t begin; /* from the first tensor */
   uint32_t crc;   /* once it is written */
@@ -78,7 +78,7 @@ typedef struct ci_shard_item { /* one variable */
 typedef struct ci_shard { /* one data file */
   char name[CI_NAME_BYTES];
   size_t first, count; /* its items */
-  ci_out header;       /* what stands before the first tensor */
+  ci_out header;       /* the bytes before the first tensor */
 } ci_shard;
 
 typedef struct ci_shards {
@@ -96,7 +96,7 @@ CI_LOCAL void ci_shards_free(ci_shards *plan);
 /* ---- checkpoint_index.c ---- */
 
 CI_LOCAL void ci_index_free(ci_index *index);
-/* The whole file: envelope and message. */
+/* The entire file: envelope and message. */
 CI_LOCAL void ci_index_encode(const ci_index *index, ci_out *out);
 /* Everything that the bytes alone can tell is checked; `name` is for messages. Free the index also after a failure. */
 CI_LOCAL ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name,
@@ -106,7 +106,7 @@ CI_LOCAL bool ci_index_begins(const ci_bytes *bytes);
 /* Reads and decodes the index `name` of a folder; `bytes` must outlive the index. Free both also after a failure. */
 CI_LOCAL ci_status ci_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index,
                                  ci_error *error);
-/* A file that nobody makes longer than `most`: a longer one is CI_DATA_LOSS. */
+/* A file that no save makes longer than `most`: a longer one is CI_DATA_LOSS. */
 CI_LOCAL ci_status ci_checkpoint_read(const ci_folder *folder, const char *name, uint64_t most, ci_bytes *bytes,
                                       ci_error *error);
 
@@ -117,7 +117,7 @@ CI_LOCAL ci_status ci_checkpoint_meta(const ci_model *model, ci_out *out, ci_err
 
 /* ---- checkpoint_save.c ---- */
 
-/* What saving and restoring say where a build has no checkpoints (families.h). */
+/* The error of saving and restoring in a build without checkpoints (families.h). */
 CI_LOCAL ci_status ci_checkpoint_left_out(ci_error *error);
 /* ci_save_with the bytes of P.meta themselves; NULL: no such file. What the Python binding calls. */
 CI_LOCAL ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix,
@@ -132,7 +132,7 @@ CI_LOCAL ci_status ci_checkpoint_fit(ci_state *state, const ci_index *index, con
 
 /* ---- checkpoint_list.c: the file `checkpoint`, a hint and never the truth ---- */
 
-typedef struct ci_checkpoints { /* what the file says; spans are in its bytes, still escaped, without quotes */
+typedef struct ci_checkpoints { /* the content of the file; spans are in its bytes, still escaped, without quotes */
   ci_bytes file;
   ci_span latest;
   CI_LIST(ci_span) paths;
@@ -145,21 +145,21 @@ typedef struct ci_checkpoints { /* what the file says; spans are in its bytes, s
 /* CI_NOT_FOUND: there is none; CI_DATA_LOSS: it cannot be read, or is absurdly long. Free it in any case. */
 CI_LOCAL ci_status ci_checkpoints_read(const ci_folder *folder, ci_checkpoints *list, ci_error *error);
 CI_LOCAL void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints *list);
-/* Whether there is one of that name, which may be any text. */
+/* Whether there is one of that name, which may be any string. */
 CI_LOCAL bool ci_checkpoint_exists(const ci_folder *folder, ci_span base);
 /* The file with `base` as the newest one. */
 CI_LOCAL void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *out);
 /* The base name of the newest checkpoint of the folder: that of the file, else the valid one of the highest step, then
  * of the latest time, of which an index has the seconds and its file the rest. CI_NOT_FOUND: there is none.
- * CI_DATA_LOSS: none is whole. CI_UNIMPLEMENTED, CI_UNAVAILABLE: one that cannot be read may be the newest. */
+ * CI_DATA_LOSS: none is complete. CI_UNIMPLEMENTED, CI_UNAVAILABLE: one that cannot be read may be the newest. */
 CI_LOCAL ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error);
 
 /* ---- checkpoint_keep.c ---- */
 
-/* Makes room for `base` as the newest: of the others in this folder most - 1 stay, the oldest expire but for those that
- * a file P.keep or P.best protects (schema/README.md). Expired are only checkpoints that are there; false: out of
- * memory. Whoever was killed after a commit has not come to list it: if the run goes on from that checkpoint, `origin`
- * brings it in. */
+/* Adds `base` as the newest: of the others in this folder most - 1 stay, the oldest expire but for those that a file
+ * P.keep or P.best protects (schema/README.md). Expired are only checkpoints that are there; false: out of memory. A
+ * process that was killed after a commit has not listed its checkpoint: if the run goes on from that one, `origin`
+ * adds it. */
 CI_LOCAL bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base,
                                     const ci_origin *origin, size_t most);
 
@@ -172,10 +172,10 @@ CI_LOCAL bool ci_checkpoint_is_temporary(const char *name);
 CI_LOCAL const char *ci_checkpoint_final(const char *temporary, uint64_t *id);
 /* Whether a name has an ending, and something before it: so much. */
 CI_LOCAL bool ci_checkpoint_ends(const char *name, const char *ending, size_t *length);
-/* What the checkpoints of one run share: the length of the name without the step, "-<digits>". */
+/* The common part of the checkpoints of one run: the length of the name without the step, "-<digits>". */
 CI_LOCAL size_t ci_checkpoint_run_length(const char *base);
 
-typedef struct ci_places { /* names under which a file may lie; the first that is there counts */
+typedef struct ci_places { /* names that a file may have; the first that is there counts */
   char names[4][CI_NAME_BYTES];
   size_t count;
 } ci_places;
@@ -200,7 +200,7 @@ CI_LOCAL bool ci_checkpoint_lacks(const ci_folder *folder, const char *base, con
 
 /* ---- checkpoint_record.c ---- */
 
-typedef struct ci_record { /* what a save will commit with */
+typedef struct ci_record { /* the file that a save will commit with */
   ci_writer writer;
   const ci_folder *folder;
   char name[CI_TEMPORARY_BYTES];
@@ -212,17 +212,17 @@ CI_LOCAL void ci_record_name(char name[CI_TEMPORARY_BYTES], uint64_t save_id, ci
 /* The record must stay where it is; commit or cancel it. */
 CI_LOCAL ci_status ci_record_begin(const ci_folder *folder, uint64_t save_id, ci_span base, ci_record *record,
                                    ci_error *error);
-/* Writes it, on the disk, and puts it in the place of the index `name`. */
+/* Writes it, on the disk, and replaces the index `name` with it. */
 CI_LOCAL ci_status ci_record_commit(ci_record *record, const void *data, size_t bytes, const char *name,
                                     ci_error *error);
 /* Ends the save; false: it may commit yet, because its record cannot be removed. */
 CI_LOCAL bool ci_record_cancel(ci_record *record);
 CI_LOCAL void ci_record_release(ci_record *record);
 
-/* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole. What any index of the
- * folder needs stays, be it one that somebody has renamed or copied ---- */
+/* ---- checkpoint_clean.c: nothing here fails a save, and a checkpoint that cannot be deleted stays complete. Files
+ * that any index of the folder needs stay, also if the index was renamed or copied ---- */
 
-/* Removes the files of all saves to a prefix but one that are over: their record is gone, or nobody holds its lock, or
+/* Removes the files of all saves to a prefix but one that are over: their record is gone, or its lock is free, or
  * where locks do not work they are `age` older than the index. */
 CI_LOCAL void ci_checkpoint_collect(const ci_folder *folder, const char *base, uint64_t keep, bool locks, int64_t age);
 /* Removes what crashes have left of prefixes other than `base`, when all of it has lain there for more than `age`
@@ -232,8 +232,8 @@ CI_LOCAL void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char
  * use. Those of a save under way stay. */
 CI_LOCAL void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, bool locks, int64_t time,
                                                int64_t age);
-/* Gives the graph file of a committed save its plain name. Whoever commits later removes that file before it
- * names its own, so that this fails then: what the present index names always lies under one of its two names. */
+/* Gives the graph file of a committed save its plain name. A save that commits later removes that file before it names
+ * its own, so that this fails then: the file that the present index names always has one of its two names. */
 CI_LOCAL void ci_checkpoint_name_graph(const ci_folder *folder, const char *base, const char *graph);
 /* Does the same for checkpoints of other prefixes that a crash has kept from it. */
 CI_LOCAL void ci_checkpoint_name_left(const ci_folder *folder, const char *base);

@@ -1,8 +1,8 @@
-/* checkpoint_clean.c - removes what no index needs, and checkpoints that are too old.
+/* checkpoint_clean.c - removes files that no index needs, and checkpoints that are too old.
  *
- * A file of a save may go when two things are seen, in this order: its record is gone (checkpoint_record.c), so it will
- * never commit; and no index of the folder needs the file. What other writers are about to commit is thereby safe, in
- * whatever order their calls and ours come. */
+ * A file of a save may go when two things are seen, in this order: its record is gone (checkpoint_record.c), so it
+ * will never commit; and no index of the folder needs the file. Thereby the files that other writers are about to
+ * commit are safe, in whatever order their calls and ours come. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct clean_folder {
   CI_LIST(const char *) gone;  /* files of saves that will not commit any more */
 } clean_folder;
 
-/* ---- what lies in the folder ---- */
+/* ---- the files of the folder ---- */
 
 static bool clean_visit(void *argument, const char *name) {
   clean_folder *look = argument;
@@ -36,7 +36,7 @@ static bool clean_visit(void *argument, const char *name) {
   if (temporary && !length) (void)ci_checkpoint_ends(final, ".index", &length);
   if ((!temporary && !length) || length >= CI_NAME_BYTES) return true;
   char *copy = ci_pool_text(&look->pool, (ci_span){name, strlen(name)});
-  if (!copy) return false; /* what is not seen the next save tidies up */
+  if (!copy) return false; /* a file that is not seen is removed by the next save */
   if (length) {
     if (!CI_LIST_GROW(look->pool.allocator, &look->files)) return false;
     look->files.at[look->files.count++] = (clean_file){copy, {copy + (final - name), length}, temporary ? id : inside};
@@ -81,7 +81,7 @@ static size_t clean_end(const clean_folder *look, size_t first, bool of_save) {
   return next;
 }
 
-/* Whether a save may commit yet. It is asked anew, since a listing is not of one moment. */
+/* Whether a save may commit yet. Checked again for each file, since a listing is not of one moment. */
 static bool clean_under_way(const clean_folder *look, const clean_file *file) {
   char record[CI_TEMPORARY_BYTES];
   ci_record_name(record, file->id, file->prefix);
@@ -152,7 +152,7 @@ void ci_checkpoint_collect(const ci_folder *folder, const char *base, uint64_t k
   clean_free(&look);
 }
 
-/* What a temporary file is to be called: of the run that `base` is of, or the list of checkpoints. */
+/* Whether the final name of a temporary file is one of the run that `base` is of, or the list of checkpoints. */
 static bool clean_is_of_run(const char *name, const char *base) {
   const size_t length = ci_checkpoint_run_length(base);
   if (strcmp(name, CI_CHECKPOINT_LIST) == 0) return true;
@@ -189,7 +189,7 @@ void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base,
   clean_free(&look);
 }
 
-/* ---- what crashes have left of other prefixes ---- */
+/* ---- files of other prefixes that crashes have left ---- */
 
 static bool clean_has(const clean_folder *look, ci_span prefix, const char *ending) {
   char name[CI_NAME_BYTES + 8];
@@ -240,7 +240,7 @@ static bool clean_graph_of(const char *name, const char *base) {
          strncmp(name + length, ".meta-", 6) == 0;
 }
 
-/* Whether another save of the prefix might be given the plain name at any moment, or somebody is about to remove it. */
+/* Whether another save of the prefix might be given the plain name at any moment, or is about to remove it. */
 static bool clean_name_is_taken(const clean_folder *look, const char *base, const char *graph) {
   char mark[CI_NAME_BYTES + 16];
   uint64_t id;
@@ -311,7 +311,7 @@ void ci_checkpoint_name_left(const ci_folder *folder, const char *base) {
 
 /* ---- deleting ---- */
 
-/* What the index names and has the id of its save, be it under the name of the original of a copy. */
+/* The files that the index names and that have the id of its save, also under the name of the original of a copy. */
 static void clean_add_named(clean_folder *look, const ci_index *index) {
   for (size_t i = 0; i <= index->shards.count; i++) {
     const ci_span file = i < index->shards.count ? index->shards.at[i].file : index->meta_file;

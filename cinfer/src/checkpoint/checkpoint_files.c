@@ -1,5 +1,5 @@
-/* checkpoint_files.c - what the names of a checkpoint's files say, and where a file may lie that an index names: under
- * that name, or, of a checkpoint that was copied by its file names, under the copy's own. */
+/* checkpoint_files.c - the names of a checkpoint's files: reads the parts of a name, and finds the file that an index
+ * names: under that name, or, of a checkpoint that was copied by its file names, under the copy's name. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static bool files_is_shard_end(const char *at) {
   return (at = files_number(at + 4)) && strcmp(at, ".safetensors") == 0;
 }
 
-/* What stands behind the prefix in a name with a save id. */
+/* Whether a name with a save id has a known ending after the prefix. */
 static bool files_is_end(const char *at, uint64_t *id) {
   if (strncmp(at, ".data-", 6) == 0) return files_is_shard_end(files_id(at + 6, id));
   if (strncmp(at, ".meta-", 6) != 0) return false;

@@ -7,7 +7,7 @@
 
 enum { FIT_SHAPE = 240, FIT_SUGGESTED = 10 /* missing names for which near ones are looked up */ };
 
-typedef struct fit_list { /* lines, as many as have room */
+typedef struct fit_list { /* lines, up to the capacity */
   char text[720];
   size_t length;
   int shown, dropped;
@@ -51,7 +51,7 @@ static size_t fit_find(const ci_index *index, ci_span name) {
   return SIZE_MAX;
 }
 
-/* What two names have in common at both ends, in percent of the longer one. */
+/* How similar two names are: their common characters at both ends, in percent of the longer one. */
 static size_t fit_likeness(ci_span a, ci_span b) {
   const size_t shorter = a.length < b.length ? a.length : b.length, longer = a.length + b.length - shorter;
   size_t front = 0, back = 0;

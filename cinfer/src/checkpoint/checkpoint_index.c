@@ -1,4 +1,4 @@
-/* checkpoint_index.c - P.index: bytes from an index, an index from bytes. */
+/* checkpoint_index.c - encodes and decodes the index file P.index. */
 #include <stdio.h>
 #include <string.h>
 
@@ -271,7 +271,7 @@ static ci_status index_get_message(index_reader *r, ci_span message) {
       case CI_KEY(CHECKPOINTINDEX_STEP): step = f.number; break;
       case CI_KEY(CHECKPOINTINDEX_HAS_STEP): has_step = f.number != 0; break;
       case CI_KEY(CHECKPOINTINDEX_PRODUCER):
-        if (!ci_is_text(f.bytes)) return index_damaged(r, "its producer is no text");
+        if (!ci_is_text(f.bytes)) return index_damaged(r, "its producer is not a string");
         break;
       case CI_KEY(CHECKPOINTINDEX_TIME): index->time = f.number <= INT64_MAX ? (int64_t)f.number : 0; break;
       case CI_KEY(CHECKPOINTINDEX_MIN_READER): min_reader = f.number; break;
@@ -279,9 +279,9 @@ static ci_status index_get_message(index_reader *r, ci_span message) {
       case CI_KEY(CHECKPOINTINDEX_SHARD_HEADER): CI_TRY(index_add_header_crc(r, (uint32_t)f.number)); break;
       default: break;
     }
-  if (w.broken) return index_damaged(r, "it is no index");
+  if (w.broken) return index_damaged(r, "it is not an index");
   if (index->meta_file.length && !ci_file_safe_name(index->meta_file.data, index->meta_file.length))
-    return index_damaged(r, "its graph file is no plain file");
+    return index_damaged(r, "its graph file is not a plain file name");
   if (min_reader > CI_CHECKPOINT_MINOR)
     return index_too_new(r, CI_CHECKPOINT_MAJOR, min_reader < UINT16_MAX ? (unsigned)min_reader : UINT16_MAX, 0);
   index->step = has_step && step <= INT64_MAX ? (int64_t)step : -1;
@@ -307,7 +307,7 @@ static ci_status index_check_variable(const index_reader *r, const ci_saved *v) 
   if (ci_dtype_bits(v->dtype) < 8) bytes = ci_packed_bytes(v->dtype, bytes);
   if (v->dtype == CI_STRING ? v->nbytes < bytes : v->nbytes != bytes)
     return index_damaged(r, "a variable's length does not fit its shape");
-  if (v->shard >= r->index->shards.count) return index_damaged(r, "a variable lies in a shard that does not exist");
+  if (v->shard >= r->index->shards.count) return index_damaged(r, "a variable is in a shard that does not exist");
   const uint64_t end = r->index->shards.at[v->shard].nbytes;
   if (v->offset > end || v->nbytes > end - v->offset) return index_damaged(r, "a variable lies outside its shard");
   return CI_OK;
@@ -321,7 +321,7 @@ static bool index_lies_before(const void *owner, int32_t a, int32_t b) {
   return v->offset != w->offset ? v->offset < w->offset : v->nbytes < w->nbytes;
 }
 
-/* Each byte of a shard belongs to what stands before its first variable, or to one variable: else a small file could
+/* Each byte of a shard belongs to the header before its first variable, or to one variable: else a small file could
  * have any number of variables of a large shard's size. */
 static ci_status index_check_places(const index_reader *r, const int32_t *sorted) {
   const ci_index *index = r->index;
@@ -376,7 +376,7 @@ ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, 
   const bool intact = status == CI_OK;
   if (status == CI_OK) status = index_get_message(&r, payload);
   if (status == CI_OK) status = index_check(&r);
-  /* What a later minor version has added is no damage: the checksums are right. */
+  /* Fields that a later minor version has added are not damage: the checksums are right. */
   const unsigned minor = intact ? ci_load_u32(bytes->data + 8) >> 16 : 0;
   if (status == CI_DATA_LOSS && minor > CI_CHECKPOINT_MINOR) status = index_too_new(&r, CI_CHECKPOINT_MAJOR, minor, 0);
   CI_LIST_FREE(allocator, &r.header_crcs);

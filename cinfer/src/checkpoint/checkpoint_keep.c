@@ -25,7 +25,7 @@ static bool keep_is_older(const ci_folder *folder, ci_span path) {
          ci_folder_times(folder, index, &other, &committed) && committed <= listed;
 }
 
-/* Whether somebody protects it from being deleted: files of these names say so, as Python writes them. */
+/* Whether it is protected from being deleted: by files of these names, as Python writes them. */
 static bool keep_is_protected(const ci_folder *folder, ci_span path) {
   static const char *const marks[] = {".keep", ".best"};
   char name[CI_NAME_BYTES + 8];
@@ -36,7 +36,7 @@ static bool keep_is_protected(const ci_folder *folder, ci_span path) {
   return false;
 }
 
-typedef struct keep_place { /* a path of the list and where it stands there */
+typedef struct keep_place { /* a path of the list and its index in it */
   ci_span path;
   size_t at;
 } keep_place;
@@ -89,7 +89,7 @@ static void keep_drop_repeated(ci_checkpoints *list, const keep_table *table) {
   list->paths.count = left;
 }
 
-/* What an earlier save has not come to delete, and is no checkpoint of the list again. */
+/* Drops checkpoints that an earlier save expired without deleting them, unless they are in the list again. */
 static void keep_drop_expired(const ci_folder *folder, ci_checkpoints *list, const keep_table *table,
                               const char *base) {
   size_t left = 0;
@@ -120,7 +120,7 @@ static bool keep_same_run(const char *a, const char *b) {
   return length == ci_checkpoint_run_length(b) && memcmp(a, b, length) == 0;
 }
 
-/* Its place is behind all that are listed: it was the newest when the state was restored from it. */
+/* It is listed after all others: it was the newest when the state was restored from it. */
 static bool keep_add_origin(const ci_folder *folder, ci_checkpoints *list, const keep_table *table, const char *base,
                             const ci_origin *origin) {
   const ci_span path = {origin->base, strlen(origin->base)};
@@ -148,7 +148,7 @@ static void keep_cut(ci_checkpoints *list, size_t count) {
   if (list->times.count) list->times.count = count;
 }
 
-/* Those of this folder that somebody else has deleted do not count. */
+/* Checkpoints of this folder that another process has deleted do not count. */
 static void keep_drop_gone(const ci_folder *folder, ci_checkpoints *list) {
   size_t left = 0;
   for (size_t i = 0; i < list->paths.count; i++) {

@@ -1,7 +1,7 @@
 /* checkpoint_list.c - the text file `checkpoint` of a folder, and its newest checkpoint.
  *
- * Lines `key: "text"` or `key: number`, as Python writes and reads them. Entries of other checkpoints are copied as
- * they stand, escapes included. */
+ * Lines `key: "text"` or `key: number`, as Python writes and reads them. Entries of other checkpoints are copied
+ * unchanged, escapes included. */
 #include <stdio.h>
 #include <string.h>
 
@@ -107,10 +107,10 @@ static bool list_is_intact(ci_span text) {
 static ci_status list_parse(const ci_allocator *allocator, ci_checkpoints *list, ci_error *error) {
   const char *at = (const char *)list->file.data, *end = at + list->file.length;
   if (!ci_utf8_valid((ci_span){at, list->file.length}) || memchr(at, 0, list->file.length))
-    return ci_fail(error, CI_DATA_LOSS, "the file '%s' is no text", list_file);
+    return ci_fail(error, CI_DATA_LOSS, "the file '%s' is not UTF-8 text", list_file);
   if (!list_is_intact((ci_span){at, list->file.length}))
     return ci_fail(error, CI_DATA_LOSS,
-                   "the checksum of the file '%s' does not match; whoever edits it by hand deletes the line '%s...'",
+                   "the checksum of the file '%s' does not match; if you edited it by hand, delete the line '%s...'",
                    list_file, list_seal);
   while (at < end) {
     const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
@@ -270,8 +270,8 @@ static bool list_visit(void *argument, const char *name) {
   return search->failure == CI_OK;
 }
 
-/* What the file names; "" if it names nothing that can be in the folder. Only no memory is an error: the file is a
- * hint, and where it cannot be read the checkpoints are looked at. */
+/* The checkpoint that the file names; "" if it names none that can be in the folder. Only a lack of memory is an
+ * error: the file is a hint, and where it cannot be read the checkpoints are looked at. */
 static ci_status list_read_name(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error) {
   ci_checkpoints list;
   base[0] = 0;
@@ -305,7 +305,7 @@ ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES
   if (search.failure != CI_OK) return search.failure;
   if (search.found) memcpy(base, search.base, sizeof search.base);
   if (search.found) return CI_OK;
-  /* What is wrong with it is in error. Without data files a file is somebody else's that is called like an index. */
+  /* The fault is in error. An index without data files is an unrelated file with the name of an index. */
   if (search.damage != CI_OK) return search.damage;
   if (search.has_data && search.suspect != CI_OK) return search.suspect;
   return ci_fail(error, CI_NOT_FOUND, "there is no checkpoint in '%s'", folder->path);

@@ -16,7 +16,7 @@ typedef struct meta_job {
   bool *kept;          /* by tensor */
   size_t tensors;
   ci_out message, values;
-  bool panels; /* a tensor of them lies in panels */
+  bool panels; /* a tensor of them is in packed tiles */
 } meta_job;
 
 /* ---- which tensors are still referred to ---- */
@@ -138,7 +138,7 @@ static void meta_message(meta_job *job) {
   ci_out_free(&inner);
 }
 
-/* The data section ends where its last tensor ends: an empty one may lie behind padding. */
+/* The data section ends where its last tensor ends: an empty one may come after padding. */
 static void meta_pad_data(meta_job *job) {
   if (job->tensors == 0 || job->kept[job->tensors - 1]) return;
   while (!job->values.failed && job->values.length % META_ALIGN != 0) ci_out_bytes(&job->values, "", 1);

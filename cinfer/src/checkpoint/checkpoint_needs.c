@@ -1,4 +1,4 @@
-/* checkpoint_needs.c - which files of a folder its indexes need, be it that of a copy or one that was renamed. */
+/* checkpoint_needs.c - which files of a folder its indexes need, those of copies and renamed ones included. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static bool needs_is_own(const char *name, const char *base) {
   return length == strlen(base) && memcmp(name, base, length) == 0;
 }
 
-/* A copy that has a whole file of its own does not need the original's. */
+/* A copy that has a complete file under its name does not need the original's. */
 static bool needs_add(const needs_look *look, const char *base, ci_span file, uint64_t bytes) {
   ci_places places;
   size_t own = 0;
@@ -63,7 +63,7 @@ static bool needs_visit(void *argument, const char *name) {
   memcpy(base, name, length);
   base[length] = 0;
   const ci_status status = ci_index_read(look->folder, name, &bytes, &index, NULL);
-  /* A damaged one, or what is no file, nobody can restore. */
+  /* A damaged index, or something that is not a file, cannot be restored by anyone. */
   if (status == CI_OK) needs->all = !needs_add_index(look, base, &index);
   else needs->all = status != CI_DATA_LOSS && status != CI_INVALID_ARGUMENT && status != CI_NOT_FOUND;
   ci_index_free(&index);

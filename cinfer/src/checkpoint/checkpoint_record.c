@@ -1,9 +1,9 @@
 /* checkpoint_record.c - the file that a save commits with: `tmp-<save id>-P.index`, which becomes `P.index`.
  *
- * It is made before all other files of the save and is there until the save has committed or failed. So whoever removes
- * the files of a save that has ended removes its record first: from then on that save cannot commit any more, should it
- * be alive after all. That a live save is spared is the business of a lock that the kernel lets go when a process ends,
- * and of age where there are no locks; that nothing is lost rests on neither. */
+ * It is made before all other files of the save and is there until the save has committed or failed. So another save
+ * that removes the files of one that has ended removes its record first: from then on that save cannot commit, should
+ * it be alive after all. A live save is spared by a lock, which the kernel releases when a process ends, or by age
+ * where there are no locks. That nothing is lost depends on neither. */
 #include <stdio.h>
 
 #include "checkpoint.h"

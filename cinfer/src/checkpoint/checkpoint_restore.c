@@ -20,7 +20,7 @@ typedef struct restore_job {
   int32_t left_out;
   ci_index index;
   ci_bytes index_bytes;
-  uint8_t *piece; /* what is read at a time where it is not kept */
+  uint8_t *piece; /* the piece that was read, where the bytes are not kept */
   ci_mapping *mapping; /* the shard at hand, to be checked when it is used; else NULL */
   ci_out where; /* how messages call the checkpoint then */
   CI_LIST(ci_slot_change) slots;
@@ -29,7 +29,7 @@ typedef struct restore_job {
   ci_pool strings;
 } restore_job;
 
-/* What the processor's cache still holds when it is checked. */
+/* bytes that are still in the processor's cache when they are checked */
 enum { RESTORE_PIECE = 1 << 22 };
 
 static ci_status restore_no_memory(ci_error *error) {
@@ -83,7 +83,7 @@ static bool restore_values_valid(const ci_saved *v, const uint8_t *data, size_t 
   return true;
 }
 
-/* Reads a variable, each piece checked while it is in cache; to: room for all of it, or NULL. */
+/* Reads a variable, each piece checked while it is in cache; to: a buffer for all of it, or NULL. */
 static ci_status restore_bytes(restore_job *job, ci_reader *reader, const ci_saved *v, uint8_t *to, ci_error *error) {
   uint32_t crc = 0;
   bool valid = true;
@@ -100,8 +100,8 @@ static ci_status restore_bytes(restore_job *job, ci_reader *reader, const ci_sav
   return valid ? CI_OK : restore_damaged(job, v->shard, "a bool is neither 0 nor 1", error);
 }
 
-/* The index was checked, so products do not wrap; strings and packed numbers are larger in memory than in the file. The
- * others are read to where they stay. */
+/* The index was checked, so multiplications of sizes do not wrap; strings and packed numbers are larger in memory than
+ * in the file. The others are read to where they stay. */
 static ci_status restore_value(restore_job *job, ci_reader *reader, const ci_saved *v, ci_slot_change *change,
                                ci_error *error) {
   ci_value *value = &change->value;
@@ -237,7 +237,7 @@ static ci_status restore_prepare(restore_job *job, ci_error *error) {
       return ci_fail(error, CI_INVALID_ARGUMENT,
                      "'%.*s' is %s in the checkpoint '%s' and a random generator of the state, which cannot have both: "
                      "restore into a state without that generator, or call one of them otherwise and save again",
-                     CI_SPAN_ARG(r->name), r->kind == CI_RESOURCE_BLOB ? "a blob" : "the place of an iterator",
+                     CI_SPAN_ARG(r->name), r->kind == CI_RESOURCE_BLOB ? "a blob" : "the position of an iterator",
                      job->base);
     bool made = r->kind == CI_RESOURCE_GENERATOR
                     ? CI_LIST_GROW_BY(job->allocator, &job->randoms, i + 1)
@@ -390,7 +390,7 @@ static void restore_tell(const restore_job *job, ci_restored *restored) {
   memcpy(restored, &told, told.size < sizeof told ? told.size : sizeof told);
 }
 
-/* What the state goes on from: a list that lacks it has it after the next save. */
+/* Notes the checkpoint that the state goes on from: a list that lacks it has it after the next save. */
 static void restore_set_origin(const restore_job *job, bool newest) {
   ci_origin *origin = ci_state_origin(job->state);
   *origin = (ci_origin){.save_id = job->index.save_id};
@@ -440,7 +440,7 @@ ci_status ci_restore(ci_state *state, const char *prefix, int64_t *step, ci_erro
   return CI_OK;
 }
 
-/* That there is no checkpoint is no error. */
+/* A missing checkpoint is not an error. */
 static ci_status restore_nothing(ci_error *error) {
   if (error) *error = (ci_error){.status = CI_OK};
   return CI_OK;

@@ -22,7 +22,7 @@ typedef struct save_job {
   const char *base; /* last part of the prefix */
   ci_index index;
   ci_shards data;
-  ci_checkpoints list; /* what the file `checkpoint` says before */
+  ci_checkpoints list; /* the content of the file `checkpoint` before */
   ci_out list_text;    /* and after */
   char index_file[CI_NAME_BYTES];
   char meta[CI_NAME_BYTES]; /* as written */
@@ -37,7 +37,7 @@ static ci_status save_no_memory(ci_error *error) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "out of memory while saving a checkpoint");
 }
 
-/* ---- what is saved ---- */
+/* ---- the variables and other state that is saved ---- */
 
 static int save_variable_order(const void *a, const void *b) {
   return ci_span_order(((const ci_saved *)a)->name, ((const ci_saved *)b)->name);
@@ -51,7 +51,7 @@ static ci_span save_text(const char *text) { return (ci_span){text, text ? strle
 
 static ci_status save_add_resource(save_job *job, ci_saved_resource resource, ci_error *error) {
   if (!ci_utf8_valid(resource.name))
-    return ci_fail(error, CI_INVALID_ARGUMENT, "the name '%.*s' of a generator that is saved is no UTF-8",
+    return ci_fail(error, CI_INVALID_ARGUMENT, "the name '%.*s' of a generator that is saved is not UTF-8",
                    CI_SPAN_ARG(resource.name));
   if (!CI_LIST_GROW(job->allocator, &job->index.resources)) return save_no_memory(error);
   job->index.resources.at[job->index.resources.count++] = resource;
@@ -362,7 +362,7 @@ static bool save_abandon(save_job *job) {
   return false;
 }
 
-/* What was committed is on the disk and whole, or another save has replaced it. */
+/* The files of the commit are on the disk and complete, or another save has replaced them. */
 static ci_status save_confirm(save_job *job, ci_error *error) {
   bool known = true;
   CI_TRY(ci_folder_sync(&job->folder, error));
@@ -397,7 +397,7 @@ static ci_status save_all(save_job *job, ci_error *error) {
   CI_TRY(save_commit(job, error));
   ci_status status = save_list(job, error);
   save_settle(job);
-  if (status == CI_OK) save_delete_expired(job); /* what the list on the disk names stays */
+  if (status == CI_OK) save_delete_expired(job); /* checkpoints that the list on the disk names stay */
   return status;
 }
 
@@ -426,7 +426,7 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
   if (!CI_HAS(checkpoints)) return ci_checkpoint_left_out(error);
   ci_save_options options = ci_save_defaults();
   if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "a save needs a state and a prefix");
-  CI_TRY(ci_state_idle(state, error)); /* half a step is no checkpoint */
+  CI_TRY(ci_state_idle(state, error)); /* a state within a step is not a checkpoint */
   CI_TRY(ci_take_options(&options, sizeof options, given, "ci_save_defaults", error));
   save_job job = {.state = state, .allocator = ci_state_allocator(state), .options = &options};
   job.meta_data = meta;

@@ -1,4 +1,4 @@
-/* checkpoint_shards.c - which variable lies where in which data file, and the headers of these. */
+/* checkpoint_shards.c - assigns variables to data files and offsets, and makes the headers of the data files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static int shards_name_order(const void *left, const void *right) {
   return ci_span_order(((const ci_shard_item *)left)->name, ((const ci_shard_item *)right)->name);
 }
 
-/* Whole multiples of 64 first, then by falling element size, so that all tensors are aligned without gaps. */
+/* Multiples of 64 first, then by falling element size, so that all tensors are aligned without gaps. */
 static int shards_order(const void *left, const void *right) {
   const ci_shard_item *a = left, *b = right;
   int ragged_a = a->nbytes % SHARD_ALIGN != 0, ragged_b = b->nbytes % SHARD_ALIGN != 0;
@@ -63,7 +63,8 @@ static ci_status shards_add_item(ci_shards *plan, const ci_slot *slot, ci_error 
   if (strcmp(slot->name, "__metadata__") == 0)
     return ci_fail(error, CI_INVALID_ARGUMENT, "a variable that is saved cannot be called '__metadata__'");
   if (!ci_utf8_valid(item.name))
-    return ci_fail(error, CI_INVALID_ARGUMENT, "the name '%.200s' of a variable that is saved is no UTF-8", slot->name);
+    return ci_fail(error, CI_INVALID_ARGUMENT, "the name '%.200s' of a variable that is saved is not UTF-8",
+                   slot->name);
   item.item_size = slot->dtype == CI_STRING ? 1 : ci_dtype_size(slot->dtype);
   if (slot->dtype == CI_STRING && !shards_string_bytes(&slot->value, &item.nbytes)) return shards_no_memory(error);
   if (ci_dtype_bits(slot->dtype) < 8) item.nbytes = ci_packed_bytes(slot->dtype, item.nbytes);

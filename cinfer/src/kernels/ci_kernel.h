@@ -1,4 +1,4 @@
-/* ci_kernel.h - what a kernel sees: values, attributes, errors, memory.
+/* ci_kernel.h - the interface of kernels: values, attributes, errors, memory.
  *
  * An operator is one row of ops.def and two functions. `prepare` reads attributes and input shapes, checks everything
  * that can be checked, sets the type and shape of every output, keeps what `run` needs in ci_k_private memory and asks
@@ -13,7 +13,7 @@
 #include "../base/value.h"
 #include "../system/threads.h"
 
-typedef struct ci_largest { /* windows of planes whose largest elements are wanted: inside, none meets another */
+typedef struct ci_largest { /* max-pooling windows of planes: all inside the plane, without overlap */
   int64_t height, width, down, right; /* of a window; from one to the next */
   int64_t rows, columns;              /* windows of a plane */
 } ci_largest;
@@ -24,9 +24,9 @@ struct ci_kernel {
   int n_in, n_out;      /* as in the node; trailing absent optional inputs are counted or not as written */
   ci_value **in;        /* in[i] is NULL when absent */
   ci_value **out;       /* out[i] is never NULL */
-  void *private_memory; /* what ci_k_private gave in prepare */
-  void *private_more;   /* what ci_k_private_more gave */
-  void *scratch;        /* in run: scratch_bytes bytes, 64-aligned; never NULL, so that parts of none have a place */
+  void *private_memory; /* the memory of ci_k_private in prepare */
+  void *private_more;   /* the memory of ci_k_private_more */
+  void *scratch;        /* in run: scratch_bytes bytes, 64-aligned; never NULL, so that empty parts have an address */
   size_t scratch_bytes; /* set in prepare; 0 at its start */
   const struct ci_isa *isa; /* vector functions for this machine (isa.h) */
   int threads;          /* how many ci_k_parallel may use */
@@ -54,7 +54,8 @@ ci_status ci_k_attr_ints(ci_kernel *k, const char *name, const int64_t **values,
 ci_status ci_k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count);
 ci_status ci_k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count);
 ci_status ci_k_attr_tensor(ci_kernel *k, const char *name, ci_value *value); /* missing: rank -1 */
-ci_status ci_k_attr_stored(ci_kernel *k, const char *name, ci_value *value); /* the same, in panels if it lies so */
+/* the same, in packed tiles if the file has it so */
+ci_status ci_k_attr_stored(ci_kernel *k, const char *name, ci_value *value);
 bool ci_k_has(const ci_kernel *k, const char *name); /* an attribute */
 int ci_k_version(const ci_kernel *k); /* the operator's version that the node was written for */
 
@@ -67,10 +68,10 @@ ci_status ci_k_out_nothing(ci_kernel *k, int i);
 /* In prepare, after ci_k_out: output o is the bytes of input i (Reshape, Identity). run then has nothing to do. Whether
  * it is depends on types and attributes alone. */
 void ci_k_alias(ci_kernel *k, int o, int i);
-/* In prepare: output o may overwrite input i if nobody reads that later. Element e of the output may then depend on
+/* In prepare: output o may overwrite input i if that has no later reader. Element e of the output may then depend on
  * no element of input i but e. Sizes must be equal. Several candidates may be offered, the first that fits is taken. */
 void ci_k_in_place(ci_kernel *k, int o, int i);
-/* The same for an operator that reads other inputs at other places than it writes: not if one of them is the same
+/* The same for an operator that reads other inputs at other indices than it writes: not if one of them is the same
  * memory, as in ScatterND(x, indices, x). */
 void ci_k_in_place_alone(ci_kernel *k, int o, int i);
 /* In prepare: zeroed memory that lives until the next prepare. NULL: out of memory, return ci_k_no_memory(k). */
@@ -82,7 +83,7 @@ ci_status ci_k_fix(ci_kernel *k, int o, void *data);
  * not known before the run: return that, and prepare is called again when they are. */
 #define CI_PENDING (-1)
 ci_status ci_k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count);
-bool ci_k_known(const ci_kernel *k, int i); /* whether in[i]->data may be read in prepare; to be asked before it is */
+bool ci_k_known(const ci_kernel *k, int i); /* whether in[i]->data may be read in prepare; call it before reading */
 bool ci_k_may_read(const ci_kernel *k,
                    uint64_t work); /* whether prepare may do as much as reading so many bytes more */
 
@@ -113,11 +114,10 @@ ci_status ci_k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *
 /* Shapes (kernel_shape.c). */
 ci_status ci_k_axis(ci_kernel *k, int64_t axis, int rank, int *out); /* -rank <= axis < rank, else an error */
 ci_status ci_k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims); /* numpy's rule */
-/* The same for an operator that was fused into this one: an error is said to be that node's (empty name: k's own). */
+/* The same for an operator that was fused into this one: an error names that node (empty name: k's node). */
 ci_status ci_k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
                             int64_t *dims);
-/* Calls another operator's prepare for this node; its errors are said to be those of the node that attribute `names`
- * has first. */
+/* Calls another operator's prepare for this node; its errors name the node that attribute `names` has first. */
 ci_status ci_k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k));
 
 /* The table of operators. */
@@ -137,7 +137,7 @@ enum {
   CI_OP_SHAPE_ONLY = 4, /* needs its input's shape, not the numbers */
   CI_OP_HALF = 8, /* float16 and bfloat16 are computed in float32 (half.h) */
   CI_OP_HOLDS = 16, /* inputs may be sequences, or nothing */
-  CI_OP_PANELS = 32, /* input 1 may lie in panels: prepare asks pack.h for it and reads no number of it itself */
+  CI_OP_PANELS = 32, /* input 1 may be in packed tiles: prepare gets it from pack.h and reads no element of it itself */
   CI_OP_STEEP = 64, /* its time may grow faster than its bytes: computed before the run only where these are few */
   CI_OP_NO_RUN = 128, /* done once it is prepared: its outputs are inputs or known, and a plan gives it no step */
   CI_OP_READS_VARIABLE = 256, /* its output is the buffer of a variable, or a copy of it */
@@ -145,7 +145,7 @@ enum {
   CI_OP_CALLS_HOST = 1024 /* run is one call of a host function, which ci_host_peek may prepare early */
 };
 
-/* The functions of every row, so that a kernel file needs no header of its own for them. */
+/* The functions of every row, so that a kernel file needs no header for them. */
 #define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, types, prepare, run) \
   CI_LOCAL ci_status prepare(ci_kernel *k);                                                             \
   CI_LOCAL ci_status run(ci_kernel *k);

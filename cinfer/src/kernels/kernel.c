@@ -1,4 +1,4 @@
-/* kernel.c - what a kernel may ask for: attributes, outputs, memory, errors, random numbers. */
+/* kernel.c - the functions of ci_kernel.h: attributes, outputs, memory, errors, random numbers. */
 #include <stdio.h>
 
 #include "../plan/compile.h"
@@ -33,7 +33,7 @@ ci_status ci_k_fail_of(ci_kernel *k, const char *what, ci_status status, ci_erro
   said->message[sizeof said->message - 1] = '\0'; /* the program may have filled it */
   const bool silent = said->message[0] == '\0';
   if (status < CI_OK || status > KERNEL_LAST_CODE) {
-    return ci_k_fail(k, CI_UNKNOWN, "%s returned %d, which is no status of cinfer.h%s%s", what, (int)status,
+    return ci_k_fail(k, CI_UNKNOWN, "%s returned %d, which is not a status of cinfer.h%s%s", what, (int)status,
                      silent ? "" : ": ", said->message);
   }
   return silent ? ci_k_fail(k, status, "%s failed", what) : ci_k_fail(k, status, "%s", said->message);
@@ -62,14 +62,14 @@ static const ci_attr *kernel_attr(const ci_kernel *k, const char *name) {
 bool ci_k_has(const ci_kernel *k, const char *name) { return kernel_attr(k, name) != NULL; }
 
 static ci_status kernel_wrong_kind(ci_kernel *k, const char *name, const char *wanted) {
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is no %s", name, wanted);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is not %s", name, wanted);
 }
 
 ci_status ci_k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {
   const ci_attr *attr = kernel_attr(k, name);
   *value = fallback;
   if (attr == NULL) return CI_OK;
-  if (attr->kind != CI_PB_ATTRIBUTEVALUE_I) return kernel_wrong_kind(k, name, "integer");
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_I) return kernel_wrong_kind(k, name, "an integer");
   *value = attr->as.i;
   return CI_OK;
 }
@@ -79,7 +79,7 @@ ci_status ci_k_attr_f(ci_kernel *k, const char *name, double fallback, double *v
   *value = fallback;
   if (attr == NULL) return CI_OK;
   if (attr->kind != CI_PB_ATTRIBUTEVALUE_F && attr->kind != CI_PB_ATTRIBUTEVALUE_D) {
-    return kernel_wrong_kind(k, name, "float");
+    return kernel_wrong_kind(k, name, "a float");
   }
   *value = attr->as.f;
   return CI_OK;
@@ -89,7 +89,7 @@ ci_status ci_k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_s
   const ci_attr *attr = kernel_attr(k, name);
   *value = fallback == NULL ? (ci_span){NULL, 0} : (ci_span){fallback, strlen(fallback)};
   if (attr == NULL) return CI_OK;
-  if (attr->kind != CI_PB_ATTRIBUTEVALUE_S) return kernel_wrong_kind(k, name, "string");
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_S) return kernel_wrong_kind(k, name, "a string");
   *value = ci_model_stored(kernel_model(k), attr->as.at);
   return CI_OK;
 }
@@ -100,7 +100,7 @@ ci_status ci_k_attr_ints(ci_kernel *k, const char *name, const int64_t **values,
   *count = -1;
   if (attr == NULL) return CI_OK;
   if (attr->kind != CI_PB_ATTRIBUTEVALUE_INTS || attr->count > INT32_MAX) {
-    return kernel_wrong_kind(k, name, "list of integers");
+    return kernel_wrong_kind(k, name, "a list of integers");
   }
   if (attr->count > 0) *values = kernel_model(k)->ints.at + attr->as.first;
   *count = (int)attr->count;
@@ -114,7 +114,7 @@ ci_status ci_k_attr_floats(ci_kernel *k, const char *name, const float **values,
   if (attr == NULL) return CI_OK;
   const bool empty = attr->kind == CI_PB_ATTRIBUTEVALUE_INTS && attr->count == 0; /* a list of nothing has no kind */
   if ((attr->kind != CI_PB_ATTRIBUTEVALUE_FLOATS && !empty) || attr->count > INT32_MAX) {
-    return kernel_wrong_kind(k, name, "list of floats");
+    return kernel_wrong_kind(k, name, "a list of floats");
   }
   if (attr->count > 0) *values = kernel_model(k)->floats.at + attr->as.first;
   *count = (int)attr->count;
@@ -127,7 +127,7 @@ ci_status ci_k_attr_strings(ci_kernel *k, const char *name, const ci_span **valu
   *count = -1;
   if (attr == NULL) return CI_OK;
   if (attr->kind != CI_PB_ATTRIBUTEVALUE_STRINGS || attr->count > INT32_MAX) {
-    return kernel_wrong_kind(k, name, "list of strings");
+    return kernel_wrong_kind(k, name, "a list of strings");
   }
   if (attr->count > 0) *values = kernel_model(k)->strings.at + attr->as.first;
   *count = (int)attr->count;
@@ -139,7 +139,7 @@ ci_status ci_k_attr_stored(ci_kernel *k, const char *name, ci_value *value) {
   *value = (ci_value){.rank = -1};
   if (attr == NULL) return CI_OK;
   if (attr->kind != CI_PB_ATTRIBUTEVALUE_T && attr->kind != CI_PB_ATTRIBUTEVALUE_TENSOR) {
-    return kernel_wrong_kind(k, name, "tensor");
+    return kernel_wrong_kind(k, name, "a tensor");
   }
   const ci_constant *constant = &kernel_model(k)->constants.at[attr->as.constant];
   ci_status status = ci_session_check_constant(k->node->plan->session, attr->as.constant, NULL);
@@ -264,7 +264,7 @@ ci_status ci_k_fix(ci_kernel *k, int o, void *data) {
   return CI_OK;
 }
 
-/* ---- what is known ---- */
+/* ---- values that are known in prepare ---- */
 
 enum { KERNEL_READ_FREE = 256 }; /* bytes that are about as much as a node takes in a file */
 

@@ -1,7 +1,7 @@
 /* scalar_math.h - elementary functions of one double, the same bits everywhere.
  *
- * Only + - * / and sqrt in double, no contraction, no library. Errors against the true value, in units of the last
- * place, are in docs/numerics.md. NaN, infinities, zeros and denormals as in C's Annex F.
+ * Only + - * / and sqrt in double, no contraction, no library. Errors against the true value, in ulps, are in
+ * docs/numerics.md. NaN, infinities, zeros and denormals as in C's Annex F.
  */
 #ifndef CI_SCALAR_MATH_H
 #define CI_SCALAR_MATH_H

@@ -33,7 +33,7 @@ CI_INLINE double ci_two_sum(double a, double b, double *error) {
   return sum;
 }
 
-/* a * b = product + *error, exactly (Dekker), for sizes far from overflow. */
+/* a * b + *error is exact (Dekker), for sizes far from overflow. */
 CI_INLINE double ci_two_product(double a, double b, double *error) {
   const double product = a * b, a_wide = a * 134217729.0, b_wide = b * 134217729.0;
   const double a_high = a_wide - (a_wide - a), a_low = a - a_high;

@@ -2,7 +2,7 @@
 #include "scalar_math.h"
 #include "scalar_parts.h"
 
-static const double round_whole = 4503599627370496.0; /* 2^52: from here on all are whole */
+static const double round_whole = 4503599627370496.0; /* 2^52: from here on all are integers */
 
 static double round_magnitude(double x) { return ci_double_from_bits(ci_double_bits(x) << 1 >> 1); }
 
@@ -21,7 +21,7 @@ double ci_floor(double x) {
 
 double ci_ceil(double x) { return -ci_floor(-x); }
 
-/* x = whole * 2^*exponent for x >= 0. */
+/* x = r * 2^*exponent for x >= 0, where r is the integer that is returned. */
 static uint64_t round_parts(double x, int *exponent) {
   const uint64_t bits = ci_double_bits(x), fraction = bits << 12 >> 12;
   const int biased = (int)(bits >> 52);

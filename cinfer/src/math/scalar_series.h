@@ -8,7 +8,7 @@
 #define CI_LN2_LOW 0x1.a39ef35793c76p-33
 #define CI_HALF_PI 0x1.921fb54442d18p+0
 #define CI_HALF_PI_LOW 0x1.1a62633145c07p-54
-#define CI_HALF_PI_THIRD 0x1.3198a2e037073p-69 /* what parts of 33 and 33 bits leave */
+#define CI_HALF_PI_THIRD 0x1.3198a2e037073p-69 /* the rest after parts of 33 and 33 bits */
 
 /* The exponential series without its first two terms: (exp(r) - 1 - r) / (r * r), |r| <= 0.35. */
 CI_INLINE double ci_exp_series(double r) {

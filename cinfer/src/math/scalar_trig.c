@@ -24,7 +24,7 @@ static uint64_t st_bits(const uint32_t *word, int at) {
   return shift == 0 ? low : low >> shift | (uint64_t)word[first + 2] << (64 - shift);
 }
 
-/* The high 64 bits of a product of two of 64 bits. */
+/* The upper 64 bits of the multiplication of two 64-bit numbers. */
 static uint64_t st_high_product(uint64_t a, uint64_t b) {
   const uint64_t a0 = a & 0xffffffff, a1 = a >> 32, b0 = b & 0xffffffff, b1 = b >> 32;
   const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
@@ -99,8 +99,8 @@ static double st_wave(st_angle angle, int quarter) {
   return quarter & 2 ? -y : y;
 }
 
-/* pi / 2 in three parts, the first two of 33 bits: products with quarters below 2^20 are exact. Near a multiple, where
- * what is lost would show, and for large x the bits of 2 / pi decide. */
+/* pi / 2 in three parts, the first two of 33 bits: multiplying them by quarters below 2^20 is exact. Near a multiple,
+ * where the lost bits would show, and for large x the bits of 2 / pi decide. */
 static st_angle st_angle_of(double x) {
   if (fabs(x) <= 0.785) return (st_angle){.high = x};
   if (fabs(x) < 0x1p20) {

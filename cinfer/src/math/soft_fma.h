@@ -11,13 +11,14 @@
 #error "cinfer needs float arithmetic that rounds to float or double: on x86 compile with -msse2 -mfpmath=sse"
 #endif
 
-/* Of a double's bits: what a normal float drops, half of that range, and the upper half of the least normal float. */
+/* Of a double's bits: what a normal float drops, half of that range, and the upper half of the smallest normal float.
+ */
 enum { CI_FMA_DROPPED = 0x1fffffff, CI_FMA_TIE = 0x10000000, CI_FMA_NORMAL = 0x38100000 };
 
-/* The product is exact in double. The sum is rounded there first, which matters only where it lands halfway between two
- * floats. Then, and for denormals, whose halves lie elsewhere, it is rounded to odd: truncated towards zero, its last
- * bit set if anything was lost. 53 bits hold a float twice and two bits more, so the second rounding, to float, is
- * right. */
+/* The multiplication is exact in double. The sum is rounded there first, which matters only where it lands halfway
+ * between two floats. Then, and for denormals, whose halves lie elsewhere, it is rounded to odd: truncated towards
+ * zero, its last bit set if anything was lost. 53 bits hold a float twice and two bits more, so the second rounding,
+ * to float, is right. */
 CI_OUTLINE float ci_soft_fma(float a, float b, float c) {
   const double p = (double)a * (double)b;
   const double d = (double)c;

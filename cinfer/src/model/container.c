@@ -1,4 +1,4 @@
-/* container.c - the file around the message: header, checksums, the data section. */
+/* container.c - the container of a model file: header, checksums, and the data section after the message. */
 #include <string.h>
 
 #include "model.h"
@@ -6,7 +6,7 @@
 
 enum { CONTAINER_HEADER = 64, CONTAINER_ALIGN = 64, CONTAINER_MAJOR = 1, CONTAINER_MINOR = 0 };
 enum {
-  CONTAINER_PANELS = 1, /* the flag of a file with tensors in panels */
+  CONTAINER_PANELS = 1, /* the flag of a file with tensors in packed tiles */
   CONTAINER_MOST_PANEL = 4096,
   CONTAINER_AT_ONCE = 1 << 24 /* bytes that are checked between two looks at whether the call has to end */
 };
@@ -129,7 +129,7 @@ static ci_status container_place(const container_tensor *t, ci_span data, size_t
                                  ci_error *error) {
   size_t start = ci_round_up(*end, CONTAINER_ALIGN);
   if (t->offset != start || start > data.length || t->nbytes > data.length - start) {
-    return container_damaged(error, "a tensor lies outside its place in the data section");
+    return container_damaged(error, "a tensor is outside of its range of the data section");
   }
   if (!container_zero(data.data + *end, start - *end)) return container_damaged(error, "padding is not zero");
   *bytes = (ci_span){data.data + start, (size_t)t->nbytes};
@@ -217,11 +217,11 @@ static ci_status container_elements(ci_model *model, ci_value *value, ci_span by
   bool in_place =
       container_is_little_endian() && (uintptr_t)bytes.data % container_word(value->dtype) == 0 && bytes.length > 0;
   if (!in_place) return container_copy(model, value, bytes, error);
-  value->data = (void *)(uintptr_t)bytes.data; /* nobody writes to a constant */
+  value->data = (void *)(uintptr_t)bytes.data; /* constants are never written */
   return CI_OK;
 }
 
-/* Panels are of float32 matrices that are stored, in a file that says so. */
+/* Packed tiles are of float32 matrices that are stored, in a file whose flags have them. */
 static bool container_has_its_panels(const ci_model *model, const container_tensor *t) {
   if (t->panel == 0) return t->panel_axis == 0;
   return model->panels && t->stored && t->dtype == CI_FLOAT && t->rank >= 2 && t->panel <= CONTAINER_MOST_PANEL &&
@@ -236,7 +236,7 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
   *constant = (ci_constant){.bytes = t.inline_bytes, .crc = t.crc};
   if (t.dtype == 0 || t.dtype > CI_PB_DATATYPE_INT2) return container_damaged(error, "a tensor has no element type");
   if (!container_count(&t, &value.count)) return container_damaged(error, "the shape of a tensor is impossible");
-  if (!container_has_its_panels(model, &t)) return container_damaged(error, "a tensor cannot lie in these panels");
+  if (!container_has_its_panels(model, &t)) return container_damaged(error, "a tensor cannot be in these packed tiles");
   if (t.stored != (end != NULL) || (t.stored && t.inline_bytes.length > 0)) {
     return container_damaged(error, "a tensor is not stored where it belongs");
   }

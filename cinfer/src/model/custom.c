@@ -1,4 +1,4 @@
-/* custom.c - operators of the program's own, as rows of the table. */
+/* custom.c - custom operators: rows that the caller adds to the table of operators. */
 #include "custom.h"
 
 #include "../kernels/custom/custom_kernel.h"
@@ -29,7 +29,7 @@ static ci_status custom_check(const ci_operator *given, int32_t number, ci_error
                    (int)number, CUSTOM_NAME);
   }
   const char *wrong = NULL;
-  if (custom_is_ours(given->domain)) wrong = "the domain belongs to the library; take one of your own";
+  if (custom_is_ours(given->domain)) wrong = "the domain belongs to the library; choose another one";
   else if (given->since < 1 || (given->until != 0 && given->until < given->since)) wrong = "no such range of versions";
   else if (!custom_is_range(given->min_inputs, given->max_inputs)) wrong = "no such range of inputs (at most 127)";
   else if (!custom_is_range(given->min_outputs, given->max_outputs)) wrong = "no such range of outputs (at most 127)";
@@ -41,10 +41,9 @@ static ci_status custom_check(const ci_operator *given, int32_t number, ci_error
 ci_status ci_custom_take(ci_model *model, const ci_operator *const *operators, int32_t count, ci_error *error) {
   if (count == 0) return CI_OK;
   if (!CI_HAS(custom)) {
-    return ci_fail(
-        error, CI_UNIMPLEMENTED,
-        "this cinfer was built without operators of the program's own: add custom to CINFER_FAMILIES (CMake) "
-        "or CI_FAMILIES (one file)");
+    return ci_fail(error, CI_UNIMPLEMENTED,
+                   "this cinfer was built without custom operators: add custom to CINFER_FAMILIES (CMake) "
+                   "or CI_FAMILIES (one file)");
   }
   if (count < 0 || count > CUSTOM_MOST || operators == NULL) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "%d operators in ci_options, expected 0 to %d and their addresses",

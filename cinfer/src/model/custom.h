@@ -1,4 +1,4 @@
-/* custom.h - operators of the program's own, as rows of the table. */
+/* custom.h - custom operators: rows that the caller adds to the table of operators. */
 #ifndef CI_CUSTOM_H
 #define CI_CUSTOM_H
 #include "model.h"

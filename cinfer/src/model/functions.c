@@ -1,4 +1,4 @@
-/* functions.c - puts the body of a function in the place of a node that has no kernel. */
+/* functions.c - inlines functions: replaces a call, a node that has no kernel, with the body of its function. */
 #include "parse.h"
 
 const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span name, int64_t version) {
@@ -80,7 +80,8 @@ ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_funct
   ci_model *m = p->model;
   const size_t number = m->inlined.count;
   if (number >= m->limits.max_nodes) return ci_parse_too_many(p);
-  CI_TRY(ci_load_again(m, function->message.length, p->error)); /* what a body has beside nodes takes no memory */
+  /* the parts of a body other than nodes take no memory */
+  CI_TRY(ci_load_again(m, function->message.length, p->error));
   if (scope->calls == CI_MOST_CALLS) {
     char room[200];
     name = ci_call_name(m, scope->call, name, room, sizeof room);

@@ -1,4 +1,4 @@
-/* model.c - opening, closing and asking a model. */
+/* model.c - opens and closes a model, and describes its signatures. */
 #include "model.h"
 
 #include <string.h>
@@ -62,9 +62,9 @@ static ci_status model_dims(ci_model *m, const ci_type *type, const int64_t **di
 }
 
 static ci_status model_tensor(ci_model *m, ci_span message, ci_span data, size_t *end, ci_error *error) {
-  ci_constant *constant = &m->constants.at[m->constants.count]; /* model_tensors has made room */
+  ci_constant *constant = &m->constants.at[m->constants.count]; /* model_tensors has reserved the capacity */
   CI_TRY(ci_constant_parse(m, message, data, end, constant, error));
-  const bool in_order = constant->panel == m->isa->linear->panel; /* nobody will pack it */
+  const bool in_order = constant->panel == m->isa->linear->panel; /* it will not be packed */
   if (constant->dtype == CI_FLOAT && constant->rank > 1 && !in_order) m->packs.expected += constant->bytes.length;
   m->constants.count++;
   return CI_OK;
@@ -94,7 +94,8 @@ static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
   if (wire.broken || name.length == 0 || dtype == 0 || dtype > CI_PB_DATATYPE_INT2) {
     return model_damaged(error, "a variable cannot be read");
   }
-  if (has_value && value >= m->constants.count) return model_damaged(error, "a variable's value is no tensor");
+  if (has_value && value >= m->constants.count)
+    return model_damaged(error, "a variable's value is not a tensor of the file");
   if (!CI_LIST_GROW(&m->allocator, &m->variables)) return model_memory(error);
   ci_variable_info *v = &m->variables.at[m->variables.count];
   *v = (ci_variable_info){.dtype = (int32_t)dtype, .rank = type.rank, .value = has_value ? (int32_t)value : CI_NONE};
@@ -349,7 +350,7 @@ static ci_status model_tensors(ci_model *m, ci_span message, ci_span data, ci_er
   if (wire.broken) return model_damaged(error, "its message cannot be read");
   bool panels = false;
   for (size_t i = 0; i < m->constants.count; i++) panels = panels || m->constants.at[i].panel > 0;
-  if (panels != m->panels) return model_damaged(error, "its flags tell of panels in which no tensor lies");
+  if (panels != m->panels) return model_damaged(error, "its flags announce packed tiles, which no tensor is in");
   return end == data.length ? CI_OK : model_damaged(error, "the data section is longer than its tensors");
 }
 
@@ -383,7 +384,7 @@ static ci_status model_read(ci_model *m, ci_error *error) {
   CI_TRY(model_tensors(m, message, data, error));
   const ci_status status = model_contents(m, message, error);
   CI_TRY(status == CI_DATA_LOSS ? ci_container_misfit(file, error) : status);
-  ci_names_free(&m->allocator, &m->names); /* nobody asks for names but those who read the file */
+  ci_names_free(&m->allocator, &m->names); /* names are needed only while the file is read */
   return ci_verify_operators(m, error);
 }
 
@@ -391,7 +392,8 @@ static ci_status model_read(ci_model *m, ci_error *error) {
 
 static ci_status model_create(const ci_options *given, ci_model **model, ci_error *error) {
   ci_options options = ci_defaults();
-  if (model == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the model: model is NULL");
+  if (model == NULL)
+    return ci_fail(error, CI_INVALID_ARGUMENT, "model is NULL; it must point to where the model is stored");
   *model = NULL;
   CI_TRY(ci_take_options(&options, sizeof options, given, "ci_defaults", error));
   if (options.abi != CI_ABI) {

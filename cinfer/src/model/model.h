@@ -13,7 +13,7 @@
 
 enum { CI_NONE = -1 }; /* a number that refers to nothing */
 
-typedef struct ci_type { /* a type, read from its message when it is wanted */
+typedef struct ci_type { /* a type, read from its message when it is needed */
   int32_t kind;             /* CI_KIND_...; what follows is about the tensors that are held */
   int32_t dtype;
   int32_t rank;             /* -1: unknown */
@@ -21,8 +21,8 @@ typedef struct ci_type { /* a type, read from its message when it is wanted */
   ci_span symbol[CI_MAX_RANK];
 } ci_type;
 
-/* Bytes of the graph section, by where their length stands in it (ci_model_stored); 0: none. A model is kept small: its
- * load may take four bytes for each of the file's. */
+/* Bytes of the graph section, by the offset of their length in it (ci_model_stored); 0: none. A model is kept small:
+ * its load may take four bytes for each of the file's. */
 typedef uint32_t ci_stored;
 
 typedef struct ci_attr {
@@ -80,7 +80,7 @@ typedef struct ci_graph {
   uint32_t targets, target_count;    /* ranges, from there on in refs */
 } ci_graph;
 
-typedef struct ci_inlined { /* a call whose function's body stands in its place */
+typedef struct ci_inlined { /* a call that is replaced by its function's body */
   ci_stored at; /* the calling node's message */
   int32_t parent; /* the call whose body that is in, or CI_NONE */
   ci_range nodes;
@@ -88,7 +88,7 @@ typedef struct ci_inlined { /* a call whose function's body stands in its place 
 
 enum { CI_MOST_CALLS = 16 }; /* inside each other; a function that calls itself ends here */
 
-typedef struct ci_named { /* what has a name without being a node of its own: formal inputs, calls, all inside calls */
+typedef struct ci_named { /* named parts that are not nodes: formal inputs, calls, all inside calls */
   ci_stored text;
   uint32_t scope;
   int32_t first, count; /* its values */
@@ -102,8 +102,8 @@ typedef struct ci_constant {
   uint32_t crc;
   uint8_t dtype, rank;
   bool unchecked; /* lazy: the session checks it at first use */
-  bool panel_last; /* the axis of its panels is the last, else the first */
-  uint16_t panel; /* 0: row-major; else the elements lie in panels of so many (schema/model.proto, Tensor) */
+  bool panel_last; /* the axis of its packed tiles is the last, else the first */
+  uint16_t panel; /* 0: row-major; else the elements are in packed tiles of so many (schema/model.proto, Tensor) */
   _Atomic(struct ci_packed *) packed; /* pack.h: the same in other orders */
 } ci_constant;
 
@@ -152,16 +152,16 @@ struct ci_model {
   enum { CI_ORIGIN_BORROWED, CI_ORIGIN_FILE, CI_ORIGIN_COPY } origin;
   ci_allocator allocator; /* while it loads, one that counts */
   ci_allocator given; /* the caller's */
-  ci_stop stop; /* what may end its load */
+  ci_stop stop; /* the reasons to end its load */
   size_t held, most; /* bytes while it loads, and how many these may be */
   uint64_t again; /* bytes of the file that were read once more: ci_load_again */
   ci_limits limits; /* defaults filled in */
-  bool exhausted; /* it wanted more */
+  bool exhausted; /* it needed more */
   bool lazy, borrow;
-  bool panels; /* some constant lies in panels */
+  bool panels; /* some constant is in packed tiles */
   int32_t custom_count;
   const struct ci_isa *isa;
-  ci_bytes file; /* what the spans point into */
+  ci_bytes file; /* the bytes that the spans point into */
   ci_span section; /* the graph section of it */
   ci_pool pool;
   ci_names names; /* of nodes (2n) and of `named` (2n + 1), while it loads */
@@ -204,7 +204,8 @@ ci_node_text ci_node_read(const ci_model *model, const ci_node *node);
 ci_span ci_node_own_name(const ci_model *model, const ci_node *node); /* it has one, and that stands first as a rule */
 /* The innermost call that has a node, or CI_NONE. */
 int32_t ci_node_call(const ci_model *model, const ci_node *node);
-/* Its name behind those of the calls that it is in ("call/inner"); where there are any it is cut and put into `room`.
+/* Its name after those of the calls that it is in ("call/inner"); with any of these it is written to `room`, cut to
+ * `size`.
  */
 ci_span ci_node_name(const ci_model *model, const ci_node *node, char *room, size_t size);
 /* The same of a node that is not in the model yet. */
@@ -212,7 +213,7 @@ ci_span ci_call_name(const ci_model *model, int32_t call, ci_span name, char *ro
 
 /* ---- node_errors.c ---- */
 
-typedef struct ci_as { /* what a node is in messages, if it stands for others that were fused */
+typedef struct ci_as { /* the operator and name of a node in messages, if it replaces others that were fused */
   ci_span op, name;
 } ci_as;
 /* Fills node, op, source of *error and completes its message; returns status. `as` may be NULL. */
@@ -223,22 +224,22 @@ ci_status ci_node_vfail(const ci_model *model, const ci_node *node, const ci_as 
 
 /* ---- container.c: the file around the message ---- */
 
-/* Checks header, lengths and the graph section's checksum. *panels: some tensor lies in panels. */
+/* Checks header, lengths and the graph section's checksum. *panels: some tensor is in packed tiles. */
 ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *panels, ci_error *error);
 /* The status of an opened file whose graph section has the right checksum and does not fit the rules: CI_DATA_LOSS,
  * whose error is there, or CI_UNIMPLEMENTED if a later minor version may have added what does not fit. */
 ci_status ci_container_misfit(ci_span file, ci_error *error);
-/* Fills a constant from a Tensor message whose stored data lie in `data`; *end is where the tensor before ended. */
+/* Fills a constant from a Tensor message whose stored data are in `data`; *end is where the tensor before ended. */
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
                             ci_error *error);
 ci_value ci_constant_value(const ci_constant *constant);
-/* Whether the bytes of a lazily checked constant are whole; looks at them only until the call has to end. */
+/* Whether the bytes of a lazily checked constant are intact; looks at them only until the call has to end. */
 bool ci_constant_intact(const ci_constant *constant, ci_stop *stop);
 
 /* ---- types.c ---- */
 
-/* The type of a Type message; an empty one is (0, unknown rank). CI_UNIMPLEMENTED: sequences of what are no tensors,
- * optional values of what are neither tensors nor sequences. */
+/* The type of a Type message; an empty one is (0, unknown rank). CI_UNIMPLEMENTED: sequences whose elements are not
+ * tensors, optional values that are neither tensors nor sequences. */
 ci_status ci_type_parse(ci_span message, ci_type *type, ci_error *error);
 ci_status ci_shape_parse(ci_span message, ci_type *type, ci_error *error);
 /* Reads one dims entry or a packed run of them. */

@@ -51,7 +51,7 @@ ci_status ci_node_vfail(const ci_model *model, const ci_node *node, const ci_as 
   if (error == NULL) return status;
   char said[600]; /* with node and source it fits the message */
   (void)vsnprintf(said, sizeof said, format, arguments); /* no format of ours can fail */
-  ci_printable(said, true); /* what a program's own function says may have lines */
+  ci_printable(said, true); /* the message of a caller's function may have several lines */
   error->status = status;
   node_error_where(model, node, as, error);
   const char *open = error->source[0] != '\0' ? " (" : "", *close = error->source[0] != '\0' ? ")" : "";

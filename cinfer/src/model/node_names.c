@@ -24,7 +24,7 @@ ci_node_text ci_node_text_at(const ci_model *model, ci_stored at) {
 
 ci_node_text ci_node_read(const ci_model *model, const ci_node *node) { return ci_node_text_at(model, node->at); }
 
-/* The bytes may lie in a file that somebody changes meanwhile: then there is none. */
+/* The bytes may be in a file that is changed meanwhile: then there is none. */
 ci_span ci_node_own_name(const ci_model *model, const ci_node *node) {
   ci_wire message = ci_wire_open(ci_model_stored(model, node->at));
   ci_field field = {0};

@@ -1,4 +1,5 @@
-/* parse.c - reads the graph. One pass: a name is known only after its node, so an order that is none cannot pass. */
+/* parse.c - reads the graph of a model file. One pass: a name is known only after its node, so a node cannot refer to
+ * a later one. */
 #include "parse.h"
 
 #include <string.h>
@@ -182,7 +183,7 @@ static ci_status parse_push_nodes(ci_parser *p, const ci_scope *scope, ci_span n
 
 /* ---- attributes ---- */
 
-/* Numbers in a run of varints, whole or not: each ends with a byte without the top bit. */
+/* Numbers in a run of varints, which may be cut off: each ends with a byte without the top bit. */
 static size_t parse_varints(ci_span run) {
   size_t count = 0;
   for (size_t i = 0; i < run.length; i++) count += (uint8_t)run.data[i] < 0x80;
@@ -253,8 +254,8 @@ static ci_status parse_inline_tensor(ci_parser *p, ci_span message, ci_attr *att
   return CI_OK;
 }
 
-/* What lies too deep is refused where a kernel would have to make it: its element type is 0. A message that nobody gets
- * is not written: it takes longer than the type. */
+/* A type that is nested too deep is refused where a kernel would have to make it: its element type is 0. A message
+ * without a reader is not written: it takes longer than the type. */
 static ci_status parse_type(ci_parser *p, ci_span message, ci_type *type) {
   const ci_status status = ci_type_parse(message, type, NULL);
   if (status == CI_UNIMPLEMENTED) type->dtype = 0;
@@ -324,7 +325,7 @@ static ci_status parse_attr(ci_parser *p, const ci_scope *scope, ci_span message
   ci_model *m = p->model;
   ci_wire wire = ci_wire_open(message);
   ci_field field, key = {0}, value = {0};
-  int values = 0; /* other readers take two for one that lies in two parts */
+  int values = 0; /* other readers take two for one in two parts */
   while (ci_wire_next(&wire, &field)) {
     if (field.key == CI_KEY(ATTRIBUTE_KEY)) key = field;
     if (field.key != CI_KEY(ATTRIBUTE_VALUE)) continue;
@@ -377,7 +378,7 @@ static bool parse_is_before(const void *owner, int32_t a, int32_t b) {
   return a < b;
 }
 
-/* Captures and formal inputs come before nodes, wherever they stand in the message. */
+/* Captures and formal inputs come before nodes, wherever they are in the message. */
 static ci_status parse_border(ci_parser *p, const ci_scope *outer, const ci_scope *scope, ci_span message) {
   ci_model *m = p->model;
   ci_graph graph = m->graphs.at[scope->graph];
@@ -389,7 +390,7 @@ static ci_status parse_border(ci_parser *p, const ci_scope *outer, const ci_scop
     if (field.key == CI_KEY(GRAPH_CAPTURE)) {
       int32_t edge;
       if (outer == NULL || field.bytes.length == 0 || (last.data != NULL && ci_span_order(last, field.bytes) >= 0)) {
-        return ci_parse_damaged(p, "captures are not sorted and unique, or stand in the root:", field.bytes);
+        return ci_parse_damaged(p, "captures are not sorted and unique, or belong to the root:", field.bytes);
       }
       last = field.bytes;
       CI_TRY(ci_parse_ref(p, outer, field.bytes, &edge));
@@ -487,7 +488,8 @@ static void parse_count_node(parse_counts *counts, ci_span node, uint32_t depth)
   }
 }
 
-/* What a graph and its bodies, to a depth, have most of: these lists get their room at once. */
+/* Counts the parts of which a graph and its bodies, to a depth, have most: the capacity of these lists is reserved at
+ * once. */
 static void parse_count_graph(parse_counts *counts, ci_span graph, uint32_t depth) {
   ci_wire wire = ci_wire_open(graph);
   ci_field field;
@@ -657,7 +659,7 @@ static ci_status parse_bodies(ci_parser *p, const ci_scope *scope, const ci_node
 }
 
 /* Whether a node of the root's names is found by its own number, for which its name is read from the message at each
- * look-up: it must stand at the start. */
+ * look-up: it must be at the start. */
 static bool parse_is_found(const ci_parser *p, const ci_scope *scope, const ci_node *node, const ci_field *name) {
   return scope->names == 0 && name->at == ci_model_stored(p->model, node->at).data + 1;
 }
@@ -766,7 +768,7 @@ ci_status ci_parse_root_value(const ci_model *model, ci_span name, const char *w
   (void)parse_find_name(model, 0, parse_output_of(name, &index), &found);
   *edge = parse_edge_of(model, &found, index);
   if (*edge != CI_NONE && parse_edge_graph(model, *edge) == 0) return CI_OK;
-  return ci_fail(error, CI_DATA_LOSS, "the model is damaged: %s '%.*s' is no value of its root graph", what,
+  return ci_fail(error, CI_DATA_LOSS, "the model is damaged: %s '%.*s' is not a value of its root graph", what,
                  CI_SPAN_ARG(name));
 }
 
@@ -774,7 +776,7 @@ ci_status ci_parse_root_nodes(const ci_model *model, ci_span name, const char *w
   ci_named found;
   if (!parse_find_name(model, 0, name, &found) || found.nodes.begin == found.nodes.end ||
       model->nodes.at[found.nodes.begin].graph != 0) {
-    return ci_fail(error, CI_DATA_LOSS, "the model is damaged: %s '%.*s' is no node of its root graph", what,
+    return ci_fail(error, CI_DATA_LOSS, "the model is damaged: %s '%.*s' is not a node of its root graph", what,
                    CI_SPAN_ARG(name));
   }
   *range = found.nodes;

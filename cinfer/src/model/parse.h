@@ -1,4 +1,4 @@
-/* parse.h - what parse.c and functions.c share while a graph is read. */
+/* parse.h - the parser of a graph: the state that parse.c and functions.c share. */
 #ifndef CI_PARSE_H
 #define CI_PARSE_H
 #include "model.h"
@@ -22,7 +22,8 @@ typedef struct ci_scope {
   int32_t graph;
   int32_t call;   /* the call that is open, or CI_NONE */
   int32_t calls;  /* how many are open around */
-  uint32_t names; /* the scope of its names in the table, 0 outside of calls; behind it that of its attributes */
+  /* the scope of its names in the table, 0 outside of calls; that of its attributes is the next number */
+  uint32_t names;
   uint32_t attrs, attr_count; /* of the calling node */
   uint32_t controls, control_count; /* of the calling node: every inner node has them too */
 } ci_scope;

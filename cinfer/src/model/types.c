@@ -1,4 +1,4 @@
-/* types.c - reading types and shapes. */
+/* types.c - reads the type and shape messages of a model file. */
 #include "model.h"
 #include "../base/wire.h"
 
@@ -72,7 +72,7 @@ static ci_status types_tensor(ci_span message, ci_type *type, ci_error *error) {
   return CI_OK;
 }
 
-/* `outside`: what the type read here lies in. */
+/* `outside`: the type around the one that is read here. */
 static ci_status types_parse(ci_span message, int32_t outside, ci_type *type, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;

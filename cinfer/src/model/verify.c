@@ -1,4 +1,4 @@
-/* verify.c - nodes against the rows of their operators. */
+/* verify.c - checks the nodes of a model against the rows of their operators. */
 #include <stdio.h>
 #include <string.h>
 
@@ -48,11 +48,11 @@ static void verify_family(verify_list *list, const char *family) {
   snprintf(list->families + used, sizeof list->families - used, "%s%s", used > 0 ? ", " : "", family);
 }
 
-/* More than there is room for: a name costs the reading of the calls around its node. */
+/* Above the capacity of the list: reading a name costs the reading of the calls around its node. */
 enum { VERIFY_MOST_NAMED = 64 };
 
-/* Each operator with the first node that needs it; of those for which there is no room, each node counts. `op` has
- * its own space and bracket, so that it is no part of another one; `family` NULL: of no operator that cinfer has. */
+/* Each operator with the first node that needs it; of operators above the capacity, each node counts. `op` has its own
+ * space and bracket, so that it is not a part of another one; `family` NULL: of no operator that cinfer has. */
 static void verify_missing(verify_list *list, const ci_node *node, const char *op, const char *family) {
   char item[400], room[200];
   if (strstr(list->text, op) != NULL) return;

@@ -1,4 +1,4 @@
-/* compile.c - from a signature and the shapes of its inputs to steps. */
+/* compile.c - compiles a signature, for given input shapes, to the steps of a plan. */
 #include "compile.h"
 #include "half.h"
 #include "kinds.h"
@@ -10,7 +10,7 @@ enum { COMPILE_DEEP = 4 };
 
 static ci_status compile_memory(ci_compiler *c) { return ci_needs_no_memory(c->error); }
 
-/* ---- cells and places ---- */
+/* ---- plan values and buffers ---- */
 
 static void compile_blank(ci_plan *plan, int32_t cell, int32_t dtype) {
   plan->cells[cell] = (ci_cell){.value = {.dtype = dtype, .rank = -1},
@@ -33,7 +33,7 @@ static ci_status compile_position(ci_compiler *c, ci_step *step, int32_t *positi
 
 /* ---- variables ---- */
 
-/* What an Assign means for the readers behind it. */
+/* Notes an Assign, which decides how the readers after it see the variable. */
 static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
   int32_t index = step->slot;
   if (index < 0) return CI_OK; /* in a body, of no variable: the run says so if it comes here */
@@ -80,7 +80,7 @@ static ci_cell *compile_cell(const ci_compiler *c, int32_t edge) {
   return edge == CI_NONE || c->cell_of[edge] == CI_NONE ? NULL : &c->plan->cells[c->cell_of[edge]];
 }
 
-/* The cell that a node writes: one that nobody reads if the caller feeds the value. */
+/* The plan value that a node writes: one without readers if the caller feeds the value instead. */
 static ci_cell *compile_output_cell(ci_compiler *c, const ci_node *node, int32_t o) {
   int32_t edge = node->outputs + o;
   int32_t cell = c->fed[edge] ? c->unread++ : c->cell_of[edge];
@@ -172,7 +172,7 @@ static ci_status compile_outputs(ci_compiler *c, ci_step *step) {
   for (int o = 0; o < step->k.n_out; o++) {
     ci_cell *cell = ci_cell_of(step->k.out[o]);
     cell->made = step->begin;
-    if (cell->place != CI_NONE) { /* from the kernel; bodies run while it is written, so nobody else may have it */
+    if (cell->place != CI_NONE) { /* from the kernel; bodies run while it is written, so no other value may use it */
       plan->places.at[ci_plan_resolve(plan, cell->place)].last = step->end;
       continue;
     }
@@ -313,7 +313,7 @@ ci_status ci_compile_frame_nodes(ci_kernel *k, int body) {
 
 /* ---- the plan ---- */
 
-/* Numbers the cells: outputs of needed nodes, formal inputs of their bodies, what is fed. */
+/* Numbers the plan values: outputs of needed nodes, formal inputs of their bodies, fed values. */
 static int64_t compile_number_cells(ci_compiler *c, const ci_signature_info *signature) {
   const ci_model *m = c->model;
   int64_t count = 0;
@@ -326,7 +326,7 @@ static int64_t compile_number_cells(ci_compiler *c, const ci_signature_info *sig
   return count + signature->input_count;
 }
 
-/* What no shape changes; it stays for the next plan of the same signature. */
+/* The part that does not depend on shapes; it is kept for the next plan of the same signature. */
 static ci_status compile_signature(ci_compiler *c, int32_t number) {
   const ci_signature_info *signature = &c->model->signatures.at[number];
   if (c->signature == number) return CI_OK;

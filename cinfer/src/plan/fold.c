@@ -1,15 +1,16 @@
-/* fold.c - results that are known before the run: computed while planning, and given back when no step reads them.
+/* fold.c - constant folding: results that are known before the run are computed while planning, and freed when no step
+ * reads them.
  *
- * A result is settled if it follows from constants alone, whatever the shapes of the inputs are. Once all that read a
- * settled result are settled themselves, nothing will ask for its numbers again, not even when the plan is fitted to
- * other shapes.
+ * A result is settled if it follows from constants alone, whatever the shapes of the inputs are. Once all readers of a
+ * settled result are settled themselves, its elements are not needed again, not even when the plan is fitted to other
+ * shapes.
  */
 #include "compile.h"
 #include "../base/wire.h"
 
 enum {
   FOLD_BYTES = 1 << 16, /* larger results are computed in the run, so that planning stays quick and small */
-  FOLD_WORK = 1 << 24,  /* bytes that all of a plan read and write, with products of steep operators, */
+  FOLD_WORK = 1 << 24,  /* bytes that all of a plan read and write, or numbers that a MatMul multiplies, */
   FOLD_EACH = 64,       /* and for each byte of the file */
   FOLD_STEEP = 1 << 20  /* of one steep operator */
 };

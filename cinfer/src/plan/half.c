@@ -1,4 +1,4 @@
-/* half.c - kernels of float32 behind inputs and outputs of float16 and bfloat16. */
+/* half.c - float16 and bfloat16: runs a float32 kernel on widened inputs and narrows its outputs. */
 #include "half.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ typedef struct half_value {
   ci_value wide;
   size_t offset;           /* in the scratch memory */
   bool is_wide;            /* false: the kernel sees the value itself */
-  float known[HALF_KNOWN]; /* what `wide.data` is while preparing */
+  float known[HALF_KNOWN]; /* `wide.data` while preparing */
 } half_value;
 
 struct ci_half {

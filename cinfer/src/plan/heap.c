@@ -1,4 +1,4 @@
-/* heap.c - values with memory of their own, which a session's limit allows or not. */
+/* heap.c - values with separately allocated memory, within the session's memory limit. */
 #include "../session/session.h"
 
 bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes) {

@@ -1,4 +1,4 @@
-/* kinds.c - which element types the inputs of an operator may have: the letters of ops.def. */
+/* kinds.c - checks the element types of an operator's inputs against the letters of ops.def. */
 #include "kinds.h"
 
 #include "../session/session.h"
@@ -59,7 +59,7 @@ static ci_status kinds_equal(ci_kernel *k, int i, int first) {
                    ci_dtype_name(k->in[i]->dtype), first, ci_dtype_name(k->in[first]->dtype));
 }
 
-/* What the kernel sees of an element type. */
+/* The element type that the kernel is given for a value of this one. */
 static int32_t kinds_seen(const kinds_row *row, int32_t dtype) {
   return row->computed && (KINDS_OF(dtype) & KINDS_HALVES) != 0 ? CI_FLOAT : dtype;
 }

@@ -1,4 +1,4 @@
-/* layout.c - which values share memory, and where each lies in the arena. */
+/* layout.c - memory planning: which values share a buffer, and the offset of each buffer in the arena. */
 #include "compile.h"
 #include "../base/guard.h"
 #include "../session/output.h"
@@ -22,7 +22,7 @@ static void layout_chain(ci_plan *plan) {
   }
 }
 
-/* A variable's reader shows the state's buffer unless somebody assigns the variable while the value is wanted. */
+/* A variable's reader shows the state's buffer unless a step assigns the variable before the value's last reader. */
 static void layout_reader(ci_plan *plan, ci_step *step, int32_t assigned) {
   if (!ci_step_is(step, CI_OP_READS_VARIABLE) || step->dynamic || step->k.n_out == 0) return;
   const ci_cell *cell = ci_cell_of(step->k.out[0]);
@@ -56,7 +56,7 @@ static bool layout_joins(const ci_step *step) {
   return (step->k.join != NULL || step->k.largest != NULL) && !step->widens;
 }
 
-/* Nobody else may read what the step makes. */
+/* The next step must be the only reader of the step's output. */
 static bool layout_may_join(const ci_plan *plan, const ci_step *step, const ci_step *next) {
   if (step->k.join == NULL || step->joined || !layout_joins(step) || !layout_joins(next)) return false;
   const ci_cell *made = ci_cell_of(step->k.out[0]);
@@ -99,7 +99,7 @@ static bool layout_offered(ci_compiler *c) {
 }
 
 /* Whether the step may write this output over the variable that it reads, and reads it last. Another of its inputs may
- * be the variable, too, read anew; and what it has written must be all of the value, or none. */
+ * be the variable, too, read again; and on failure the step must have written all of the value or none of it. */
 static bool layout_offers(const ci_compiler *c, int32_t output, int32_t slot) {
   const ci_plan *plan = c->plan;
   for (int32_t i = c->sorted.at[output]; i != CI_NONE; i = c->offers.at[i].next) {
@@ -113,7 +113,7 @@ static bool layout_offers(const ci_compiler *c, int32_t output, int32_t slot) {
   return false;
 }
 
-/* Whether the value of an Assign can be made where the variable's old one is by the step in front of it. */
+/* Whether the value of an Assign can be made where the variable's old one is by the step before it. */
 static bool layout_may_make(const ci_compiler *c, const ci_step *maker, const ci_step *assign) {
   const ci_plan *plan = c->plan;
   const int32_t index = ci_cell_of(assign->k.in[0])->root;
@@ -123,7 +123,7 @@ static bool layout_may_make(const ci_compiler *c, const ci_step *maker, const ci
   const ci_place *place = &plan->places.at[cell->place];
   const bool fits = place->home == CI_HOME_ARENA && place->same_as == CI_NONE &&
                     (cell->value.dtype == CI_FLOAT || cell->value.dtype == CI_DOUBLE);
-  /* Nobody wants the old value behind the maker, and the variable is assigned nowhere else. */
+  /* The old value has no reader after the maker, and the variable is assigned nowhere else. */
   const bool last = known->assigns == 1 && known->wanted <= maker->begin;
   return fits && last && layout_offers(c, index, assign->slot);
 }
@@ -153,7 +153,7 @@ static ci_status layout_assigned(ci_compiler *c) {
   return CI_OK;
 }
 
-/* A result that an iteration hands on may not lie in the buffer of another formal input: the copies would meet. */
+/* A result that an iteration hands on may not use the buffer of another formal input: the copies would overlap. */
 static bool layout_meets(const ci_place *given, const ci_place *wanted) {
   return given->carried != CI_NONE && wanted->result != CI_NONE && wanted->result != given->carried;
 }
@@ -200,15 +200,15 @@ static void layout_spans(ci_plan *plan) {
 /* ---- offsets ---- */
 
 enum {
-  LAYOUT_MOST_SORTED = 4096, /* places: the time of layout_denser grows with their square */
+  LAYOUT_MOST_SORTED = 4096, /* buffers: the time of layout_denser grows with their square */
   LAYOUT_MOST_GAPS = 1024,   /* that are remembered: among more no time is spent */
-  LAYOUT_TURNS = 1 << 14,    /* places and gaps that are looked at for all places of a plan, */
+  LAYOUT_TURNS = 1 << 14,    /* buffers and gaps that are looked at for all buffers of a plan, */
   LAYOUT_TURNS_EACH = 32     /* and for each byte of the file */
 };
 
 typedef struct layout_arena {
   ci_plan *plan;
-  int32_t *by_first, *by_last; /* places, sorted */
+  int32_t *by_first, *by_last; /* buffers, sorted */
   int32_t *merged;             /* while they are sorted */
   int32_t count;
   ci_gap *gaps; /* by offset, never touching each other */
@@ -261,7 +261,7 @@ static size_t layout_bytes(const ci_place *place) {
   return place->bytes == 0 ? 64 : ci_round_up(place->bytes + CI_RED_ZONE, 64);
 }
 
-/* A dense layout is worth work in proportion to the file: few bytes can stand for many places. */
+/* A dense layout is worth work in proportion to the file: few bytes can declare many buffers. */
 static bool layout_affords(layout_arena *arena, uint64_t turns) {
   if (turns > arena->turns) return false;
   arena->turns -= turns;
@@ -355,11 +355,11 @@ static bool layout_may_be_denser(layout_arena *arena) {
          layout_affords(arena, count * count / 2);
 }
 
-/* The lowest offset at which a place meets none of those that are placed, which lie by offset. */
+/* The lowest offset at which a buffer overlaps none of those that have one; `placed` is sorted by offset. */
 static size_t layout_lowest(const ci_plan *plan, const int32_t *placed, int32_t count, const ci_place *place) {
   const size_t wanted = layout_bytes(place);
   size_t low = 0;
-  for (int32_t i = 0; i < count; i++) { /* few branches: this runs for each pair of places */
+  for (int32_t i = 0; i < count; i++) { /* few branches: this runs for each pair of buffers */
     const ci_place *other = &plan->places.at[placed[i]];
     const bool together = (other->last >= place->first) & (other->first <= place->last);
     if (together & (other->offset >= low) & (other->offset - low >= wanted)) break;
@@ -369,7 +369,7 @@ static size_t layout_lowest(const ci_plan *plan, const int32_t *placed, int32_t 
   return low;
 }
 
-/* Where a place comes among those that are placed: behind those of the same offset. */
+/* Where a buffer is inserted in `placed`: after those of the same offset. */
 static int32_t layout_rank(const ci_plan *plan, const int32_t *placed, int32_t count, size_t offset) {
   int32_t low = 0, high = count;
   while (low < high) {
@@ -441,7 +441,7 @@ ci_status ci_layout_offsets(ci_plan *plan) {
                  (unsigned long long)plan->session->limits.max_memory);
 }
 
-/* ---- values with memory of their own ---- */
+/* ---- values with separately allocated memory ---- */
 
 /* Who reads one last gives it back; at the end of a frame the frame does. */
 static void layout_frees(ci_compiler *c) {

@@ -1,10 +1,10 @@
-/* pack.c - a model's packed constants: a list for each constant that only grows, until the model is freed.
+/* pack.c - a model's packed constants. Each constant has a list of them that only grows, until the model is freed.
  *
- * Sessions of one model plan on several threads, so a list is joined by compare and exchange. Two that pack the same at
- * the same time both do the work, and the second leaves its copy unused: nobody ever waits.
+ * Sessions of one model plan on several threads, so a list is joined by compare and exchange. Two that pack the same
+ * at the same time both do the work, and the second leaves its copy unused: no thread waits for another.
  *
- * Packed constants lie behind each other in blocks, of which the first is large enough for all where what is not used
- * costs nothing. All together they count against the model's limit of memory.
+ * Packed constants are stored one after the other in blocks. Where unused memory costs nothing, the first block is
+ * large enough for all of them. Their sum counts against the model's limit of memory.
  */
 #include "pack.h"
 
@@ -39,7 +39,7 @@ static const struct ci_packed *pack_find(const struct ci_packed *from, const str
   return NULL;
 }
 
-/* The constant that an input is, or NULL. What half.c widens is no value of the plan. */
+/* The constant that an input is, or NULL. The widened inputs of half.c are not plan values. */
 static ci_constant *pack_constant(const ci_kernel *k, int i) {
   if (i >= k->n_in || k->in[i] == NULL || k->node->widens) return NULL;
   return ci_plan_constant(k->node->plan, k->in[i]);
@@ -49,7 +49,7 @@ bool ci_k_is_constant(const ci_kernel *k, int i) { return pack_constant(k, i) !=
 
 /* ---- memory ---- */
 
-struct ci_pack_block { /* what was given follows, PACK_HEADER behind the start */
+struct ci_pack_block { /* the packed bytes follow, PACK_HEADER bytes after the start */
   struct ci_pack_block *next;
   size_t bytes;
   _Atomic(size_t) used;
@@ -74,7 +74,7 @@ static void *pack_within(struct ci_pack_block *block, size_t bytes, size_t more)
   return (char *)block + at;
 }
 
-/* With room for `more` bytes, too, if that costs nothing. */
+/* A new block for `bytes`, with capacity for `more` bytes, too, if that costs nothing. */
 static struct ci_pack_block *pack_block(ci_model *model, size_t bytes, size_t more) {
   const size_t least = bytes + PACK_HEADER;
   size_t whole;
@@ -144,7 +144,7 @@ static const void *pack_add(ci_constant *constant, struct ci_packed *head, struc
   }
 }
 
-/* The elements of panels in row-major order. */
+/* Writes the elements of packed tiles in row-major order. */
 static void pack_restore(const struct ci_isa *isa, const ci_constant *constant, float *to) {
   const float *from = constant->data;
   const int64_t *dims = constant->dims, rank = constant->rank;
@@ -182,7 +182,7 @@ const void *ci_k_panels(ci_kernel *k, int i, int64_t width, bool last) {
   return constant->data;
 }
 
-/* Fills from the row-major elements, which of panels are there while it takes them. */
+/* Calls `fill` with the row-major elements; those of packed tiles are restored to a buffer for the call. */
 static bool pack_fill(ci_model *model, const ci_constant *constant, struct ci_packed *made, const ci_value *value,
                       ci_pack_fn fill, const void *argument) {
   ci_value plain = *value;
@@ -224,7 +224,7 @@ static bool pack_in_panels(ci_plan *plan, const ci_value *value) {
   return constant != NULL && constant->panel > 0 && value->data == constant->data;
 }
 
-/* The same value in row-major order, for everyone who does not ask for panels. */
+/* The same value in row-major order, for kernels that do not read packed tiles. */
 ci_status ci_pack_plain(ci_plan *plan, ci_value *value) {
   if (!plan->model->panels || !pack_in_panels(plan, value)) return CI_OK;
   void *plain = (void *)(uintptr_t)ci_pack_constant_plain(plan->session->model, ci_plan_constant(plan, value));

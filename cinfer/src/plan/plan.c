@@ -1,8 +1,8 @@
-/* plan.c - what a plan consists of: cells, places and the memory of both. */
+/* plan.c - the parts of a plan: plan values, their buffers and the memory of both. */
 #include "../base/guard.h"
 #include "compile.h"
 
-/* ---- cells ---- */
+/* ---- plan values ---- */
 
 void ci_plan_note_reader(ci_plan *plan, int32_t cell, int32_t position) {
   ci_cell *root = &plan->cells[plan->cells[cell].root];
@@ -29,7 +29,7 @@ bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t posit
   return true;
 }
 
-/* ---- places ---- */
+/* ---- buffers ---- */
 
 enum { PLAN_POOLED = 256 }; /* bytes: smaller values cost less in the pool than in a block */
 
@@ -97,7 +97,7 @@ void ci_plan_drop_places(ci_plan *plan, size_t count) {
   plan->places.count = count;
 }
 
-/* ---- what is known while planning ---- */
+/* ---- values that are known while planning ---- */
 
 enum {
   PLAN_READ = 1 << 15, /* bytes of values that are read for the shapes of a plan, */
@@ -123,7 +123,8 @@ void ci_plan_forget(ci_plan *plan, ci_plan_mark mark) {
   plan->compiler->offers.count = mark.offers;
   plan->bound_reads.count = mark.bound_reads;
   for (size_t i = mark.steps; i < plan->all_steps.count; i++) {
-    ci_step *step = plan->all_steps.at[i]; /* stays for the memory that it owns; its cells belong to another now */
+    /* stays for the memory that it owns; its plan values belong to another step */
+    ci_step *step = plan->all_steps.at[i];
     step->scratch = CI_NONE;
     step->k.n_out = 0;
   }

@@ -1,4 +1,4 @@
-/* plan.h - a signature made ready for inputs of certain shapes.
+/* plan.h - the structures of a plan: a signature compiled for inputs of certain shapes.
  *
  * compile.c goes through the needed nodes in order, bodies in the place of their If or Loop, and gives each a step.
  * Every step has a position on one line; from the positions layout.c sees how long each value is wanted, and gives
@@ -11,7 +11,7 @@
 #include "../state/state.h"
 #include "dynamic_shapes.h"
 
-typedef enum ci_home { /* where the bytes of a place are */
+typedef enum ci_home { /* where the bytes of a buffer are */
                        CI_HOME_ARENA,
                        CI_HOME_FIXED,    /* a constant, or computed while planning: data is set already */
                        CI_HOME_INPUT,    /* the caller's */
@@ -22,26 +22,26 @@ typedef enum ci_home { /* where the bytes of a place are */
 
 typedef struct ci_place {
   ci_home home;
-  int32_t same_as; /* another place whose bytes these are (in place, or a Loop's result), or CI_NONE */
-  int32_t carried; /* the cell of the Loop's formal input whose buffer this is, or CI_NONE */
-  int32_t result;  /* the cell of the formal input that takes these bytes at the end of an iteration, or CI_NONE */
+  int32_t same_as; /* another buffer whose bytes these are (in place, or a Loop's result), or CI_NONE */
+  int32_t carried; /* the plan value of the Loop's formal input whose buffer this is, or CI_NONE */
+  int32_t result; /* the plan value of the formal input that takes these bytes at the end of an iteration, or CI_NONE */
   int32_t first, last; /* positions between which the bytes matter */
-  int32_t slot;    /* of CI_HOME_VARIABLE: index into the state */
+  int32_t slot; /* of CI_HOME_VARIABLE: index into the state */
   int32_t constant; /* of CI_HOME_FIXED: the constant of the model whose bytes these are, or CI_NONE */
   size_t bytes, offset; /* in the arena */
-  size_t room;          /* there, from its offset on */
-  size_t first_offset;  /* layout.c: from its first attempt */
+  size_t room; /* there, from its offset on */
+  size_t first_offset; /* layout.c: from its first attempt */
   void *block; /* of CI_HOME_FIXED, too: what was computed while planning */
   size_t block_bytes; /* of CI_HOME_FIXED: of what was computed, in a block or in the plan's pool */
-  int32_t next_freed; /* the next place that the same step gives back, or CI_NONE */
-  int32_t output;     /* output.c: the number of the one output that lies in it; negative: of none, or of several */
+  int32_t next_freed; /* the next buffer that the same step frees, or CI_NONE */
+  int32_t output; /* output.c: the number of the only output that uses it; negative: none, or several do */
 } ci_place;
 
 typedef struct ci_cell { /* a value of the plan */
-  ci_value value;        /* first: kernels see only this. rank -1: the shape is not known before the run */
-  int32_t root;          /* the cell whose bytes these are; itself if no other */
-  int32_t next;          /* the next cell with the same root, or CI_NONE */
-  int32_t place;         /* of a root */
+  ci_value value; /* first: kernels see only this. rank -1: the shape is not known before the run */
+  int32_t root; /* the plan value whose bytes these are; itself if no other */
+  int32_t next; /* the next plan value with the same root, or CI_NONE */
+  int32_t place; /* of a root */
   int32_t made, last_read; /* positions; of a root, last_read counts for all with its bytes */
   int32_t result;        /* the carried formal input that takes it at the end of an iteration, or CI_NONE */
   int32_t readers;       /* fold.c: of a root that is settled: how many readers are to come */
@@ -57,28 +57,28 @@ typedef struct ci_half ci_half; /* half.c */
 
 typedef struct ci_node_run ci_step;
 struct ci_node_run { /* a step */
-  ci_kernel k;               /* first: the plan calls run(&step->k) */
+  ci_kernel k; /* first: the plan calls run(&step->k) */
   ci_status (*run)(ci_kernel *k);
   const ci_node *node;
-  const ci_as *as; /* what it is in messages, while it is prepared as another; or NULL */
+  const ci_as *as; /* the operator's name in messages, while it is prepared as another; or NULL */
   ci_plan *plan;
   int32_t begin, end; /* positions: the step's, and for If and Loop that behind its bodies */
-  int32_t *alias;     /* of each output: the input whose bytes it is, or CI_NONE */
-  int32_t scratch;    /* place or CI_NONE */
-  int32_t freed;      /* first place to give back afterwards, or CI_NONE */
+  int32_t *alias; /* of each output: the input whose bytes it is, or CI_NONE */
+  int32_t scratch; /* buffer or CI_NONE */
+  int32_t freed; /* first buffer to free afterwards, or CI_NONE */
   size_t private_bytes, more_bytes; /* of k.private_memory and k.private_more */
   bool private_pooled, more_pooled; /* the plan's pool has it */
   ci_frame *bodies[2];
   uint64_t assigned_in; /* of Assign: the run that last did it */
-  ci_step *makes;       /* the first of the Assigns whose values it writes into the variables themselves, or NULL */
-  ci_step *joins;       /* the next one, whose work it does, too; or NULL */
-  ci_step *next_made;   /* of Assign: the next of them */
-  int32_t slot;         /* of operators on a variable: index into the state */
-  ci_half *half;        /* what half.c keeps, or NULL */
-  bool widens;          /* prepared with inputs of float16 or bfloat16 as float32 */
-  bool dynamic;         /* prepared when it runs */
-  bool joined;          /* the step before does its work */
-  bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
+  ci_step *makes; /* the first of the Assigns whose values it writes into the variables themselves, or NULL */
+  ci_step *joins; /* the next one, whose work it does, too; or NULL */
+  ci_step *next_made; /* of Assign: the next of them */
+  int32_t slot; /* of operators on a variable: index into the state */
+  ci_half *half; /* the state of half.c, or NULL */
+  bool widens; /* prepared with inputs of float16 or bfloat16 as float32 */
+  bool dynamic; /* prepared when it runs */
+  bool joined; /* the step before does its work */
+  bool copies; /* of a variable's reader: the variable is assigned before the value's last reader */
 };
 
 /* Whether the row of a step's operator has a flag, CI_OP_... */
@@ -88,7 +88,7 @@ struct ci_frame { /* a graph's steps */
   ci_plan *plan;
   int32_t graph;
   CI_LIST(ci_step *) steps;
-  int32_t begin, end;     /* positions */
+  int32_t begin, end; /* positions */
   int32_t places_begin, places_end; /* made by its steps, those of inner frames too */
   bool has_heap;
   ci_cell **formals, **outputs;
@@ -108,11 +108,11 @@ typedef struct ci_read { /* a node that may read what a variable has before anyt
 
 typedef struct ci_plan_output {
   ci_cell *cell;
-  int32_t copy; /* place for a borrowed copy of what is not the session's own, or CI_NONE */
-  bool direct;  /* its place is no other's: steps may write into the caller's memory */
+  int32_t copy; /* buffer for a borrowed copy of a value in memory that is not the session's, or CI_NONE */
+  bool direct; /* no other value uses its buffer: steps may write into the caller's memory */
   bool one_nan; /* the step that made it has seen to its NaN in this run */
-  bool apart;   /* in this run: the memory that the caller gives for it is nothing else's */
-  void *lent;   /* the caller's memory that the cells point at, or NULL */
+  bool apart; /* in this run: the memory that the caller gives for it is used for nothing else */
+  void *lent; /* the caller's memory that the plan values point at, or NULL */
 } ci_plan_output;
 
 typedef struct ci_extent { /* memory of the caller's */
@@ -129,9 +129,9 @@ struct ci_plan { /* first what each run reads, in few lines of the cache */
   bool has_heap;
   bool reserved; /* by ci_reserve, so that runs of its shapes allocate nothing */
   ci_tensor *inputs; /* the shapes it is for */
-  ci_cell **input_cells; /* NULL: no needed node reads it and it is no output */
+  ci_cell **input_cells; /* NULL: no needed node reads it and it is not an output */
   ci_plan_output *outputs;
-  const char *bound_arena; /* what the cells point into */
+  const char *bound_arena; /* the arena that the plan values point into */
   uint64_t bound_layout; /* of the state */
   size_t arena_bytes;
   ci_batch batch;
@@ -149,7 +149,7 @@ struct ci_plan { /* first what each run reads, in few lines of the cache */
   CI_LIST(ci_place) places;
   CI_LIST(ci_watch) watches;
   CI_LIST(ci_read) reads;
-  CI_LIST(int32_t) bound_reads; /* root cells that are a variable's buffer during the whole run */
+  CI_LIST(int32_t) bound_reads; /* root values that are a variable's buffer during the entire run */
   size_t lost; /* bytes of its pool that no step uses any more */
   struct ci_compiler *compiler; /* while compiling */
 };
@@ -159,23 +159,23 @@ CI_INLINE int32_t ci_cell_index(const ci_plan *plan, const ci_cell *cell) { retu
 
 /* ---- plan.c ---- */
 
-/* Notes that the bytes of a cell are read at a position. */
+/* Notes that the bytes of a plan value are read at a position. */
 void ci_plan_note_reader(ci_plan *plan, int32_t cell, int32_t position);
-/* Points a root cell, and all with its bytes, at data. */
+/* Points a root value, and all values with its bytes, at data. */
 void ci_plan_point(ci_plan *plan, ci_cell *root, void *data);
-void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place); /* cell becomes a root in that place */
+void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place); /* the plan value becomes a root in that buffer */
 bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position, bool alone);
-/* A new place of bytes with a home; CI_NONE: out of memory. */
+/* A new buffer of `bytes` with a home; CI_NONE: out of memory. */
 int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes);
 int32_t ci_plan_resolve(const ci_plan *plan, int32_t place);
 ci_place *ci_plan_place_of(ci_plan *plan, const ci_value *value);
 /* The constant whose bytes a value of the plan has, or NULL. */
 ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value);
 void ci_place_release(ci_plan *plan, ci_place *place); /* of CI_HOME_HEAP: gives back its memory */
-/* Other memory for what a place of CI_HOME_FIXED holds. */
+/* Other memory for the bytes of a buffer of CI_HOME_FIXED. */
 bool ci_place_take_fixed(ci_plan *plan, ci_place *place, size_t bytes, void **data);
 void ci_place_release_fixed(ci_plan *plan, ci_place *place);
-/* Forgets the places from `count` on, and gives back what was computed for them. */
+/* Drops the buffers from `count` on, and frees what was computed for them. */
 void ci_plan_drop_places(ci_plan *plan, size_t count);
 /* To compile a body again, the plan forgets what came after a mark. */
 typedef struct ci_plan_mark {
@@ -229,13 +229,13 @@ ci_status ci_layout_offsets(ci_plan *plan); /* of places whose sizes and positio
 
 /* ---- heap.c ---- */
 
-/* Gives a place memory of its own, with the first `keep` bytes of what it had. */
+/* Gives a buffer separate memory, with the first `keep` bytes of the old. */
 ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes);
 /* The same with nothing kept; false: out of memory, or above the session's limit. */
 bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes);
 /* Memory for a value whose shape is now known; what was there before is given back. */
 ci_status ci_heap_value(ci_kernel *k, ci_value *value);
-/* Makes output `to` of a step a copy of a value, in memory of its own if its shape was not known. */
+/* Makes output `to` of a step a copy of a value, in separate memory if its shape was not known. */
 ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from);
 /* The error of a step that needs more than the session's limit; `what` names for what. */
 ci_status ci_heap_refuse(ci_kernel *k, const char *what, size_t bytes);

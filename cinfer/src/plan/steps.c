@@ -1,4 +1,4 @@
-/* steps.c - a step: its kernel is prepared, then computes. */
+/* steps.c - a step of a plan: prepares its kernel, then calls it. */
 #include "compile.h"
 #include "half.h"
 #include "kinds.h"
@@ -45,7 +45,7 @@ static ci_status steps_check_types(ci_step *step) {
   return CI_OK;
 }
 
-/* An operator of the program's own may ask for anything; sums of what lies in an arena must not overflow. */
+/* A custom operator may request any amount; sums of sizes in an arena must not overflow. */
 static ci_status steps_check_scratch(ci_step *step) {
   const uint64_t wanted = step->plan->session->limits.max_memory, most = PTRDIFF_MAX / 4;
   const uint64_t limit = wanted < most ? wanted : most;

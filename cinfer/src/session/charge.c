@@ -1,7 +1,7 @@
-/* charge.c - what a session may hold: values and plans together no more than max_memory.
+/* charge.c - the memory limit of a session: values and plans together may take at most max_memory.
  *
- * Plans have at least what the load of their model may take (ci_load_most), so that a limit that is meant for
- * values, however small, lets any model be planned that could be loaded.
+ * Plans have at least what the load of their model may take (ci_load_most), so that a limit that is meant for values,
+ * however small, lets any model be planned that could be loaded.
  */
 #include "session.h"
 
@@ -28,7 +28,7 @@ bool ci_charge_value(struct ci_session *session, size_t bytes) {
 
 bool ci_charge_arena(struct ci_session *session, size_t bytes) {
   if (charge_add(session, session->heap_bytes, bytes)) return true;
-  if (bytes <= session->limits.max_memory) charge_refuse(session, bytes); /* what plans hold is too much */
+  if (bytes <= session->limits.max_memory) charge_refuse(session, bytes); /* the memory of plans exceeds the limit */
   return false;
 }
 
@@ -43,8 +43,9 @@ ci_status ci_charge_refusal(const struct ci_session *session, int signature, ci_
 /* ---- the allocators of a session ---- */
 
 enum {
-  CHARGE_LARGE = 1 << 23 /* bytes from which large pages are asked for: to find one may take a virtual machine longer
-                            than the first run, and few of them make no run faster */
+  /* bytes from which large pages are requested: a virtual machine may take longer to find one than for the first run,
+   * and few of them make no run faster */
+  CHARGE_LARGE = 1 << 23
 };
 
 static void *charge_give(struct ci_session *session, size_t bytes) {

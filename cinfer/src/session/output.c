@@ -16,7 +16,7 @@ static int32_t output_place(const ci_plan *plan, const ci_cell *cell) {
 
 enum { OUTPUT_SEVERAL = CI_NONE - 1 };
 
-/* Which output lies in which place. */
+/* Notes at each buffer which output uses it. */
 static void output_number(ci_plan *plan) {
   for (size_t p = 0; p < plan->places.count; p++) plan->places.at[p].output = CI_NONE;
   for (int32_t i = 0; i < plan->output_count; i++) {
@@ -27,7 +27,7 @@ static void output_number(ci_plan *plan) {
   }
 }
 
-/* Whether the place is in the arena, plain and of no other output. */
+/* Whether the output's buffer is in the arena, plain and of no other output. */
 static bool output_is_direct(const ci_plan *plan, int32_t i) {
   const ci_value *value = &plan->outputs[i].cell->value;
   const int32_t place = output_place(plan, plan->outputs[i].cell);
@@ -87,7 +87,7 @@ static int32_t output_extent(ci_extent *extents, int32_t count, const void *data
   return count + 1;
 }
 
-/* What the caller gives; of an output as much as will be written if that is known. */
+/* The memory of the caller's inputs and outputs; of an output as much as will be written if that is known. */
 static int32_t output_extents(const ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
   int32_t count = 0;
   for (int32_t i = 0; i < plan->input_count; i++)
@@ -116,7 +116,7 @@ static void output_not_apart(ci_plan *plan, const ci_extent *extent) {
   plan->meets = true;
 }
 
-/* What meets any extent behind it meets the next one. */
+/* An extent that overlaps any later one overlaps the next one. */
 static void output_find_apart(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
   ci_extent *extents = plan->extents;
   bool given = false;
@@ -181,7 +181,7 @@ static ci_status output_small(const ci_plan *plan, int32_t i, size_t bytes, size
       signature->outputs[i].key, signature->name, wanted, bytes);
 }
 
-/* Texts may lie in those of an input, which need not outlive the run. */
+/* Strings of an output may be in the memory of an input, which need not outlive the run. */
 static ci_status output_own_texts(const ci_plan *plan, int32_t i, const ci_tensor *output, ci_error *error) {
   const ci_signature_info *signature = &plan->model->signatures.at[plan->signature];
   const size_t count = output->bytes / sizeof(ci_string);
@@ -194,7 +194,7 @@ static ci_status output_own_texts(const ci_plan *plan, int32_t i, const ci_tenso
   fits = fits && bytes <= plan->session->limits.max_memory;
   char *text = fits ? ci_session_keep(plan->session, bytes) : NULL;
   if (text == NULL) {
-    return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the texts of output '%.200s' of signature '%.200s'",
+    return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the strings of output '%.200s' of signature '%.200s'",
                    signature->outputs[i].key, signature->name);
   }
   for (size_t n = 0; n < count; n++) {
@@ -205,7 +205,7 @@ static ci_status output_own_texts(const ci_plan *plan, int32_t i, const ci_tenso
   return CI_OK;
 }
 
-/* A sequence lies in one block; the caller gets its tensors with pointers into that. */
+/* A sequence is one block; the caller gets its tensors with pointers into that. */
 static ci_status output_held(ci_plan *plan, int32_t i, ci_tensor *output, ci_error *error) {
   const ci_value *value = &plan->outputs[i].cell->value;
   const ci_signature_info *signature = &plan->model->signatures.at[plan->signature];

@@ -9,8 +9,7 @@
 
 enum {
   SESSION_MOST_THREADS = 256,
-  SESSION_LONG = 1
-      << 20 /* bytes of values: steps of a run of so many take so long that a look at the clock is nothing */
+  SESSION_LONG = 1 << 20 /* bytes of values: steps of a run of so many take much longer than a look at the clock */
 };
 
 /* ---- memory ---- */
@@ -19,7 +18,8 @@ static ci_status session_memory(ci_error *error) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the session");
 }
 
-/* What ended with the run before: old buffers of variables, values of a plan whose shapes the run had found. */
+/* Frees the memory that the run before needed: old buffers of variables, values of a plan whose shapes that run had
+ * found. */
 static void session_tidy(struct ci_session *session) {
   while (session->retired != NULL) {
     ci_retired *next = session->retired->next;
@@ -80,7 +80,7 @@ static ci_status session_variables(struct ci_session *session, ci_slot_change *c
   return CI_OK;
 }
 
-/* What cannot fail comes last: rules of variables and places of generators that were there. */
+/* The steps that cannot fail come last: rules of variables, and positions of generators that existed. */
 static void session_settle(struct ci_session *session, const ci_slot_change *changes) {
   const ci_model *m = session->model;
   for (size_t i = 0; i < m->variables.count; i++)
@@ -143,7 +143,8 @@ static ci_status session_fill(struct ci_session *session, ci_state *state, ci_er
 ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_options *given, ci_session **session,
                           ci_error *error) {
   ci_session_options options = ci_session_defaults();
-  if (session == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the session: session is NULL");
+  if (session == NULL)
+    return ci_fail(error, CI_INVALID_ARGUMENT, "session is NULL; it must point to where the session is stored");
   *session = NULL;
   if (model == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "model is NULL");
   CI_TRY(ci_take_options(&options, sizeof options, given, "ci_session_defaults", error));
@@ -245,8 +246,8 @@ static ci_status session_check_lent(const struct ci_session *session, int signat
   for (int32_t i = 0; i < s->input_count; i++) {
     if (inputs[i].bytes == 0 || !ci_output_is_lent(session, inputs[i].data)) continue;
     return ci_fail(error, CI_INVALID_ARGUMENT,
-                   "input '%.200s' of signature '%.200s' lies in an output that was borrowed until this run: copy it, "
-                   "or give that output memory of its own",
+                   "input '%.200s' of signature '%.200s' is in an output that was borrowed until this run: copy it, "
+                   "or give that output separate memory",
                    s->inputs[i].key, s->name);
   }
   return CI_OK;
@@ -282,7 +283,7 @@ static ci_status session_sequence_bytes(const ci_plan *plan, int32_t i, const ci
   return CI_OK;
 }
 
-/* A sequence or optional value is copied: its shape is no part of the plan. */
+/* A sequence or optional value is copied: its shape is not a part of the plan. */
 static ci_status session_feed(ci_plan *plan, int32_t i, const ci_tensor *input, ci_error *error) {
   const int32_t kind = plan->model->signatures.at[plan->signature].inputs[i].kind;
   ci_cell *cell = plan->input_cells[i];
@@ -320,7 +321,7 @@ static ci_status session_feed(ci_plan *plan, int32_t i, const ci_tensor *input, 
 }
 
 static ci_status session_set_inputs(ci_plan *plan, const ci_tensor *inputs, ci_error *error) {
-  static const uint64_t nothing = 0; /* what an empty input may point at */
+  static const uint64_t nothing = 0; /* the data of an empty input */
   for (int32_t i = 0; i < plan->input_count; i++) {
     ci_cell *cell = plan->input_cells[i];
     void *data = inputs[i].data;
@@ -410,7 +411,7 @@ ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, in
   return status;
 }
 
-/* outputs NULL: nobody asks for them. */
+/* outputs NULL: the caller does not request them. */
 static ci_status session_reserve(ci_session *session, int signature, const ci_tensor *inputs, ci_tensor *outputs,
                                  ci_error *error) {
   CI_TRY(ci_state_enter(session->state, error)); /* the shape of a custom operator may call the library */

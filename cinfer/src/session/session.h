@@ -1,4 +1,4 @@
-/* session.h - a model being run on a state. */
+/* session.h - a session: a model that runs on a state, with its plans and memory. */
 #ifndef CI_SESSION_H
 #define CI_SESSION_H
 #include "../plan/plan.h"
@@ -27,7 +27,7 @@ typedef struct ci_plan_cache { /* plan_cache.c */
 } ci_plan_cache;
 
 typedef struct ci_refused {
-  size_t bytes; /* that were asked for; 0: nothing was refused */
+  size_t bytes; /* that were requested; 0: nothing was refused */
   size_t plans, values; /* bytes that were held */
 } ci_refused;
 
@@ -36,7 +36,7 @@ struct ci_session { /* first what each run reads, in few lines of the cache */
   ci_state *state;
   char *arena;
   size_t arena_bytes;
-  size_t heap_bytes; /* of values with memory of their own */
+  size_t heap_bytes; /* of values with separate memory */
   ci_retired *retired;
   uint64_t run;
   ci_stop stop;
@@ -49,7 +49,7 @@ struct ci_session { /* first what each run reads, in few lines of the cache */
   ci_allocator values;    /* charge.c: for what arena_bytes and heap_bytes count */
   size_t planned;         /* bytes that the allocator has given */
   size_t granted;         /* so many of them whatever the limit is */
-  ci_refused refused;     /* what the limit did not allow last */
+  ci_refused refused;     /* the last request above the limit */
   ci_limits limits;
   ci_host host;
   ci_executor executor;
@@ -88,7 +88,7 @@ void ci_plan_cache_free(struct ci_session *session);
 /* ---- charge.c ---- */
 
 void ci_charge_open(struct ci_session *session); /* makes its allocators */
-/* Whether a value of so many bytes may be added; or an arena be so large, beside what a run holds. */
+/* Whether a value of so many bytes may be added; or an arena be so large, in addition to the values of a run. */
 bool ci_charge_value(struct ci_session *session, size_t bytes);
 bool ci_charge_arena(struct ci_session *session, size_t bytes);
 /* The error of a plan that was refused memory. */

@@ -45,11 +45,12 @@ bool ci_isa_self_check(const struct ci_isa *isa) {
   bool good = isa_gives(math->row[CI_REDUCE_SUM](row, 17), 0x41700000); /* lane 0 is 1e8 - 1e8, the others 1 */
   y[0] = n[1], y[1] = n[4];
   linear->multiply_add(y, n, n, 1);
-  good = good && isa_gives(y[0], 0x3f801001); /* half a place and a little more: rounded twice it would be lost */
+  /* a little more than half of the last bit, which is lost if it is rounded twice */
+  good = good && isa_gives(y[0], 0x3f801001);
   linear->multiply_add(y + 1, n + 2, n + 3, 1);
   good = good && isa_gives(y[1], 0x7f000000); /* 2^128 - 2^127 does not overflow on the way */
   math->gradient_descent(y, n, n, n[0], 1);
-  good = good && isa_gives(y[0], 0xb9800000); /* a product and a difference round twice */
+  good = good && isa_gives(y[0], 0xb9800000); /* a multiplication and a subtraction round twice */
   math->binary[CI_MATH_mul](y, n + 5, n + 7, 1, CI_NO_SCALAR);
   good = good && isa_gives(y[0], 1); /* denormals stay */
   math->unary[CI_MATH_exp](y, n + 7, 1, 0.0f, 0.0f);

@@ -1,4 +1,4 @@
-/* isa_avx512.c - the vector code for AVX-512, and its products of bytes for processors with VNNI. */
+/* isa_avx512.c - the vector code for AVX-512, and its multiplication of bytes for processors with VNNI. */
 #include "isa_sets.h"
 
 #if CI_ISA_X86_AVX512

@@ -1,5 +1,5 @@
-/* isa_region.h - what the files of the instruction sets (isa_portable.c, isa_avx2.c, ...) include first. Each compiles
- * the vector code once, in a region of its own, so that a build has several of them at work at the same time.
+/* isa_region.h - included first by the file of each instruction set (isa_portable.c, isa_avx2.c, ...). Each compiles
+ * the vector code once, in a separate region, so that a build has several of them at work at the same time.
  *
  * No file needs a compiler flag: the regions carry their target with them. */
 #ifndef CI_ISA_REGION_H
@@ -14,7 +14,7 @@
 #include "math/isa_move.h"
 #include "../math/scalar_math.h"
 #include "../math/scalar_series.h"
-#include "vec_names.h" /* brings the intrinsics, which must not lie in a region */
+#include "vec_names.h" /* brings the intrinsics, which must not be in a region */
 
 #if CI_HAS(quantization)
 #define CI_BYTES(name) &isa_bytes_##name
@@ -31,6 +31,6 @@
 #define CI_TARGET_END CI_PRAGMA(GCC pop_options)
 #endif
 
-/* What the tables of a set are called in it. */
+/* The names of an instruction set's tables. */
 #define CI_ISA_TABLE(id, name, set, bytes) {id, name, &isa_math_##set, &isa_linear_##set, &isa_move_##set, bytes}
 #endif

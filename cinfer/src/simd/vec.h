@@ -13,7 +13,7 @@
  *   v_load_part(p, n, fill) v_store_part(p, n, v)   the first n of CI_VL lanes, 0 <= n <= CI_VL
  *   v_sum_tree v_max_tree v_min_tree   lane i with lane i + CI_VL/2, then i + CI_VL/4 ... 1
  *   v_abs v_copy_sign(magnitude, sign)   by bits; vi_merge(m, a, b): the bits of a where m has ones, else those of b
- *   v_scale(p, n, whole) = p * 2^n, rounded once; n from -150 to 128, as a float and as an integer; p between 1/2 and 2
+ *   v_scale(p, n, n) = p * 2^n, rounded once; n from -150 to 128, as a float and as an integer; p from 1/2 to 2
  *   v_even(a, b)   lanes 0, 2, 4 ... of a, then lanes 1, 3, 5 ... of b: with a = v_load(p), b = v_load(p + CI_VL - 1)
  *                  every second number from p on
  *   CI_QUADS   fours of lanes of a vector, 0 where these are missing: v_quad(p) four numbers in each four of lanes,
@@ -23,12 +23,12 @@
  *   v_behind(a)   0, then the lanes of a but the last
  *   vd CI_VL doubles: vd_zero() vd_store(p, v), vd_add(v, a) adds a float to each
  *   CI_DOUBLES   whether there are vd_of(v) vd_load(p) vd_set(x) vd_plus vd_times vd_over and v_of_doubles(v), and
- *                vd_by(a, whole, inverse): the quotient of a sum of floats by a whole number below 2^50, see there
+ *                vd_by(a, n, inverse): the quotient of a sum of floats by an integer n below 2^50, see there
  *   CI_LOW_BYTES whether there is v_store_low_bytes(p, v): of each number its lowest eight bits
  *   CI_SQUARES   whether there is v_turn_bytes(to, to_row, from, from_row): rows of 16 x 16 bytes become columns
- *   v_turn(v)   CI_VL vectors become the columns that they were
+ *   v_turn(v)   CI_VL vectors, transposed as rows of a matrix
  *
- * No product is an operand of a sum except through v_fma and v_nfma, so there is nothing that a compiler could fuse.
+ * No multiplication is an operand of an addition except through v_fma and v_nfma, so a compiler cannot fuse any.
  */
 #include "vec_names.h"
 
@@ -85,7 +85,7 @@ CI_INLINE vf v_copy_sign(vf magnitude, vf sign) {
 }
 
 #if !defined(CI_VEC_AVX512)
-/* n lies beyond one power of two: 2^(n >> 1) times 2^(n - (n >> 1)), of which only the last product rounds. */
+/* n is beyond one power of two: 2^(n >> 1) times 2^(n - (n >> 1)), of which only the last multiplication rounds. */
 CI_INLINE vf v_scale(vf p, vf n, vi whole) {
   const vi half = vi_sra(whole, 1);
   (void)n;

@@ -37,9 +37,9 @@ CI_INLINE vd vd_set(double x) { return (vd){_mm256_set1_pd(x), _mm256_set1_pd(x)
 CI_INLINE vd vd_plus(vd a, vd b) { return (vd){_mm256_add_pd(a.low, b.low), _mm256_add_pd(a.high, b.high)}; }
 CI_INLINE vd vd_times(vd a, vd b) { return (vd){_mm256_mul_pd(a.low, b.low), _mm256_mul_pd(a.high, b.high)}; }
 CI_INLINE vd vd_over(vd a, vd b) { return (vd){_mm256_div_pd(a.low, b.low), _mm256_div_pd(a.high, b.high)}; }
-/* inverse is 1 / whole, rounded: near is wrong by less than two places, the first fma finds what is missing without an
- * error, and no quotient lies so near the middle of two doubles that the second one rounded it to the wrong side.
- * Infinities have no rest. */
+/* inverse is the reciprocal, rounded: near is wrong by less than two of its last bits, the first fma finds the
+ * difference without an error, and no quotient is so near the middle of two doubles that the second one rounded it to
+ * the wrong side. Infinities have no rest. */
 CI_INLINE __m256d CI_N(vd_half_by)(__m256d a, __m256d whole, __m256d inverse) {
   const __m256d near = _mm256_mul_pd(a, inverse), rest = _mm256_fnmadd_pd(near, whole, a);
   return _mm256_blendv_pd(_mm256_fmadd_pd(rest, inverse, near), near, _mm256_cmp_pd(rest, rest, _CMP_UNORD_Q));

@@ -34,9 +34,9 @@ CI_INLINE vd vd_set(double x) { return (vd){_mm512_set1_pd(x), _mm512_set1_pd(x)
 CI_INLINE vd vd_plus(vd a, vd b) { return (vd){_mm512_add_pd(a.low, b.low), _mm512_add_pd(a.high, b.high)}; }
 CI_INLINE vd vd_times(vd a, vd b) { return (vd){_mm512_mul_pd(a.low, b.low), _mm512_mul_pd(a.high, b.high)}; }
 CI_INLINE vd vd_over(vd a, vd b) { return (vd){_mm512_div_pd(a.low, b.low), _mm512_div_pd(a.high, b.high)}; }
-/* inverse is 1 / whole, rounded: near is wrong by less than two places, the first fma finds what is missing without an
- * error, and no quotient lies so near the middle of two doubles that the second one rounded it to the wrong side.
- * Infinities have no rest. */
+/* inverse is the reciprocal, rounded: near is wrong by less than two of its last bits, the first fma finds the
+ * difference without an error, and no quotient is so near the middle of two doubles that the second one rounded it to
+ * the wrong side. Infinities have no rest. */
 CI_INLINE __m512d CI_N(vd_half_by)(__m512d a, __m512d whole, __m512d inverse) {
   const __m512d near = _mm512_mul_pd(a, inverse), rest = _mm512_fnmadd_pd(near, whole, a);
   return _mm512_mask3_fmadd_pd(rest, inverse, near, _mm512_cmp_pd_mask(rest, rest, _CMP_ORD_Q));
@@ -108,7 +108,7 @@ CI_INLINE vf v_quads_part(const float *p, ptrdiff_t row, int n) {
   const __m256 high = CI_AVX512_PAIR(CI_AVX512_FEW(p + 2 * row), CI_AVX512_FEW(p + 3 * row));
   return _mm512_insertf32x8(_mm512_castps256_ps512(CI_AVX512_PAIR(CI_AVX512_FEW(p), CI_AVX512_FEW(p + row))), high, 1);
 }
-/* Whole vectors with a mask: of a quarter's store, compilers make an instruction that faults beyond the mask. */
+/* Full vectors with a mask: of a quarter's store, compilers make an instruction that faults beyond the mask. */
 CI_INLINE void v_quads_store(float *p, ptrdiff_t row, int n, vf v) {
   const __mmask16 some = (__mmask16)((1u << n) - 1u);
   _mm512_mask_storeu_ps(p, some, v);

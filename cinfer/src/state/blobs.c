@@ -1,4 +1,4 @@
-/* blobs.c - blobs of the program in a state. */
+/* blobs.c - binary data of the caller (blobs) in a state. */
 #include <string.h>
 
 #include "../base/wire.h"
@@ -7,7 +7,7 @@
 #include "state.h"
 
 enum { BLOBS_MOST_NAME = 4096 };
-#define BLOBS_MOST_BYTES ((size_t)1 << 24) /* of all together: they lie in the index, which is one message */
+#define BLOBS_MOST_BYTES ((size_t)1 << 24) /* of all together: they are in the index, which is one message */
 
 static ci_status blobs_check(ci_state *state, ci_span name, size_t bytes, ci_error *error) {
   if (name.length == 0 || name.length > BLOBS_MOST_NAME || !ci_utf8_valid(name))

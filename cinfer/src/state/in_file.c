@@ -1,4 +1,4 @@
-/* in_file.c - values that are given as places in files: mapped, or else read and checked. */
+/* in_file.c - values that are given as ranges of files: mapped, or else read and checked. */
 #include "state.h"
 
 typedef struct in_file_job {

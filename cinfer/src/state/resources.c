@@ -1,4 +1,4 @@
-/* resources.c - blobs of the program and places of iterators: kept, listed, never looked into. */
+/* resources.c - blobs of the caller and positions of iterators: kept, listed, never interpreted. */
 #include "resources.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ ci_status ci_resources_admit(const ci_resources *list, ci_span generator, ci_err
   return ci_fail(error, CI_ALREADY_EXISTS,
                  "'%.*s' is %s of the state, so no random generator can be called that: remove it by "
                  "ci_state_remove_blob, or call the generator otherwise",
-                 CI_SPAN_ARG(generator), found->kind == CI_RESOURCE_BLOB ? "a blob" : "the place of an iterator");
+                 CI_SPAN_ARG(generator), found->kind == CI_RESOURCE_BLOB ? "a blob" : "the position of an iterator");
 }
 
 bool ci_resources_put(const ci_allocator *allocator, ci_resources *list, ci_span name, uint32_t kind, ci_span data) {

@@ -1,4 +1,4 @@
-/* resources.h - what a state keeps for others: blobs of the program and places of iterators, by name. */
+/* resources.h - resources that a state keeps by name: blobs of the caller and positions of iterators. */
 #ifndef CI_RESOURCES_H
 #define CI_RESOURCES_H
 #include "../ci_schema.h"

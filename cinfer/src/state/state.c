@@ -57,7 +57,8 @@ static ci_status state_memory(ci_error *error) {
 
 ci_status ci_state_open(const ci_state_options *given, ci_state **state, ci_error *error) {
   ci_state_options options = ci_state_defaults();
-  if (state == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the state: state is NULL");
+  if (state == NULL)
+    return ci_fail(error, CI_INVALID_ARGUMENT, "state is NULL; it must point to where the state is stored");
   *state = NULL;
   CI_TRY(ci_take_options(&options, sizeof options, given, "ci_state_defaults", error));
   ci_state *s = ci_alloc(&options.allocator, sizeof *s);
@@ -164,7 +165,7 @@ static ci_status state_same_rule(const ci_slot *slot, int32_t dtype, int32_t ran
   if (rank > 0) memcpy(wants.dims, dims, (size_t)rank * sizeof *dims);
   return ci_fail(error, CI_INVALID_ARGUMENT,
                  "the state has variable '%.200s' as %s, expected %s: another model uses the "
-                 "name for something else; give this one a state of its own",
+                 "name for something else; give this one a separate state",
                  slot->name, ci_value_describe(&had, a, sizeof a), ci_value_describe(&wants, b, sizeof b));
 }
 
@@ -295,7 +296,7 @@ void ci_state_unlink(ci_state *state, int index) {
   linked->slot_of = linked->slot = NULL;
 }
 
-/* The tables have room for what they had before, so nothing can fail. */
+/* The tables have the capacity for their earlier content, so nothing can fail. */
 void ci_state_forget(ci_state *state, int slot_count, int random_count) {
   while (state->slots.count > (size_t)slot_count)
     state_slot_free(&state->allocator, state->slots.at[--state->slots.count]);
@@ -341,7 +342,7 @@ ci_status ci_value_check(const ci_value *value, uint32_t crc32c, const char *nam
   return CI_OK;
 }
 
-/* More than one may look at a state that nobody changes: each finds the same. */
+/* Several threads may look at a state that none changes: each finds the same. */
 ci_status ci_slot_check(const ci_slot *slot, ci_error *error) {
   if (slot->mapping == NULL || atomic_load_explicit(&slot->checked, memory_order_relaxed)) return CI_OK;
   CI_TRY(ci_value_check(&slot->value, slot->crc32c, slot->name, ci_mapping_where(slot->mapping), error));
@@ -390,7 +391,9 @@ static bool state_fits_buffer(const ci_slot *slot, size_t bytes) {
 }
 
 ci_status ci_state_alloc(ci_state *state, size_t bytes, void **data, ci_error *error) {
-  if (state == NULL || data == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "a room needs a state and a place");
+  if (state == NULL || data == NULL)
+    return ci_fail(error, CI_INVALID_ARGUMENT,
+                   "a buffer needs a state and a pointer to store it in; one of them is NULL");
   if (bytes > state->limits.max_memory) {
     return ci_fail(error, CI_RESOURCE_EXHAUSTED, "a variable of %zu bytes exceeds the limit of %llu", bytes,
                    (unsigned long long)state->limits.max_memory);

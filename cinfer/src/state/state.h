@@ -1,4 +1,4 @@
-/* state.h - variables and random generators by name: what outlives a run. */
+/* state.h - a state: variables and random generators by name, which outlive a run. */
 #ifndef CI_STATE_H
 #define CI_STATE_H
 
@@ -15,9 +15,9 @@ typedef struct ci_slot { /* one variable */
   bool ruled; /* false: only a checkpoint had it, and the first that declares it says its shape */
   bool initialized;
   ci_value value; /* when initialized; data is 64-aligned. Elements of CI_STRING are ci_string, their bytes follow */
-  size_t capacity; /* of value.data, unless that lies in `mapping` */
+  size_t capacity; /* of value.data, unless that is in `mapping` */
   ci_mapping *mapping; /* held: the file where value.data is, or NULL */
-  atomic_bool checked; /* whether what lies there has been compared with crc32c */
+  atomic_bool checked; /* whether the bytes there have been compared with crc32c */
   uint32_t crc32c;
   uint64_t version; /* +1 with every change of the value */
   char *slot_of, *slot; /* owned: an optimizer's slot knows its variable and which it is; else NULL */
@@ -48,9 +48,9 @@ typedef struct ci_origin { /* the checkpoint that was the newest of its folder w
 } ci_origin;
 ci_origin *ci_state_origin(ci_state *state);
 
-/* Adds what a model declares; one that is there already must agree in dtype and shape. ci_state_adopt: what a
- * checkpoint has, whose shape is no rule. A new generator that is called like a blob is CI_ALREADY_EXISTS: a checkpoint
- * could not have both. */
+/* Adds what a model declares; one that is there already must agree in dtype and shape. ci_state_adopt: a variable that
+ * only a checkpoint has, whose shape is not a rule. A new generator that is called like a blob is CI_ALREADY_EXISTS: a
+ * checkpoint could not have both. */
 ci_status ci_state_adopt(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
                          ci_error *error);
 ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
@@ -59,7 +59,8 @@ ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t
 void ci_state_rule(ci_state *state, int index, int32_t rank, const int64_t *dims);
 ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, uint64_t key, int *index,
                                   ci_error *error);
-/* Says of which variable this one is the slot; the first word stands, an empty one says nothing. *made: it was said. */
+/* Declares of which variable this one is the slot; the first declaration counts, an empty one declares nothing. *made:
+ * it was declared by this call. */
 ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, bool *made, ci_error *error);
 void ci_state_unlink(ci_state *state, int index);
 /* Forgets what was declared last: variables and generators from these numbers on. No session may know them. */
@@ -74,14 +75,14 @@ typedef struct ci_slot_change {
   ci_value value;
   bool linked; /* for this change, and not any more when it fails */
   bool given; /* not copied: value.data is memory of ci_state_alloc, which becomes the slot's unless the change fails */
-  ci_mapping *mapping; /* or NULL; held for the change: value.data lies there, and is checked when it is first used */
+  ci_mapping *mapping; /* or NULL; held for the change: value.data is there, and is checked when it is first used */
   uint32_t crc32c;
 } ci_slot_change;
 typedef struct ci_random_change {
   int random;
   ci_generator value;
 } ci_random_change;
-/* in_file.c: the values of those of an assignment that lie in files. */
+/* in_file.c: the values of those variables of an assignment that are in files. */
 ci_status ci_in_file_changes(ci_state *state, const ci_assignment *wanted, ci_slot_change *changes, ci_error *error);
 /* Takes a value back: the variable is uninitialised again. */
 void ci_state_empty(ci_state *state, int index);

@@ -1,4 +1,4 @@
-/* variables.c - the public face of a state: its variables and generators by number and name. */
+/* variables.c - the public functions of a state: its variables and generators by number and name. */
 #include <string.h>
 
 #include "../model/model.h"
@@ -38,7 +38,8 @@ static ci_status variables_none(int index, ci_error *error) {
 ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *value, ci_error *error) {
   const ci_slot *slot = variables_at(state, index);
   if (slot == NULL) return variables_none(index, error);
-  if (value == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the value: value is NULL");
+  if (value == NULL)
+    return ci_fail(error, CI_INVALID_ARGUMENT, "value is NULL; it must point to where the value is stored");
   if (!slot->initialized) {
     return ci_fail(error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
   }
@@ -136,7 +137,7 @@ static ci_status variables_assign(ci_state *state, const ci_assignment *wanted, 
     ci_tensor tensor = wanted->values[i];
     const bool in_file = wanted->in_file != NULL && wanted->in_file[i].file >= 0;
     if (in_file && wanted->in_file[i].file >= wanted->file_count)
-      return ci_fail(error, CI_INVALID_ARGUMENT, "variable %d lies in file %d of %d", wanted->variables[i],
+      return ci_fail(error, CI_INVALID_ARGUMENT, "variable %d is in file %d of %d", wanted->variables[i],
                      (int)wanted->in_file[i].file, wanted->file_count);
     if (in_file) tensor.data = &tensor, tensor.bytes = SIZE_MAX; /* until the file is there */
     CI_TRY(variables_change(state, wanted->variables[i], &tensor, &slots[i], error));
@@ -156,7 +157,7 @@ static ci_status variables_assign(ci_state *state, const ci_assignment *wanted, 
   if (status == CI_OK)
     status = ci_state_change(state, slots, wanted->variable_count, randoms, wanted->generator_count, error);
   for (int i = 0; status != CI_OK && wanted->in_file != NULL && i < wanted->variable_count; i++)
-    if (wanted->in_file[i].file >= 0) ci_state_change_drop(state, &slots[i]); /* what the caller gave is still his */
+    if (wanted->in_file[i].file >= 0) ci_state_change_drop(state, &slots[i]); /* the caller still owns its data */
   return status;
 }
 

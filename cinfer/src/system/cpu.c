@@ -1,11 +1,11 @@
-/* cpu.c - what the processor has, asked once while the library is loaded: in a virtual machine each question takes
- * some 30 microseconds. The compiler's own __builtin_cpu_supports does the same with 4 KB of code. */
+/* cpu.c - the instruction sets of the processor, read once while the library is loaded: in a virtual machine each
+ * CPUID takes some 30 microseconds. The compiler's own __builtin_cpu_supports does the same with 4 KB of code. */
 #include "cpu.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 
-enum { CPU_XSAVE = 1 << 27, CPU_YMM = 0x6, CPU_ZMM = 0xe6 }; /* what the system saves: XCR0 */
+enum { CPU_XSAVE = 1 << 27, CPU_YMM = 0x6, CPU_ZMM = 0xe6 }; /* the registers that the system saves: XCR0 */
 
 static uint32_t cpu_found;
 

@@ -1,8 +1,8 @@
 /* file.c - reading and durable writing of files: POSIX here, Windows in file_windows.h, machines without files in
  * file_none.h.
  *
- * All that the library asks of a file system is here. No return code goes unseen: a short write goes on, an interrupted
- * call is made again, a failed fsync never, because the system may then call lost pages clean. */
+ * All calls of the file system are here. Every return code is checked: a short write is continued, an interrupted call
+ * is repeated, a failed fsync never, because the system may then call lost pages clean. */
 #include "posix.h"
 
 #include "file.h"
@@ -88,10 +88,11 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
   *base = file_split(allocator, prefix, folder);
   if (!folder->path) return file_no_memory(error, prefix);
   if (ci_file_safe_name(*base, strlen(*base))) return CI_OK;
-  ci_status status = ci_fail(error, CI_INVALID_ARGUMENT,
-                             "'%s' is no prefix of a checkpoint: its last part must be 1 to 255 bytes of UTF-8 without "
-                             "/, \\, \" and control characters, and not begin with a dot",
-                             prefix);
+  ci_status status =
+      ci_fail(error, CI_INVALID_ARGUMENT,
+              "'%s' is not a prefix of a checkpoint: its last part must be 1 to 255 bytes of UTF-8 without "
+              "/, \\, \" and control characters, and not begin with a dot",
+              prefix);
   ci_folder_close(folder);
   return status;
 }
@@ -104,7 +105,7 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#ifndef __wasi__ /* which reads files whole */
+#ifndef __wasi__ /* which reads entire files */
 #include <sys/mman.h>
 #define FILE_MAPS 1
 #endif
@@ -165,12 +166,12 @@ static ci_status file_get(int handle, const char *name, uint64_t offset, void *t
 
 #if FILE_MAPS
 enum { FILE_LARGE = 1 << 21 }; /* bytes of a large page */
-/* The whole file as memory of the process's own; NULL: it cannot be mapped. */
+/* The entire file as private memory of the process; NULL: it cannot be mapped. */
 static void *file_map(int handle, uint64_t size, bool writable) {
   const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ, how = writable ? FILE_NORESERVE : 0;
   void *data = size ? mmap(NULL, (size_t)size, protection, MAP_PRIVATE | how, handle, 0) : MAP_FAILED;
   if (data == MAP_FAILED) return NULL;
-#ifdef MADV_HUGEPAGE /* what comes from the disk comes in large pages, which are mapped in a tenth of the time */
+#ifdef MADV_HUGEPAGE /* data from the disk comes in large pages, which are mapped in a tenth of the time */
   if (size >= FILE_LARGE) (void)madvise(data, (size_t)size, MADV_HUGEPAGE);
 #endif
   return data;
@@ -198,7 +199,7 @@ static ci_status file_examine(int handle, const char *name, uint64_t max_bytes, 
   struct stat about;
   if (handle < 0) return file_fail(error, "open", name);
   if (fstat(handle, &about) != 0) return file_fail(error, "examine", name);
-  if (!S_ISREG(about.st_mode)) return ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", name);
+  if (!S_ISREG(about.st_mode)) return ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is not a regular file", name);
   *size = (uint64_t)about.st_size;
   if (about.st_size < 0 || *size > max_bytes || *size > SIZE_MAX / 2)
     return file_too_large(error, name, *size, max_bytes);
@@ -240,7 +241,8 @@ void ci_file_forget(const ci_bytes *file, const void *part, size_t bytes) {
   if (!file->mapped || known <= 0 || from < start || from - start > file->length ||
       bytes > file->length - (from - start))
     return;
-  const uintptr_t page = (uintptr_t)known, skip = (page - from % page) % page; /* whole pages: others share the rest */
+  /* full pages: other data shares the rest */
+  const uintptr_t page = (uintptr_t)known, skip = (page - from % page) % page;
   if (bytes <= skip || bytes - skip < page) return;
   (void)madvise((void *)(from + skip), (bytes - skip) / page * page, MADV_DONTNEED);
 #else
@@ -298,7 +300,7 @@ ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char
              : CI_OK;
 }
 
-/* fsync that was interrupted has said nothing about the data. */
+/* an fsync that was interrupted gives no information about the data. */
 static int file_sync(int handle) {
   int failed;
   do failed = fsync(handle);
@@ -306,7 +308,7 @@ static int file_sync(int handle) {
   return failed;
 }
 
-/* What the fsync of a folder says on file systems that have no such thing (CIFS, vboxsf, DrvFs). */
+/* The errors of fsync of a folder on file systems that lack it (CIFS, vboxsf, DrvFs). */
 static bool file_lacks_sync(int reason) {
 #if EOPNOTSUPP != ENOTSUP
   if (reason == EOPNOTSUPP) return true;
@@ -327,7 +329,7 @@ ci_status ci_folder_unlink(const ci_folder *folder, const char *name) {
 
 bool ci_folder_has(const ci_folder *folder, const char *name) {
   struct stat about;
-  /* What cannot be looked at may well be there. */
+  /* A file that cannot be examined may well be there. */
   return fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
@@ -340,7 +342,7 @@ bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modifie
 }
 
 ci_status ci_folder_each(const ci_folder *folder, ci_folder_visit visit, void *argument, ci_error *error) {
-  int handle = file_open_at(folder->handle, ".", O_RDONLY | O_DIRECTORY); /* with a place of its own in the list */
+  int handle = file_open_at(folder->handle, ".", O_RDONLY | O_DIRECTORY); /* with a separate position in the list */
   DIR *entries = handle < 0 ? NULL : fdopendir(handle);
   if (!entries) {
     ci_status status = file_fail(error, "list the folder", folder->path);
@@ -376,7 +378,7 @@ void ci_file_start(int handle, uint64_t offset, uint64_t bytes) {
 
 enum { FILE_START = 1 << 23, FILE_PAGE = 1 << 16 };
 
-/* Whole pages only: half a page would be written twice. */
+/* Full pages only: half a page would be written twice. */
 static void file_start_written(ci_writer *writer) {
   const uint64_t end = writer->written / FILE_PAGE * FILE_PAGE;
   if (end < writer->started + FILE_START) return;

@@ -1,5 +1,5 @@
 /* file_none.h - file.c where there are no files (CI_NO_FILES), which alone includes it: models come from memory, the
- * rest says so. */
+ * other functions fail with that reason. */
 static ci_status file_none(ci_error *error, const char *name) {
   return ci_fail(error, CI_UNIMPLEMENTED, "cannot open '%s': this build has no files (CI_NO_FILES)", name);
 }
@@ -30,7 +30,7 @@ ci_status ci_folder_open(const ci_allocator *allocator, const char *prefix, ci_f
 
 void ci_folder_close(ci_folder *folder) { (void)folder; }
 
-/* What follows needs an open folder, which there is none of. */
+/* The functions below need an open folder, which cannot exist. */
 
 ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_bytes *bytes,
                          ci_error *error) {

@@ -73,7 +73,7 @@ static ci_status file_open_to_read(const file_path *path, const char *name, uint
   struct _stat64 about;
   if (_wsopen_s(handle, path->text, _O_RDONLY | _O_BINARY, _SH_DENYNO, 0)) return file_fail(error, "open", name);
   if (_fstat64(*handle, &about) || about.st_size < 0 || !(about.st_mode & _S_IFREG))
-    return ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", name);
+    return ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is not a regular file", name);
   *size = (uint64_t)about.st_size;
   return *size > max_bytes || *size > SIZE_MAX / 2 ? file_too_large(error, name, *size, max_bytes) : CI_OK;
 }
@@ -208,14 +208,15 @@ bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modifie
 
 bool ci_folder_has(const ci_folder *folder, const char *name) {
   file_path path;
-  if (file_path_in(folder, name, &path, NULL) != CI_OK) return true; /* what cannot be looked at may well be there */
+  /* a file that cannot be examined may well be there */
+  if (file_path_in(folder, name, &path, NULL) != CI_OK) return true;
   const bool known = GetFileAttributesW(path.text) != INVALID_FILE_ATTRIBUTES;
   const DWORD reason = known ? ERROR_SUCCESS : GetLastError();
   file_path_release(&path);
   return reason != ERROR_FILE_NOT_FOUND && reason != ERROR_PATH_NOT_FOUND;
 }
 
-/* A name that is no Unicode is none that the library wrote: it is not visited. */
+/* A name that is not Unicode was not written by the library: it is not visited. */
 static bool file_visit(ci_folder_visit visit, void *argument, const wchar_t *name) {
   char text[3 * MAX_PATH + 1]; /* a unit of UTF-16 has at most three bytes in UTF-8 */
   const int n = WideCharToMultiByte(CP_UTF8, WC_ERR_INVALID_CHARS, name, -1, text, (int)sizeof text, NULL, NULL);

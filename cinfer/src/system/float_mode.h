@@ -3,7 +3,7 @@
 #define CI_FLOAT_MODE_H
 #include "../base/ci_common.h"
 
-/* What the calling thread had, put aside between enter and leave. */
+/* The mode of the calling thread, saved between enter and leave. */
 typedef struct ci_float_mode {
   uint64_t control;
   bool changed;

@@ -3,10 +3,10 @@
 #define CI_MAPPING_H
 #include "file.h"
 
-typedef struct ci_mapping ci_mapping; /* counted: whoever opens or holds one drops it once */
+typedef struct ci_mapping ci_mapping; /* counted: each open or hold is followed by one drop */
 
-/* Maps a whole file for itself: what is written to the memory is in no file. where: how messages call the checkpoint.
- * NULL: it cannot be mapped, here or at all, and is to be read. */
+/* Maps an entire file privately: writes to the memory do not reach the file. where: the checkpoint's name in messages.
+ * NULL: it cannot be mapped, here or at all, and must be read. */
 ci_mapping *ci_mapping_open(const ci_allocator *allocator, const ci_reader *reader, const char *where);
 ci_mapping *ci_mapping_hold(ci_mapping *mapping);
 void ci_mapping_drop(ci_mapping *mapping); /* NULL: nothing */

@@ -1,4 +1,4 @@
-/* threads.c - a few threads that wait without spinning. */
+/* threads.c - a pool of a few worker threads that wait without spinning. */
 #if !defined(_WIN32) && !defined(__wasi__) && !defined(__TINYC__) && !defined(CI_NO_THREADS)
 #include "posix.h"
 #define THREADS_POSIX 1
@@ -43,7 +43,7 @@ struct ci_threads {
   pthread_cond_t begin, done;
   pid_t process;    /* that the workers live in: a child that it forks has none, and locks as they were then */
   int count;        /* workers */
-  atomic_int untaken; /* parts of the job that nobody has begun; workers look at it before they lock */
+  atomic_int untaken; /* parts of the job that no thread has begun; workers look at it before they lock */
   atomic_int unfinished;
   int parts;
   atomic_bool stop;
@@ -135,8 +135,8 @@ static void threads_begin(ci_threads *t, int parts, int64_t n, ci_part_fn fn, vo
   pthread_mutex_unlock(&t->lock);
 }
 
-/* Parts are numbers, not threads: whoever is free takes the next one, the caller too, so that a thread which the
- * system keeps from running holds up nobody. */
+/* Parts are numbers, not threads: a free thread takes the next one, the caller's too, so that a thread which the
+ * system keeps from running delays no other. */
 void ci_threads_run(ci_threads *t, int parts, int64_t n, ci_part_fn fn, void *argument) {
   if (t->process != getpid()) {
     threads_alone(parts, n, fn, argument);

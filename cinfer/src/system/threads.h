@@ -1,5 +1,5 @@
-/* threads.h - a few threads that wait without spinning; none with CI_NO_THREADS, on Windows and
- * in WebAssembly. */
+/* threads.h - a pool of a few worker threads that wait without spinning; none with CI_NO_THREADS, on Windows and in
+ * WebAssembly. */
 #ifndef CI_THREADS_H
 #define CI_THREADS_H
 #include "../base/ci_common.h"
@@ -8,7 +8,7 @@ typedef void (*ci_part_fn)(void *argument, int64_t begin, int64_t end, int threa
 #include "float_mode.h"
 
 typedef struct ci_threads ci_threads;
-/* Threads beside the caller's; NULL when there can be none. */
+/* Threads in addition to the caller's; NULL when there can be none. */
 ci_threads *ci_threads_start(const ci_allocator *allocator, int count);
 void ci_threads_stop(const ci_allocator *allocator, ci_threads *threads);
 /* Runs part p of `parts` as fn(argument, begin, end, p), each once; the caller's thread takes its share. */

@@ -39,12 +39,12 @@ REFUSED: list[tuple[tuple[bytes, list[Any]], type[errors.OpError], str]] = [
     (
         one("LeakyRelu", [F], 16, alpha=attribute(i=1)),
         errors.InvalidArgumentError,
-        "attribute alpha is no float",
+        "attribute alpha is not a float",
     ),
     (
         one("Softmax", [F], 13, axis=attribute(f=1)),
         errors.InvalidArgumentError,
-        "attribute axis is no integer",
+        "attribute axis is not an integer",
     ),
     (
         one("Softmax", [F], 13, axis=attribute(i=2)),
@@ -59,12 +59,12 @@ REFUSED: list[tuple[tuple[bytes, list[Any]], type[errors.OpError], str]] = [
     (
         one("Einsum", [F], 12, equation=attribute(i=1)),
         errors.InvalidArgumentError,
-        "attribute equation is no string",
+        "attribute equation is not a string",
     ),
     (
         one("Transpose", [F], 13, perm=attribute(i=1)),
         errors.InvalidArgumentError,
-        "attribute perm is no list of integers",
+        "attribute perm is not a list of integers",
     ),
     (
         one(
@@ -81,12 +81,12 @@ REFUSED: list[tuple[tuple[bytes, list[Any]], type[errors.OpError], str]] = [
             weights=attribute(ints={"i": [1]}),
         ),
         errors.InvalidArgumentError,
-        "attribute weights is no list of floats",
+        "attribute weights is not a list of floats",
     ),
     (
         one("Constant", [], 12, value=attribute(i=1)),
         errors.InvalidArgumentError,
-        "attribute value is no tensor",
+        "attribute value is not a tensor",
     ),
     (
         one("Unsqueeze", [F.reshape((1,) * 14 + (2, 3)), np.int64([0])], 13),
@@ -141,12 +141,12 @@ REFUSED: list[tuple[tuple[bytes, list[Any]], type[errors.OpError], str]] = [
     (
         one("ReadVariable", [], 1, "graphio", variable=attribute(i=1)),
         errors.InvalidArgumentError,
-        "attribute variable is no string",
+        "attribute variable is not a string",
     ),
     (
         one("Assign", [F], 1, "graphio", variable=attribute(i=1)),
         errors.InvalidArgumentError,
-        "attribute variable is no string",
+        "attribute variable is not a string",
     ),
 ]
 
@@ -162,7 +162,7 @@ TOLD = [
             operands=attribute(ints={"i": [0]}),
             ops=attribute(strings={"s": [b"Relu"]}),
         ),
-        "attribute nodes is no list of strings",
+        "attribute nodes is not a list of strings",
     ),
     (one("Relu", [F, F], 14), "2 inputs, expected 1 to 1"),
 ]

@@ -1,4 +1,4 @@
-/* det.c - Det of matrices of float32 or float64, in double (docs/numerics.md, "Det"). */
+/* det.c - Det: determinants of matrices of float32 or float64, computed in double (docs/numerics.md, "Det"). */
 #include <math.h>
 
 #include "../ci_kernel.h"
@@ -32,7 +32,8 @@ ci_status ci_prepare_det(ci_kernel *k) {
   return CI_OK;
 }
 
-/* Gauss with the largest of the column (the first of equals) on top; the product of the pivots in their order. */
+/* Gaussian elimination with the largest of the column (the first of equals) on top; the pivots are multiplied in their
+ * order. */
 static double det_of(double *a, int64_t n) {
   double det = 1.0;
   for (int64_t c = 0; c < n; c++) {

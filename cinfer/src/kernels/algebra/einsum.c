@@ -1,8 +1,9 @@
-/* einsum.c - Einsum as a chain of sums, products of matrices and a transposition (docs/numerics.md, "Einsum").
+/* einsum.c - Einsum as a chain of sums, matrix multiplications and a transposition (docs/numerics.md, "Einsum").
  *
  * Letters and the axes of the ellipsis are labels with one size each. Labels of size 1 vanish, a repeated one is a
- * diagonal (its strides add). Operands are multiplied from the left: a label that only one of two has and that nobody
- * needs later is summed first; the others are batches (in both and needed), rows, columns, or the depth of a product.
+ * diagonal (its strides add). Operands are multiplied from the left: a label that only one of two has and that no
+ * later operand or the result needs is summed first; the others are batches (in both and needed), rows, columns, or
+ * the depth of a matrix multiplication.
  */
 #include "../../simd/isa.h"
 #include "../shape/copy.h"
@@ -68,7 +69,7 @@ typedef struct es_term { /* as written: ES_LETTERS stands for the ellipsis */
 
 static int es_letter(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1; }
 
-/* One term, up to the comma, the arrow or the end; *at is moved behind it. */
+/* One term, up to the comma, the "->" or the end; *at is moved past it. */
 static ci_status es_read_term(ci_kernel *k, ci_span text, size_t *at, es_term *term) {
   bool dots = false;
   term->count = 0;
@@ -233,7 +234,7 @@ static ci_status es_area(ci_kernel *k, es_plan *p, const es_list *const *lists, 
   for (int i = 0; i < count; i++) {
     for (int j = 0; j < lists[i]->count; j++) {
       if (!ci_mul_size(bytes, (uint64_t)p->size[lists[i]->label[j]], &bytes) || bytes > SIZE_MAX / 4) {
-        return ci_k_fail(k, CI_INVALID_ARGUMENT, "an intermediate product of the equation is too large");
+        return ci_k_fail(k, CI_INVALID_ARGUMENT, "an intermediate result of the equation is too large");
       }
     }
   }
@@ -335,7 +336,7 @@ static ci_status es_views(ci_kernel *k, es_plan *p, es_step *s, const es_tensor 
   return CI_OK;
 }
 
-/* *a = the product of *a and b, summed over what is not needed. */
+/* Multiplies *a by b and sums over the labels that are not needed; the result is in *a. */
 static ci_status es_add_product(ci_kernel *k, es_plan *p, es_tensor *a, const es_tensor *b, const bool *needed) {
   es_list group[4] = {{0}}; /* batches, rows, columns, depth */
   es_tensor y = {.input = -1};
@@ -348,7 +349,7 @@ static ci_status es_add_product(ci_kernel *k, es_plan *p, es_tensor *a, const es
     if (!es_has(&a->axes, b->axes.label[i])) group[2].label[group[2].count++] = b->axes.label[i];
   }
   if (group[0].count + group[1].count + group[2].count > ES_AXES) {
-    return ci_k_fail(k, CI_UNIMPLEMENTED, "an intermediate product of the equation has more than %d axes", ES_AXES);
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "an intermediate result of the equation has more than %d axes", ES_AXES);
   }
   es_step *s = &p->step[p->steps++];
   const es_list *const result[3] = {&group[0], &group[1], &group[2]};

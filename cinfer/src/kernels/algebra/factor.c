@@ -1,4 +1,5 @@
-/* factor.c - SelfAdjointEig and Qr of float32 or float64, in double (docs/numerics.md, "Factors of matrices"). */
+/* factor.c - SelfAdjointEig and Qr, decompositions of matrices of float32 or float64, in double (docs/numerics.md,
+ * "Factors of matrices"). */
 #include <math.h>
 
 #include "../ci_kernel.h"
@@ -160,7 +161,8 @@ ci_status ci_prepare_qr(ci_kernel *k) {
 
 enum { QR_TOGETHER = 32 }; /* columns that are reflected at a time, so that rows are read as they lie */
 
-/* Reflects columns from `begin` of x by the vector in column `at` of a, below its diagonal; 1 stands on it. */
+/* Reflects columns from `begin` of x by the vector in column `at` of a, below its diagonal, with a 1 on the diagonal.
+ */
 static void qr_reflect(double *x, int64_t width, int64_t begin, const double *a, const factor_plan *p, int64_t at,
                        double tau) {
   for (int64_t first = begin; first < width; first += QR_TOGETHER) {
@@ -189,7 +191,7 @@ static void qr_reflect(double *x, int64_t width, int64_t begin, const double *a,
   }
 }
 
-/* The reflection that makes a column 0 below its diagonal: its factor; its vector takes the column's place. */
+/* The reflection that makes a column 0 below its diagonal: its factor; its vector replaces the column. */
 static double qr_vector(double *a, const factor_plan *p, int64_t at, double *diagonal) {
   double sum = 0.0;
   for (int64_t r = at + 1; r < p->rows; r++) {

@@ -27,7 +27,7 @@ static ci_status solve_square(ci_kernel *k) {
   return CI_OK;
 }
 
-/* Memory for one matrix and, beside it, as many columns. */
+/* Memory for one matrix, and for as many columns of a right side. */
 static ci_status solve_plan_for(ci_kernel *k, int64_t columns) {
   const ci_value *a = k->in[0];
   solve_plan *p = ci_k_private(k, sizeof *p);
@@ -133,7 +133,7 @@ static bool cholesky_one(double *a, int64_t n) {
   return true;
 }
 
-/* What stands for the factor of a matrix that has none. */
+/* Fills the factor of a matrix that has none. */
 static void cholesky_none(double *a, int64_t n) {
   for (int64_t r = 0; r < n; r++) {
     for (int64_t c = 0; c < n; c++) a[r * n + c] = c <= r ? (double)NAN : 0.0;

@@ -1,4 +1,5 @@
-/* broadcast.c - see broadcast.h. All that depends on shapes is done in the plan. */
+/* broadcast.c - walks operands that are broadcast to one shape (broadcast.h). All that depends on shapes is done in
+ * the plan. */
 #include "broadcast.h"
 
 enum { BROADCAST_PART_WORK = 1 << 15 }; /* elements that are worth a thread */
@@ -6,7 +7,7 @@ enum { BROADCAST_PART_WORK = 1 << 15 }; /* elements that are worth a thread */
 void ci_broadcast_plan(ci_broadcast *b, const ci_value *out, const ci_value *const *in, int inputs) {
   ptrdiff_t stride[CI_BROADCAST_MOST + 1]; /* of the dimension at hand, dense */
   *b = (ci_broadcast){.rank = 1, .inputs = inputs, .count = out->count, .grain = 1};
-  if (out->count == 0) return; /* beside an axis of size 0 others may be of any size */
+  if (out->count == 0) return; /* next to an axis of size 0 others may be of any size */
   b->rank = 0;
   for (int i = 0; i < inputs; i++) stride[i] = (ptrdiff_t)ci_dtype_size(in[i]->dtype);
   stride[inputs] = (ptrdiff_t)ci_dtype_size(out->dtype);

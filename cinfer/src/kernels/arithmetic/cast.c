@@ -1,6 +1,6 @@
 /* cast.c - Cast, CastLike and BitCast between all types of numbers (docs/numerics.md, "Casts").
  *
- * Float to integer truncates and saturates, NaN gives 0; integer to integer wraps; whatever is not 0 is true. A table
+ * Float to integer truncates and saturates, NaN gives 0; integer to integer wraps; any number but 0 is true. A table
  * has a loop for each pair of the 8- to 64-bit types. The small floats (16 bits and less) go through float32: widening
  * is exact, narrowing rounds once and writes one NaN. The 4- and 2-bit integers go through int8, uint8 and int32.
  */
@@ -19,7 +19,7 @@
     }                                                                    \
   }
 
-/* Limits: the least number, and the power of two that is the first number too large. */
+/* Limits: the lowest number, and the power of two that is the first number too large. */
 #define CAST_SATURATE(v, T, least, beyond) \
   ((v) != (v) ? (T)0 : (v) < (least) ? (T)(least) : (v) >= (beyond) ? (T) ~(T)(least) : (T)(v))
 
@@ -93,7 +93,7 @@ ci_cast_fn ci_cast_find(const struct ci_isa *isa, int32_t from, int32_t to) {
 typedef struct cast_format { /* sign, exponent, fraction */
   uint8_t sign, fraction, bias;
   uint8_t most;     /* the largest number's code */
-  uint8_t over;     /* what is larger, where it does not saturate: infinity or NaN */
+  uint8_t over;     /* a number above the range, where it does not saturate: infinity or NaN */
   uint8_t nan;
   bool one_zero;    /* the code of -0 is NaN */
 } cast_format;
@@ -110,7 +110,7 @@ static const cast_format *cast_format_of(int32_t dtype) {
   return &cast_formats[dtype == CI_FLOAT4E2M1 ? 4 : dtype - CI_FLOAT8E4M3FN];
 }
 
-/* The code as a float32 with another bias, and a product, which is exact, sets that right: also for denormals. */
+/* The code as a float32 with another bias, which one multiplication corrects exactly: also for denormals. */
 static float cast_widen(const cast_format *f, uint8_t code) {
   const uint32_t size = code & (f->sign - 1u), negative = (code & f->sign) != 0 ? 0x80000000u : 0;
   if (size > f->most || (f->one_zero && code == f->nan)) {
@@ -125,7 +125,7 @@ static uint8_t cast_narrow(const cast_format *f, float v, bool saturate) {
   const uint8_t sign = bits >> 31 != 0 ? f->sign : 0;
   if (size > 0x7f800000) return f->nan;
   const int exponent = (int)(size >> 23) - 127 + f->bias, shift = 23 - f->fraction;
-  uint32_t code = 0; /* below half of the least denormal */
+  uint32_t code = 0; /* below half of the smallest denormal */
   if (exponent >= 1) code = ci_round_bits(size - ((127u - f->bias) << 23), shift);
   else if (shift + 1 - exponent <= 24) code = ci_round_bits((size & 0x7fffff) | 0x800000, shift + 1 - exponent);
   if (code > f->most) code = saturate ? f->most : f->over;

@@ -1,6 +1,7 @@
-/* elementwise.c - preparing and running operators that look at one element at a time.
+/* elementwise.c - preparing and running elementwise operators.
  *
- * Rows name the operators; what they compute is in isa_math.h (float32) and elementwise_unary.c, _binary.c.
+ * Rows name the operators; the functions that they compute are in isa_math.h (float32) and elementwise_unary.c,
+ * _binary.c.
  */
 #include "elementwise.h"
 
@@ -116,7 +117,7 @@ static ci_status ew_prepare_scalar(ci_kernel *k, ci_scalar_fn fn, int vector) {
 EW_SCALAR_ROWS(EW_SCALAR_PREPARE)
 #endif
 
-/* Operators with numbers of their own: alpha and gamma as float32 (ONNX's type of attributes). */
+/* Operators with numeric attributes: alpha and gamma as float32 (ONNX's type of attributes). */
 static ci_status ew_prepare_numbers(ci_kernel *k, int op, float alpha, float gamma) {
   double a, b;
   CI_TRY(ci_k_attr_f(k, "alpha", alpha, &a));

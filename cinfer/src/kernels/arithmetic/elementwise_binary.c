@@ -1,4 +1,4 @@
-/* elementwise_binary.c - operators of two inputs, one plain loop for each type and each way to be scalar.
+/* elementwise_binary.c - elementwise operators of two inputs, one plain loop for each type and each way to be scalar.
  *
  * Integers wrap; division truncates, by zero it gives 0.
  */
@@ -114,7 +114,7 @@ static double eb_floor_mod(double a, double b) {
   return (r < 0.0) != (b < 0.0) ? r + b : r;
 }
 
-/* Whole powers by squaring; negative ones are 0 but for 1 and -1. */
+/* Integer powers by squaring; negative ones are 0 but for 1 and -1. */
 static uint64_t eb_power(uint64_t base, bool negative, uint64_t exponent) {
   if (negative) return base == 1 ? 1 : base == UINT64_MAX ? (exponent & 1 ? base : 1) : 0;
   uint64_t y = 1;
@@ -142,7 +142,7 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
                 EB_SHORT(pow_f64, double, double, b == 2.0 ? a * a : ci_pow(a, b))
                     EB_SHORT(mod_f32, float, float, eb_floor_mod(a, b)) EB_SHORT(fmod_f32, float, float, ci_fmod(a, b))
                         EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
-/* -1 apart: the quotient of the least number and -1 is none. */
+/* -1 apart: the quotient of the lowest number and -1 does not exist. */
 #define EB_DIV_S(T, W) b == 0 ? 0 : b == -1 ? (W)0 - (W)a : (W)(a / b)
 #define EB_DIV_U(T, W) b == 0 ? 0 : a / b
 #define EB_FMOD_S(T, W) b == 0 || b == -1 ? 0 : a % b

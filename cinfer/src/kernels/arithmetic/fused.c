@@ -1,4 +1,5 @@
-/* fused.c - see fused.h: running programs. FusedElementwise, and products that have a program as epilogue. */
+/* fused.c - runs programs of elementwise operators (fused.h): FusedElementwise, and the epilogue of a matrix
+ * multiplication or convolution. */
 #include "fused.h"
 
 #include "fused_program.h"
@@ -108,7 +109,7 @@ static void fused_place_at(const ci_fused *f, int64_t row, int64_t col, fused_pl
   }
 }
 
-/* Short rows that lie together are one long row beside inputs that are repeated as often. */
+/* Short contiguous rows are one long row, with inputs that are repeated as often. */
 static void fused_short_rows(const ci_fused *f, float *y, int64_t row, int64_t rows) {
   float repeated[FUSED_REPEATED][FUSED_SMALL];
   const int64_t cols = f->width, most = FUSED_SMALL / cols;
@@ -176,7 +177,7 @@ ci_status ci_run_fused_elementwise(ci_kernel *k) {
   return CI_OK;
 }
 
-/* ---- products: the operator itself, then the program over all that it gave ---- */
+/* ---- fused MatMul, Gemm and convolutions: the operator itself, then the program over its result ---- */
 
 static void fused_epilogue_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
@@ -192,7 +193,7 @@ static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
   return CI_OK;
 }
 
-/* Rows are images of a channel, or channels of a pixel. What does not fit is said with the product's own name. */
+/* Rows are images of a channel, or channels of a pixel. Errors of shapes name the fused operator. */
 #define FUSED_PRODUCT(name, op, run, first_extra, axis)                                   \
   ci_status ci_prepare_fused_##name(ci_kernel *k) {                                       \
     const ci_fused *program;                                                              \

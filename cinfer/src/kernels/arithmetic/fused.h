@@ -10,10 +10,10 @@
 
 typedef struct ci_fused ci_fused;
 
-/* For a product with an epilogue, in prepare, after the output has its shape: reads the program of the node. Its
- * operand 0 is the product's result, out[0], the next ones are the inputs from first_extra on, which must broadcast to
- * it. `width` is the length of the rows that ci_fused_rows counts in: out[0] is a matrix of that many columns. The
- * program lives until the next prepare. */
+/* For a matrix multiplication or convolution with an epilogue, in prepare, after the output has its shape: reads the
+ * program of the node. Its operand 0 is the result of that operator, out[0], the next ones are the inputs from
+ * first_extra on, which must broadcast to it. `width` is the length of the rows that ci_fused_rows counts in: out[0]
+ * is a matrix of that many columns. The program lives until the next prepare. */
 CI_LOCAL ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const ci_fused **program);
 
 /* Adds to the kernel's row_inputs those of the program that have a row for each of the result's; false: the program has
@@ -22,12 +22,12 @@ CI_LOCAL bool ci_fused_by_rows(ci_kernel *k, const ci_fused *program, int first_
 
 typedef struct ci_clamp { /* y = y + added, then y = min(high, max(low, y)) + 0, as Relu and Clip do it */
   const ci_value *added; /* NULL: nothing */
-  ptrdiff_t row, col;    /* of added, floats from one to the next beside the result's; 0: there is one for all */
+  ptrdiff_t row, col;    /* of added, floats from one to the next as the result goes on; 0: there is one for all */
   bool clamps;
   float low, high;
 } ci_clamp;
 
-/* Whether the program is no more than that: what most networks do behind a product. */
+/* Whether the program is only a clamp, as after a matrix multiplication of most networks. */
 CI_LOCAL bool ci_fused_clamp(const ci_kernel *k, const ci_fused *program, ci_clamp *clamp);
 
 /* Applies the program to a finished tile of the result: rows x cols floats, the first of them at y, the next row y_row

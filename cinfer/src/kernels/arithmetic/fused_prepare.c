@@ -1,4 +1,4 @@
-/* fused_prepare.c - see fused.h: reading programs and making them ready for shapes. */
+/* fused_prepare.c - reads the programs of fused.h and prepares them for shapes. */
 #include <math.h>
 
 #include "../../simd/isa.h"
@@ -94,7 +94,7 @@ typedef struct fused_text { /* the attributes */
   int op_count, node_count, operand_count, literal_count, number_count;
 } fused_text;
 
-/* Of a product, `nodes` has its name first. */
+/* Of a fused MatMul or convolution, `nodes` has its name first. */
 static ci_status fused_read(ci_kernel *k, bool product, fused_text *text) {
   CI_TRY(ci_k_attr_strings(k, "ops", &text->ops, &text->op_count));
   CI_TRY(ci_k_attr_ints(k, "operands", &text->operands, &text->operand_count));
@@ -116,14 +116,14 @@ static ci_status fused_read(ci_kernel *k, bool product, fused_text *text) {
     text->nodes = NULL;
   } else if (text->node_count != text->op_count + product) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "nodes has %d names, expected one for each of the %d steps%s",
-                     text->node_count, text->op_count, product ? " and one for the product" : "");
+                     text->node_count, text->op_count, product ? " and one for the fused operator" : "");
   } else {
     text->nodes += product;
   }
   return CI_OK;
 }
 
-/* What becomes of the steps' results while registers are given out. */
+/* The steps' results while registers are assigned. */
 typedef struct fused_values {
   const fused_op *op[FUSED_STEPS];
   int from[FUSED_STEPS][2]; /* as in the attribute: inputs, then steps; negative: literals */
@@ -189,7 +189,7 @@ static int fused_slot(const ci_fused *f, const fused_values *v, int operand) {
   return operand < f->inputs ? operand : FUSED_REGISTER + v->at[operand - f->inputs];
 }
 
-/* A register for the result of step s: the output's own memory wherever nothing there is still wanted. */
+/* A register for the result of step s: the output's own memory wherever none of its content is still needed. */
 static int fused_register(ci_fused *f, fused_values *v, int s) {
   bool used[FUSED_REGISTERS + 1] = {false};
   if (s == f->steps - 1) return FUSED_OUT;
@@ -205,7 +205,7 @@ static int fused_register(ci_fused *f, fused_values *v, int s) {
   return -1;
 }
 
-/* An input of the output's size may lie in the output's memory, and is read before that is written. */
+/* An input of the output's size may share the output's memory, and is read before that is written. */
 static int fused_last_read(const ci_fused *f, const fused_values *v) {
   int last = -1;
   for (int s = 0; s < f->steps; s++) {
@@ -265,7 +265,7 @@ static ci_status fused_steps(ci_kernel *k, ci_fused *f, const fused_text *text, 
   return CI_OK;
 }
 
-/* Whether inputs lie as matrices beside the result, and how. */
+/* Whether each input is a matrix of the result's rows and columns, and its strides. */
 static bool fused_as_matrices(ci_fused *f) {
   const ci_broadcast *b = &f->walk;
   if (b->rank > 2 || (b->rank == 2 && b->dims[0] != f->width)) return false;
@@ -291,7 +291,7 @@ static bool fused_may_repeat(const ci_fused *f) {
   return rows <= FUSED_REPEATED;
 }
 
-/* The shapes of the steps, one by one, so that what does not fit is said with the name of the node it came from. */
+/* The shapes of the steps, one by one, so that an error names the node that the step came from. */
 static ci_status fused_shapes(ci_kernel *k, const ci_fused *f, const fused_text *text, const fused_values *v,
                               ci_value *result) {
   ci_value made[FUSED_STEPS], one = {.dtype = CI_FLOAT, .count = 1};
@@ -323,7 +323,7 @@ static ci_status fused_inputs(ci_kernel *k, ci_fused *f, int first) {
   return CI_OK;
 }
 
-/* Fills f, which has its inputs and, of a product, the output. */
+/* Fills f, which has its inputs and, of a fused MatMul or convolution, the output. */
 static ci_status fused_program(ci_kernel *k, ci_fused *f, const fused_text *text) {
   fused_values values;
   ci_value result;
@@ -333,7 +333,7 @@ static ci_status fused_program(ci_kernel *k, ci_fused *f, const fused_text *text
     CI_TRY(ci_k_out(k, 0, CI_FLOAT, result.rank, result.dims));
   } else if (!ci_shape_same(result.rank, result.dims, k->out[0]->rank, k->out[0]->dims)) {
     char found[160], wanted[160];
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the program makes %s of the product %s; it must keep the shape",
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "the program makes %s of the operator's result %s; it must keep the shape",
                      ci_value_describe(&result, found, sizeof found),
                      ci_value_describe(k->out[0], wanted, sizeof wanted));
   }

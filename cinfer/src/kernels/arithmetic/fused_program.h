@@ -1,4 +1,4 @@
-/* fused_program.h - a program made ready for shapes: what fused_prepare.c makes and fused.c runs. */
+/* fused_program.h - a program prepared for shapes, which fused_prepare.c makes and fused.c runs. */
 #ifndef CI_FUSED_PROGRAM_H
 #define CI_FUSED_PROGRAM_H
 #include "elementwise.h"
@@ -44,9 +44,9 @@ enum {
 
 struct ci_fused {
   ci_broadcast walk;
-  const ci_value *in[FUSED_INPUTS]; /* of a product, 0 is the result */
+  const ci_value *in[FUSED_INPUTS]; /* of a fused MatMul or convolution, 0 is its result */
   int inputs, steps, registers;
-  bool product;   /* input 0 is what stands in y already */
+  bool product;   /* input 0 is the content of y */
   bool repeats;   /* short rows may be put together */
   bool by_tiles;  /* no registers, and every input lies as a matrix: `row` and `col` floats from one to the next */
   ptrdiff_t row[FUSED_INPUTS], col[FUSED_INPUTS];
@@ -55,6 +55,6 @@ struct ci_fused {
   fused_step step[];
 };
 
-/* Runs the program for elements `at` to at + n of the output, which lie at y; registers are `block` floats each. */
+/* Runs the program for elements `at` to at + n of the output, which begin at y; registers are `block` floats each. */
 CI_LOCAL void ci_fused_range(const ci_fused *f, float *y, int64_t at, int64_t n, float *registers, int64_t block);
 #endif

@@ -1,4 +1,4 @@
-/* attention.c - Attention: some rows of q of one head at a time, so that no score but theirs is ever in memory
+/* attention.c - Attention: some rows of q of one head at a time, so that only their scores are in memory
  * (docs/numerics.md, "Attention"). */
 #include <math.h>
 
@@ -71,7 +71,7 @@ static int64_t attn_least(int64_t a, int64_t b) { return a < b ? a : b; }
 static bool attn_bound_row(const ci_kernel *k, const attn_plan *p, void *scores, int64_t b, int64_t h, int64_t i) {
   const ci_value *mask = attn_in(k, ATTN_MASK), *lengths = attn_in(k, ATTN_LENGTHS);
   const int64_t keys = p->k.length, length = lengths != NULL ? ((const int64_t *)lengths->data)[b] : keys;
-  const int64_t at = i + (lengths != NULL ? length - p->q.length : p->past); /* the row's place among the keys */
+  const int64_t at = i + (lengths != NULL ? length - p->q.length : p->past); /* the row's position among the keys */
   int64_t low = 0, high = attn_least(length, p->mask_keys);
   if (p->causal) high = attn_least(high, at + 1);
   if (p->right >= 0) high = attn_least(high, at + p->right + 1);
@@ -265,7 +265,7 @@ static ci_status attn_attributes(ci_kernel *k, attn_plan *p) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the window sizes are %lld and %lld, expected -1 or more",
                      (long long)p->left, (long long)p->right);
   }
-  const int64_t far = (int64_t)1 << 60; /* so that sums with places stay in range */
+  const int64_t far = (int64_t)1 << 60; /* so that sums with positions stay in range */
   p->left = attn_least(p->left, far);
   p->right = attn_least(p->right, far);
   p->causal = causal != 0;
@@ -366,7 +366,7 @@ static ci_status attn_mask(ci_kernel *k, attn_plan *p) {
                    (long long)full[1], (long long)full[2], (long long)p->k.length);
 }
 
-/* Adds room for rows * columns elements to *total and says where. */
+/* Adds rows * columns elements to *total, and sets *at to their offset. */
 static bool attn_room(size_t *total, size_t *at, int64_t rows, int64_t columns, size_t item) {
   size_t bytes;
   *at = *total;
@@ -380,7 +380,8 @@ static ci_status attn_layout(ci_kernel *k, attn_plan *p) {
   size_t none, heads, total = 0, tasks;
   ci_matmul_rule(&p->scores, p->dtype, keys, size);
   ci_matmul_rule(&p->sums, p->dtype, v_size, keys);
-  if (p->q.length < ATTN_FEW_ROWS && size > 0) p->scores.dots = true; /* turning k would cost more than the product */
+  /* transposing k would cost more than the multiplication */
+  if (p->q.length < ATTN_FEW_ROWS && size > 0) p->scores.dots = true;
   p->rows = attn_least(p->q.length, ATTN_ROWS);
   p->blocks = p->rows > 0 ? (p->q.length - 1) / p->rows + 1 : 0;
   const bool k_turned = ci_matmul_b_bytes(&p->scores, 1, p->k.step[2]) > 0;

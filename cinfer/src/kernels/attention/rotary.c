@@ -1,4 +1,4 @@
-/* rotary.c - RotaryEmbedding: pairs of numbers of each head turned by an angle that depends on the place. */
+/* rotary.c - RotaryEmbedding: rotates pairs of numbers of each head by an angle that depends on the position. */
 #include "../normalization/normalize.h"
 #if CI_HAS(attention)
 
@@ -7,8 +7,8 @@ enum { ROTARY_PART_WORK = 1 << 13 };
 typedef struct rotary_plan {
   bool interleaved;
   size_t item;
-  int64_t n, heads, length, size, half; /* half: pairs that are turned */
-  ptrdiff_t step[3];                    /* elements from image to image, head to head, place to place */
+  int64_t n, heads, length, size, half; /* half: pairs that are rotated */
+  ptrdiff_t step[3];                    /* elements from image to image, head to head, position to position */
   int64_t rows, grain;
 } rotary_plan;
 
@@ -75,7 +75,7 @@ ci_status ci_prepare_rotary_embedding(ci_kernel *k) {
   return CI_OK;
 }
 
-/* One head at one place. */
+/* One head at one position. */
 #define ROTARY_ROW(T, name)                                                                               \
   static void rotary_row_##name(const rotary_plan *p, T *y, const T *x, const T *cosine, const T *sine) { \
     const int64_t step = p->interleaved ? 2 : 1, other = p->interleaved ? 1 : p->half;                    \

@@ -1,4 +1,4 @@
-/* check.c - operators that give an error or nothing: Assert, CheckNumerics. */
+/* check.c - operators that check their inputs: Assert, CheckNumerics. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 
 /* ---- text ---- */
 
-enum { CHECK_TEXT = 560 }; /* what an error has room for */
+enum { CHECK_TEXT = 560 }; /* bytes of the text in an error */
 
 typedef struct check_text {
   const struct ci_isa *isa;

@@ -1,9 +1,9 @@
-/* sparse.c - CheckSparseIndices and CheckEqual: their first input, refused where it does not hold. */
+/* sparse.c - CheckSparseIndices and CheckEqual: checks that give their first input unchanged, or an error. */
 #include <stdio.h>
 
 #include "../arithmetic/integers.h"
 
-typedef struct sparse_text { /* a growing "[1,2]" that is cut where the room ends */
+typedef struct sparse_text { /* a list "[1,2]" that is cut at the end of the buffer */
   char text[160];
   size_t used;
 } sparse_text;
@@ -50,7 +50,7 @@ ci_status ci_prepare_check_sparse_indices(ci_kernel *k) {
   return CI_OK;
 }
 
-/* How row `at` follows the one before it: negative: it should stand before, 0: the same. */
+/* How row `at` follows the one before it: negative: it belongs before that, 0: the same. */
 static int sparse_order(const int64_t *at, int64_t rank) {
   for (int64_t i = 0; i < rank; i++) {
     if (at[i] != at[i - rank]) return at[i] > at[i - rank] ? 1 : -1;
@@ -58,13 +58,13 @@ static int sparse_order(const int64_t *at, int64_t rank) {
   return 0;
 }
 
-/* Places are numbered by whoever works with them. */
+/* The number of elements must fit an int64, since later operators number them. */
 static ci_status sparse_countable(ci_kernel *k, const int64_t *shape, int64_t rank) {
   sparse_text sizes;
   int64_t places = 1;
   for (int64_t i = 0; i < rank && places > 0; i++) {
     if (shape[i] > 0 && places > INT64_MAX / shape[i]) {
-      return ci_k_fail(k, CI_INVALID_ARGUMENT, "shape [%s] has more places than an int64 counts",
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "shape [%s] has more elements than an int64 counts",
                        sparse_list(&sizes, shape, rank));
     }
     places *= shape[i] > 0 ? shape[i] : 0;

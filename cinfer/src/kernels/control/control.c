@@ -5,7 +5,7 @@ static bool control_same_shape(const ci_value *a, const ci_value *b) {
   return a->rank >= 0 && a->dtype == b->dtype && ci_shape_same(a->rank, a->dims, b->rank, b->dims);
 }
 
-/* Gives a cell a place of its own, in the arena if its shape is known. */
+/* Gives a plan value a separate buffer, in the arena if its shape is known. */
 static ci_status control_place(ci_kernel *k, ci_cell *cell) {
   ci_plan *plan = k->node->plan;
   int32_t place = ci_plan_place(plan, cell->value.rank < 0 ? CI_HOME_HEAP : CI_HOME_ARENA, cell->value.bytes);
@@ -21,7 +21,7 @@ static ci_status control_unknown(ci_kernel *k, int o, int32_t dtype) {
   return control_place(k, ci_cell_of(k->out[o]));
 }
 
-/* What is wrong inside a body is said by the run if it gets there, as of any other step of a body. */
+/* Leaves an error inside a body to the run, which reports it if it gets there, as of any other step of a body. */
 static ci_status control_later(const ci_kernel *k, ci_status status) {
   return status == CI_PENDING || k->node->node->graph != 0 ? CI_OK : status;
 }
@@ -99,7 +99,8 @@ typedef struct scan_way { /* how a Scan cuts an input or joins an output */
   bool backward;
 } scan_way;
 
-typedef struct loop_known { /* what earlier attempts at a loop have shown, for it is compiled again with those around */
+/* results of earlier attempts at a loop, which is compiled again with the bodies around it */
+typedef struct loop_known {
   int32_t failures;
   bool grows[]; /* [carried]: its shape is not known before the run */
 } loop_known;
@@ -111,13 +112,14 @@ typedef struct loop_plan { /* the step's private memory, of a Scan too */
   int32_t results; /* and among what the body gives */
   int32_t sliced; /* Scan's inputs that are cut, after the carried ones */
   scan_way *ways; /* [sliced + scans] of a Scan */
-  int64_t iteration; /* what the formal inputs show */
+  int64_t iteration; /* the value of the formal inputs */
   uint8_t condition;
   int32_t carried, scans;
   bool *grows; /* those of `known` */
   loop_known *known;
-  int32_t *staged; /* [carried]: place for the next value of one that grows, or of one that another copy would
-                      overwrite; else CI_NONE */
+  /* [carried]: buffer for the next value of one that grows, or of one that another copy would overwrite; else CI_NONE
+   */
+  int32_t *staged;
   ci_value *next; /* [carried]: shapes of what is staged */
   size_t *filled; /* [scans]: bytes that are there */
 } loop_plan;
@@ -242,7 +244,7 @@ static ci_status scan_formal(ci_kernel *k, const loop_plan *loop, int i) {
   CI_TRY(control_later(k, status));
   formal->last_read = CI_NONE;
   CI_TRY(control_place(k, formal));
-  plan->places.at[formal->place].carried = ci_cell_index(plan, formal); /* it is no result's buffer */
+  plan->places.at[formal->place].carried = ci_cell_index(plan, formal); /* it is not the buffer of a result */
   return CI_OK;
 }
 
@@ -282,7 +284,7 @@ static ci_status loop_compile(ci_kernel *k, loop_plan *loop) {
   }
   for (int attempt = 0; again; attempt++) {
     if (attempt == 2 ||
-        loop->known->failures >= LOOP_MOST_FAILURES) { /* what grows makes others grow: do not ask which */
+        loop->known->failures >= LOOP_MOST_FAILURES) { /* a value that grows makes others grow: take all for such */
       for (int i = 0; i < loop->carried; i++) loop->grows[i] = true;
     }
     CI_TRY(loop_try(k, loop, &again));
@@ -306,8 +308,9 @@ static bool loop_trips_known(const ci_kernel *k, int64_t *trips) {
   return passes || is_true;
 }
 
-/* What a scan output would get in an iteration, as the body's type says it: unknown dimensions are 0. Where there is no
- * iteration this is its shape, and not what is known of the body, so that it is the same in both engines. */
+/* The value that a scan output would get in an iteration, by the type that the body declares: unknown dimensions are
+ * 0. Where there is no iteration this is its shape, and not one that is inferred from the body, so that it is the same
+ * in both engines. */
 static ci_value loop_scan_type(ci_kernel *k, const loop_plan *loop, int s) {
   const ci_model *m = k->node->plan->model;
   const ci_graph *graph = &m->graphs.at[k->node->bodies[0]->graph];
@@ -341,7 +344,7 @@ static ci_status loop_results(ci_kernel *k, loop_plan *loop) {
     ci_cell *root = &plan->cells[frame->outputs[loop->results + i]->root];
     const ci_cell *formal = frame->formals[loop->head + i];
     if (loop->grows[i]) continue;
-    plan->places.at[formal->place].first = k->node->begin; /* also when nobody reads it: it is written every time */
+    plan->places.at[formal->place].first = k->node->begin; /* also without a reader: it is written every time */
     plan->places.at[formal->place].last = frame->end;
     if (root == formal) continue;
     bool is_formal = root->made == k->node->begin && plan->places.at[root->place].carried == ci_cell_index(plan, root);
@@ -357,11 +360,11 @@ static ci_status loop_results(ci_kernel *k, loop_plan *loop) {
   return CI_OK;
 }
 
-/* Compiles the body and finds a place for everything that is carried. */
+/* Compiles the body and gives every carried value a buffer. */
 static ci_status loop_prepare(ci_kernel *k, loop_plan *loop) {
   CI_TRY(loop_compile(k, loop));
   CI_TRY(loop_results(k, loop));
-  for (int i = 0; i < loop->carried; i++) { /* the start value's buffer, if nobody else reads it */
+  for (int i = 0; i < loop->carried; i++) { /* the start value's buffer, if it has no other reader */
     ci_cell *formal = k->node->bodies[0]->formals[loop->head + i];
     if (!loop->grows[i])
       (void)ci_plan_offer(k->node->plan, formal, ci_cell_of(k->in[loop->head + i]), k->node->begin, true);
@@ -420,7 +423,7 @@ static ci_status loop_shapes_differ(ci_kernel *k, int s, const ci_value *one, in
       s, ci_value_describe(one, found, sizeof found), (long long)step);
 }
 
-/* Room for one step more, twice as much each time that there is none. */
+/* Capacity for one step more; it is doubled when it is used up. */
 static ci_status loop_scan_grow(ci_kernel *k, const loop_plan *loop, int s, const ci_value *one, int64_t step) {
   ci_value *out = k->out[loop->carried + s];
   ci_place *place = ci_plan_place_of(k->node->plan, out);
@@ -640,7 +643,7 @@ ci_status ci_prepare_scan(ci_kernel *k) {
   return scan_outputs(k, loop);
 }
 
-/* Copies one step between a whole tensor and its piece. */
+/* Copies one step between a complete tensor and its piece. */
 static void scan_move(const ci_value *whole, char *piece, const scan_way *way, int64_t step, bool out) {
   if (whole->bytes == 0) return;
   const int axis = (int)(way->axis < 0 ? way->axis + whole->rank : way->axis);

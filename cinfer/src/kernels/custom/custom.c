@@ -1,4 +1,4 @@
-/* custom.c - nodes whose operators the program around the library has. */
+/* custom.c - runs custom operators: nodes whose functions the caller has registered. */
 #include "custom_kernel.h"
 
 #include <stdio.h>
@@ -9,14 +9,14 @@
 typedef struct custom_plan { /* the step's private memory; the tensors follow it */
   ci_call call;
   ci_tensor *inputs, *outputs;
-  ci_status told; /* of an attribute that could not be read, which has said so */
+  ci_status told; /* of an attribute that could not be read and reported it */
 } custom_plan;
 
 static const ci_operator *custom_host(const ci_kernel *k) {
   return ((const ci_custom *)(const void *)k->node->node->kernel)->host;
 }
 
-/* ---- what the functions ask for ---- */
+/* ---- the interface for the caller's functions ---- */
 
 static ci_status custom_told(const ci_call *call, ci_status status) {
   custom_plan *plan = ((ci_kernel *)call->kernel)->private_memory;

@@ -1,4 +1,4 @@
-/* host.c - HostCall, ImageDecoder: functions that only the program around the library has. */
+/* host.c - HostCall, ImageDecoder: nodes that call functions of the program around the library. */
 #include <stdio.h>
 
 #include "../../session/session.h"
@@ -37,7 +37,7 @@ static host_plan *host_memory(ci_kernel *k, ci_span function) {
   return plan;
 }
 
-/* An output whose shape is not known has memory of its own, taken when the function gives it. */
+/* An output whose shape is not known has separate memory, allocated when the function gives it. */
 static ci_status host_place(ci_kernel *k, int o, const ci_type *type, ci_info *info) {
   ci_plan *plan = k->node->plan;
   info->dtype = type->dtype;

@@ -12,7 +12,7 @@ typedef struct grid_plan {
   int64_t padding, align, channels, x_count, y_count, size[GRID_MOST_AXES];
 } grid_plan;
 
-typedef struct grid_axis { /* where a coordinate reads along one axis; place -1: nothing there */
+typedef struct grid_axis { /* taps of a coordinate along one axis; -1: outside, no element */
   int64_t place[4];
   double weight[4], slope[4]; /* slope: derivative of the weight by the grid's number */
 } grid_axis;
@@ -156,14 +156,14 @@ static int64_t grid_term(const grid_plan *p, const grid_axis *t, const int *tap,
   return at;
 }
 
-/* Taps of a place of the grid, whose numbers come last axis first. */
+/* Taps of a point of the grid, whose numbers come last axis first. */
 static void grid_at(const ci_kernel *k, const grid_plan *p, int64_t place, grid_axis *t) {
   for (int i = 0; i < p->axes; i++) {
     grid_taps(p, img_load(k->in[1], place * p->axes + p->axes - 1 - i), p->size[i], &t[i]);
   }
 }
 
-enum { GRID_TERMS = 64 }; /* of a place: four taps along GRID_MOST_AXES */
+enum { GRID_TERMS = 64 }; /* of a point: four taps along GRID_MOST_AXES */
 
 typedef struct grid_terms {
   int count;
@@ -183,7 +183,7 @@ static void grid_keep(const grid_plan *p, const grid_axis *t, grid_terms *terms)
   } while (grid_next(p, tap));
 }
 
-/* The sums of all channels of image n at one place. */
+/* The sums of all channels of image n at one point. */
 static void grid_channels(const ci_kernel *k, const grid_plan *p, int64_t n, int64_t place, const grid_terms *terms) {
   const bool single = k->in[0]->dtype == CI_FLOAT;
   for (int64_t c = n * p->channels; c < (n + 1) * p->channels; c++) {

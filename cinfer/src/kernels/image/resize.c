@@ -92,7 +92,7 @@ static double resize_number(const ci_value *v, int64_t i) {
   return v->dtype == CI_DOUBLE ? ((const double *)v->data)[i] : (double)ci_read_integer(v, i);
 }
 
-/* A vector of `count` known numbers, float or (whole) integer. */
+/* A vector of `count` known numbers, float or (integers) integer. */
 static ci_status resize_vector(ci_kernel *k, int i, const char *name, bool whole, int count) {
   const ci_value *v = k->in[i];
   const bool type =
@@ -166,8 +166,8 @@ static ci_status resize_taps(ci_kernel *k, const resize_plan *p, resize_axis *a)
   return CI_OK;
 }
 
-/* A float32 scale of 2.2 is a little more, and 11 / 2.2 a little less than 5: nearest takes the float32 that it lies
- * at, as long as those lie close. */
+/* A float32 scale of 2.2 is a little more, and 11 / 2.2 a little less than 5: nearest takes the float32 next to it, as
+ * long as those are dense. */
 static double resize_rounded(const resize_plan *p, double found) {
   return p->mode == RS_NEAREST && found < 4194304.0 ? (double)(float)found : found;
 }
@@ -355,7 +355,7 @@ CI_FAST static void resize_line(double *y, const double *x, const resize_axis *a
   }
 }
 
-/* The sums of `inner` lines side by side, for one place of the axis; `rows` begins at place 0 of them. */
+/* The sums of `inner` lines side by side, for one index of the axis; `rows` begins at index 0 of them. */
 CI_FAST static void resize_row(double *y, const double *rows, const resize_axis *a, int64_t o, int64_t inner) {
   const int64_t *index = a->index + o * a->taps;
   const double *weights = a->weights + o * a->taps;
@@ -375,7 +375,7 @@ CI_FAST static void resize_row(double *y, const double *rows, const resize_axis 
   }
 }
 
-/* The places from `begin` to `end` of [outer, out]. */
+/* The indices from `begin` to `end` of [outer, out]. */
 static void resize_sums(void *argument, int64_t begin, int64_t end, int thread) {
   const resize_pass *s = argument;
   const resize_axis *a = s->a;
@@ -491,8 +491,8 @@ typedef struct resize_moves { /* lines of the innermost axis that changes, with 
   const char *from;
   char *to;
   int inner; /* that axis */
-  size_t item, row; /* bytes of an element and of all inside a place of the axis */
-  size_t stride[CI_MAX_RANK]; /* bytes of a place of the axes outside, in the input */
+  size_t item, row; /* bytes of an element and of all inside an index of the axis */
+  size_t stride[CI_MAX_RANK]; /* bytes of an index of the axes outside, in the input */
 } resize_moves;
 
 /* Elements of one line; those of a doubled one come in pairs. */
@@ -530,7 +530,7 @@ typedef struct resize_place { /* a line on its way through the output */
 
 static int64_t resize_index(const resize_axis *a, int64_t at) { return a->taps > 0 ? a->index[at] : at; }
 
-/* `line` of [.. i]: its place along axis i, then those of the axes outside of it. */
+/* `line` of [.. i]: its index along axis i, then those of the axes outside of it. */
 static void resize_goto(const resize_moves *m, resize_place *w, int64_t line) {
   w->source = 0;
   for (int i = m->inner - 1; i >= 0; i--) {
@@ -565,7 +565,7 @@ static int64_t resize_same(const resize_moves *m, resize_place *w, int64_t most)
   return same;
 }
 
-/* The places from `begin` to `end` of [lines, out]. Whole lines are copied to those after them. */
+/* The indices from `begin` to `end` of [lines, out]. Complete lines are copied to those after them. */
 static void resize_copies(void *argument, int64_t begin, int64_t end, int thread) {
   const resize_moves *m = argument;
   const resize_axis *a = &m->p->axis[m->inner];
@@ -597,7 +597,7 @@ static void resize_move(ci_kernel *k, const resize_plan *p) {
   size_t bytes = m.row * (size_t)x->dims[m.inner];
   for (int i = m.inner - 1; i >= 0; bytes *= (size_t)x->dims[i--]) m.stride[i] = bytes;
   const int64_t places = ci_shape_count(y->dims, 0, m.inner + 1), grain = RS_GRAIN / (int64_t)m.row + 1;
-  if (p->any_outside) { /* what lies there may be any NaN */
+  if (p->any_outside) { /* the elements there may be any NaN */
     ci_k_parallel(k, places, grain, resize_copies, &m);
   } else {
     ci_k_repeats(k, x);

@@ -13,7 +13,7 @@ typedef struct roi_plan {
 
 #define ROI_MOST_SAMPLES ((int64_t)1 << 22) /* of a bin: a region far beyond the image would ask for any number */
 
-typedef struct roi_corners { /* what a sample reads: four elements and their weights */
+typedef struct roi_corners { /* the four elements of a sample, and their weights */
   int64_t at[4];
   double weight[4];
 } roi_corners;
@@ -161,7 +161,7 @@ CI_FAST static double roi_mean(const float *x, const roi_corners *s, int64_t sam
   return sum / (double)samples;
 }
 
-/* What roi_bin gives for the means of float32, in a bin of ROI_KEPT samples or less. */
+/* The result of roi_bin for the means of float32, in a bin of ROI_KEPT samples or less. */
 static void roi_means(const ci_kernel *k, const roi_box *b, int64_t r, int64_t n, int64_t begin, int64_t end) {
   const roi_plan *p = k->private_memory;
   const int64_t samples = b->rows * b->columns, bins = p->oh * p->ow, most = ROI_KEPT / samples;

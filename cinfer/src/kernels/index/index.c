@@ -140,7 +140,7 @@ struct index_nd {
   int64_t batches, rows;     /* coordinates of a batch */
   int width;                 /* numbers of a coordinate */
   int first;                 /* axis of data of the first */
-  int64_t step[CI_MAX_RANK]; /* slices from one place of an axis to the next */
+  int64_t step[CI_MAX_RANK]; /* slices from one index of an axis to the next */
   int64_t batch_slices;
   int64_t slice; /* elements */
   size_t item;
@@ -309,16 +309,16 @@ static ci_status index_reduction_attr(ci_kernel *k, int32_t dtype, int *reductio
                    (int)(text.length < 32 ? text.length : 32), text.data);
 }
 
-/* A sum of texts of which at most one is not empty: nothing is made that a later run would miss. */
+/* A sum of strings of which at most one is not empty: no new string is made that a later run would miss. */
 static ci_status index_join(ci_kernel *k, ci_string *y, const ci_string *x, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     if (y[i].length == 0) y[i] = x[i];
-    else if (x[i].length > 0) return ci_k_fail(k, CI_UNIMPLEMENTED, "reduction add of two texts at one place");
+    else if (x[i].length > 0) return ci_k_fail(k, CI_UNIMPLEMENTED, "reduction add of two strings at one index");
   }
   return CI_OK;
 }
 
-/* The update x of n elements at y; several updates of one place happen in ascending order. */
+/* The update x of n elements at y; several updates of one index happen in ascending order. */
 static ci_status index_update(ci_kernel *k, char *y, const char *x, int64_t n, size_t item, int reduction) {
   const int32_t dtype = k->in[0]->dtype;
   if (reduction == INDEX_NONE) {
@@ -330,7 +330,8 @@ static ci_status index_update(ci_kernel *k, char *y, const char *x, int64_t n, s
   return CI_OK;
 }
 
-/* Sums of texts: their lengths first, then one block for those that get more. Scratch: how much each text grows. */
+/* Sums of strings: their lengths first, then one block for those that get more. Scratch: by how much each string
+ * grows. */
 static ci_status index_join_rows(ci_kernel *k, const struct index_nd *p) {
   ci_string *y = k->out[0]->data;
   const ci_string *x = k->in[2]->data;
@@ -446,7 +447,7 @@ static ci_status index_elements_prepare(ci_kernel *k, struct index_elements **pl
   return CI_OK;
 }
 
-/* Moves `at` to the next place of indices and keeps the offset into data without the replaced axis. */
+/* Moves `at` to the next element of indices and keeps the offset into data without the replaced axis. */
 static void index_elements_next(const struct index_elements *p, const ci_value *indices, int64_t *at,
                                 ptrdiff_t *offset) {
   for (int axis = indices->rank - 1; axis >= 0; axis--) {

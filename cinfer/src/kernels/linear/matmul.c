@@ -1,5 +1,5 @@
-/* matmul.c - MatMul (a (..., m, k), b (..., k, n), broadcast batches) and Gemm (alpha a' b' + beta c), alone and with a
- * program over what they give. */
+/* matmul.c - MatMul (a (..., m, k), b (..., k, n), broadcast batches) and Gemm (alpha a' b' + beta c), alone and with
+ * a program over their result. */
 #include "../../simd/isa.h"
 #include "../../simd/linear/isa_linear.h"
 #include "../arithmetic/fused.h"
@@ -7,7 +7,7 @@
 #if CI_HAS(linear)
 
 enum {
-  MATMUL_PANEL = 64, /* columns that a thread takes at least: whole panels of every instruction set */
+  MATMUL_PANEL = 64, /* columns that a thread takes at least: a multiple of the packed tiles of every instruction set */
   MATMUL_FEW_ROWS = 16,
   MATMUL_TILE_ROWS = CI_SWEEP_ROWS, /* rows and elements of the result that are finished while they are in the cache */
   MATMUL_TILE = 1 << 16
@@ -16,26 +16,26 @@ enum {
 
 struct matmul {
   ci_matmul product;
-  bool direct; /* one small matrix whose operands are read in place: nothing but `whole` has to be computed */
-  bool finishes; /* the product alone is not all */
+  bool direct; /* one small matrix whose operands are read in place: computed as one part */
+  bool finishes; /* an epilogue follows the multiplication */
   bool may_follow; /* narrow tiles may do the rest, which is no more than a clamp and what is added to each column */
-  bool b_panels; /* b is packed in panels (product.h), by the model or in scratch */
-  bool by_matrices; /* threads take whole matrices of a batch */
-  bool by_columns; /* threads take panels of columns instead of rows */
+  bool b_panels; /* b is in packed tiles (product.h), by the model or in scratch */
+  bool by_matrices; /* threads take entire matrices of a batch */
+  bool by_columns; /* threads take packed tiles of columns instead of rows */
   int batch_rank; /* 0: at most one matrix */
   int64_t m;
   int64_t each; /* rows for each of out[0]'s first axis, which may have another length when it runs; 0: it has not */
   const void *b_packed; /* b in memory of the model, or NULL */
-  const ci_fused *epilogue; /* of a fused product, or NULL: there is none, or `clamp` is all of it */
+  const ci_fused *epilogue; /* of a fused operator, or NULL: there is none, or `clamp` is all of it */
   const ci_value *c; /* or NULL; for each row and column of the result c_row and c_col further */
   ci_clamp clamp; /* of a program that is no more than that; its `added` is c then */
   ci_matmul_part whole; /* but for its rows, and the addresses of a, c and a b that is not b_packed */
   ptrdiff_t c_row, c_col;
   double alpha, beta; /* Gemm: y = beta * c + alpha * y */
   ptrdiff_t a_row, a_col, b_row, b_col;
-  size_t item, a_bytes, b_bytes, room_bytes; /* scratch: copies of a and b, room (product.h) for each thread */
-  size_t each_bytes; /* of all three, of one thread that takes whole matrices */
-  int64_t grain; /* rows, panels or matrices a part */
+  size_t item, a_bytes, b_bytes, room_bytes; /* scratch: copies of a and b, work memory (product.h) for each thread */
+  size_t each_bytes; /* of all three, of one thread that takes entire matrices */
+  int64_t grain; /* rows, packed tiles or matrices a part */
   int64_t batches, batch_dims[CI_MAX_RANK];
   ptrdiff_t a_step[CI_MAX_RANK], b_step[CI_MAX_RANK]; /* elements from one matrix to the next of an axis */
 };
@@ -45,7 +45,7 @@ typedef struct matmul_job { /* one matrix being computed */
   const struct matmul *p;
   ci_operand a, b;
   char *y, *scratch;
-  int64_t first_row; /* of y, in the whole result */
+  int64_t first_row; /* of y, in the complete result */
 } matmul_job;
 
 /* ---- Gemm's last step: y = fma(beta, c, alpha * y) ---- */
@@ -62,7 +62,7 @@ MATMUL_SCALE_ADD(double, double)
 MATMUL_SCALE_ADD(uint32_t, uint32)
 MATMUL_SCALE_ADD(uint64_t, uint64)
 
-/* A part of the result in which the product lies; c is what is added. */
+/* A part of the result, which holds the result of the multiplication; c is the addend. */
 static void matmul_finish_float(const ci_kernel *k, const ci_matmul_part *part, const void *c) {
   const struct matmul *p = k->private_memory;
   const ci_finish finish = {.y = part->c,
@@ -97,12 +97,12 @@ static void matmul_finish_plain(const struct matmul *p, const ci_matmul_part *pa
   }
 }
 
-/* What is added to the result from (row, column) on. */
+/* The addend of the result from (row, column) on. */
 static const char *matmul_added(const struct matmul *p, int64_t row, int64_t column) {
   return p->c == NULL ? NULL : (const char *)p->c->data + (size_t)(row * p->c_row + column * p->c_col) * p->item;
 }
 
-/* A part of few columns: the product does the rest, too. */
+/* A part of few columns: the multiplication runs the clamp, too. */
 static void matmul_narrow(const ci_kernel *k, ci_matmul_part *part, int64_t column) {
   const struct matmul *p = k->private_memory;
   const ci_after after = {.added = p->c == NULL ? NULL : (const float *)p->c->data + column,
@@ -127,9 +127,9 @@ static void matmul_compute(const ci_kernel *k, ci_matmul_part *part, int64_t row
   if (p->epilogue != NULL) ci_fused_rows(p->epilogue, part->c, part->c_row, row, column, part->m, part->n);
 }
 
-/* ---- one product, in parts ---- */
+/* ---- one matrix multiplication, in parts ---- */
 
-/* Some rows and columns of the result; `thread` says whose room they may use. */
+/* Some rows and columns of the result; they may use the work memory of `thread`. */
 typedef struct matmul_place {
   int64_t row, rows, column, columns;
   int thread;
@@ -186,7 +186,7 @@ static void matmul_panels(void *argument, int64_t begin, int64_t end, int thread
 static void matmul_pack(matmul_job *job) {
   const struct matmul *p = job->p;
   void *const copy =
-      p->a_bytes > 0 ? job->scratch + p->a_bytes : job->scratch; /* which is NULL where nobody wants any */
+      p->a_bytes > 0 ? job->scratch + p->a_bytes : job->scratch; /* which is NULL where no thread needs any */
   job->a = ci_matmul_pack_a(&p->product, p->m, job->a, job->scratch);
   if (p->b_packed != NULL) {
     job->b = (ci_operand){p->b_packed, p->whole.b.row, p->whole.b.col};
@@ -312,7 +312,7 @@ static void matmul_free_rows(ci_kernel *k, struct matmul *p, const ci_value *c) 
   if (c != NULL && c->rank == 2 && c->dims[0] == p->m) k->row_inputs |= 1 << 2;
 }
 
-/* What follows from the sizes: the rule, copies, threads. */
+/* Chooses the order of summation, copies and threads by the sizes. */
 static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth) {
   ci_matmul_rule(&p->product, k->in[0]->dtype, n, depth);
   p->item = ci_dtype_size(k->in[0]->dtype);
@@ -456,9 +456,9 @@ ci_status ci_prepare_gemm(ci_kernel *k) {
   return CI_OK;
 }
 
-/* ---- products with a program behind them (fused.h) ---- */
+/* ---- MatMul and Gemm with an epilogue (fused.h) ---- */
 
-/* What a product does with its result while it is there instead of running a program. */
+/* A clamp that the multiplication applies to its result in cache, instead of running a program. */
 static void matmul_take(struct matmul *p, const ci_clamp *clamp) {
   p->clamp = *clamp;
   p->finishes = true;

@@ -1,4 +1,5 @@
-/* product.c - the rule of summation, packing, and the plain products of the types without vector kernels. */
+/* product.c - matrix multiplication: the order of summation, packing, and plain loops for the types without vector
+ * kernels. */
 #include "product.h"
 
 #include "../../simd/isa.h"
@@ -78,7 +79,7 @@ ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy) {
   return (ci_operand){copy, (ptrdiff_t)p->n, 1};
 }
 
-/* ---- panels, and constants ---- */
+/* ---- packed tiles, and constants ---- */
 
 enum { PRODUCT_FILL_COLUMNS = 128 };
 enum { PRODUCT_ROOM_ROWS = 256, PRODUCT_ROOM_COLUMNS = 256, PRODUCT_ROOM_STRIDE = 512 }; /* from which it pays */
@@ -118,7 +119,8 @@ typedef struct product_constant {
   ci_operand b;
 } product_constant;
 
-/* Columns of a turned matrix are one run: some panels at a time, so that both copies are never whole in memory. */
+/* Columns of a transposed matrix are contiguous: some packed tiles at a time, so that the two copies are never
+ * complete in memory. */
 static void product_fill_turned(const product_constant *c, const float *from, float *to) {
   const int64_t step = (int64_t)ci_round_up(PRODUCT_FILL_COLUMNS, (size_t)c->k->isa->linear->panel);
   ci_matmul part = *c->p;
@@ -138,7 +140,7 @@ static void product_fill(void *to, const ci_value *value, const void *argument) 
   else ci_matmul_pack_panels(c->p, c->k->isa, b, to);
 }
 
-/* The constant where it lies in the file, if that is the order of ci_matmul_pack_panels. */
+/* The constant as the file has it, if its order is that of ci_matmul_pack_panels. */
 static const void *product_in_file(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
   const int64_t panel = k->isa->linear->panel, more = p->n % panel;
   if (p->dots || p->dtype != CI_FLOAT || k->in[i]->rank != 2 || (more > 0 && ci_panel_row(more, panel) != more))
@@ -146,7 +148,7 @@ static const void *product_in_file(const ci_matmul *p, ci_kernel *k, int i, ci_o
   return ci_k_panels(k, i, panel, b.col == 1);
 }
 
-/* A constant may be read as matrices of several shapes, turned or not: K and that say which. */
+/* A constant may be read as matrices of several shapes, transposed or not: K and that tell them apart. */
 const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
   const product_constant c = {p, k, b};
   const bool panels = p->dtype == CI_FLOAT && !p->dots;
@@ -158,7 +160,7 @@ const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_opera
   return ci_k_packed(k, i, p->dots ? CI_PACK_DOTS : CI_PACK_COLUMNS, which, bytes, product_fill, &c);
 }
 
-/* ---- plain products: float64 with two roundings a step, integers wrapping ---- */
+/* ---- plain loops: float64 with two roundings a step, integers wrapping ---- */
 
 /* Lanes k mod 16 or k mod 64, then the tree. Those that the last sixteen lack would add +0 to what is never -0. */
 static double product_dot_double(const double *a, const double *b, int64_t k) {

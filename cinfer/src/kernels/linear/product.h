@@ -1,4 +1,4 @@
-/* product.h - matrix products as MatMul, Gemm and the convolutions use them. */
+/* product.h - matrix multiplication as MatMul, Gemm and the convolutions use them. */
 #ifndef CI_PRODUCT_H
 #define CI_PRODUCT_H
 #include "../ci_kernel.h"
@@ -8,14 +8,14 @@ typedef struct ci_operand { /* a matrix in place; strides in elements */
   ptrdiff_t row, col;
 } ci_operand;
 
-typedef struct ci_matmul { /* the order of summation, a function of K and N of the whole operator */
+typedef struct ci_matmul { /* the order of summation, a function of K and N of the entire operator */
   int32_t dtype;
   bool dots;     /* dot form */
   int64_t block; /* L of the column form */
   int64_t n, k;
 } ci_matmul;
 
-/* dtype: float32, float64, int32, int64, uint32, uint64. False: there is no product of this type. */
+/* dtype: float32, float64, int32, int64, uint32, uint64. False: this type cannot be multiplied. */
 CI_LOCAL bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k);
 
 /* Refuses operands of which a has other columns than b rows. */
@@ -29,20 +29,21 @@ CI_LOCAL size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t
 CI_LOCAL ci_operand ci_matmul_pack_a(const ci_matmul *p, int64_t m, ci_operand a, void *copy);
 CI_LOCAL ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy);
 
-/* b as the column form reads it fastest: panels of isa->linear->panel columns, one after the other, of which the last
- * may hold fewer, in rows of ci_panel_row; b.row or b.col is 1. 0 bytes: there is no such order for this product. */
+/* b as the column form reads it fastest: packed tiles of isa->linear->panel columns, one after the other, of which the
+ * last may hold fewer, in rows of ci_panel_row; b.row or b.col is 1. 0 bytes: this multiplication has no such order. */
 CI_LOCAL size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa);
 CI_LOCAL ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy);
-/* In prepare: the matrix b of input i, its data aside, in memory of the model: in panels, or for the dot form. NULL: no
- * constant of the model (pack.h), or one that is best read in place. */
+/* In prepare: the matrix b of input i without its data, in memory of the model: in packed tiles, or for the dot form.
+ * NULL: not a constant of the model (pack.h), or one that is best read in place. */
 CI_LOCAL const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b);
 
-/* Whether a product of so many rows is large enough to have a put together block by block, and in how much memory. */
+/* Whether a multiplication of so many rows is large enough for a copy of a, block by block, and the bytes of that
+ * copy. */
 CI_LOCAL size_t ci_matmul_room_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
 
-typedef struct ci_matmul_part { /* some rows and columns of one product, or the next blocks of its K */
+typedef struct ci_matmul_part { /* some rows and columns of one matrix multiplication, or the next blocks of its K */
   ci_operand a, b;
-  bool panels; /* b is of ci_matmul_pack_panels, from a row and from a column on that begins a panel */
+  bool panels; /* b is of ci_matmul_pack_panels, from a row and from a column on that begins a packed tile */
   void *c;
   ptrdiff_t c_row;
   int64_t m, n, k;

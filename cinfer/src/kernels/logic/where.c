@@ -17,7 +17,7 @@ typedef struct where_plan {
   void (*choose)(void *y, const uint8_t *c, const void *a, const void *b, int64_t n); /* NULL: 16 bytes */
 } where_plan;
 
-/* One element again and again: what is there already is copied behind it. */
+/* One element again and again: the part that is filled is copied to the rest. */
 static void where_fill(const where_plan *p, char *y, const void *x, int64_t n) {
   size_t done = p->item;
   const size_t bytes = done * (size_t)n, most = bytes < CI_MOVE_FILL ? bytes : 16;
@@ -50,7 +50,7 @@ static void where_run(const void *context, void *y, const void *const *in, int64
   const where_plan *p = context;
   const uint8_t *c = in[0]; /* bytes, of which compilers make vectors */
   const bool one_a = ci_broadcast_still(&p->walk, 1), one_b = ci_broadcast_still(&p->walk, 2);
-  if (ci_broadcast_still(&p->walk, 0)) { /* one of the two, whole; it may be where the result is */
+  if (ci_broadcast_still(&p->walk, 0)) { /* one of the two, complete; it may be where the result is */
     if (*c ? one_a : one_b) where_fill(p, y, in[*c ? 1 : 2], n);
     else memmove(y, in[*c ? 1 : 2], (size_t)n * p->item);
   } else {

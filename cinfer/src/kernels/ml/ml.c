@@ -9,7 +9,8 @@
 
 struct index_plan {
   int64_t n;
-  const char *memory; /* n places in ascending order of keys, then (of numbers) n keys by place; NULL: in scratch */
+  /* n indices in ascending order of keys, then (of numbers) n keys in that order; NULL: in scratch */
+  const char *memory;
   size_t bytes;
 };
 
@@ -34,7 +35,7 @@ static int index_texts(const ci_string *a, const ci_string *b) {
   return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* Whether the key at place a comes after the one at place b; equal ones stay in their order. */
+/* Whether the key at index a comes after the one at index b; equal ones stay in their order. */
 static bool index_after(const struct index_keys *keys, int64_t a, int64_t b) {
   const int order = keys->texts != NULL ? index_texts(&keys->texts[a], &keys->texts[b])
                                         : (keys->numbers[a] > keys->numbers[b]) - (keys->numbers[a] < keys->numbers[b]);

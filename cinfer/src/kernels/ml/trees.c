@@ -161,7 +161,7 @@ static ci_status trees_check_leaves(ci_kernel *k, const struct trees_plan *p) {
   }
   for (int64_t leaf = 0; leaf < p->leaves; leaf++) {
     if (starts[leaf] > starts[leaf + 1] || starts[leaf + 1] > p->entries) {
-      return ci_k_fail(k, CI_INVALID_ARGUMENT, "leaf %lld has weights %d to %d, expected ascending places below %lld",
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "leaf %lld has weights %d to %d, expected ascending indices below %lld",
                        (long long)leaf, starts[leaf], starts[leaf + 1], (long long)p->entries);
     }
     for (int32_t e = starts[leaf]; e < starts[leaf + 1]; e++) {
@@ -211,7 +211,7 @@ static struct trees_rule trees_rule_of(uint8_t mode) {
   struct trees_rule r = {.below = plain == TREES_LT || plain == TREES_GTE,
                          .exchanged = plain == TREES_GTE || plain == TREES_GT || plain == TREES_NEQ,
                          .flags = plain == TREES_EQ || plain == TREES_NEQ ? TREES_IS_EQUAL : 0};
-  /* NaN: no comparison but NEQ holds, unless it is said to go the true way. */
+  /* NaN: no comparison but NEQ holds, unless its flag sends it to the true branch. */
   const bool holds = missing || plain == TREES_NEQ;
   if (holds != r.exchanged) r.flags |= TREES_TAKES_NAN;
   return r;
@@ -327,7 +327,7 @@ static void trees_pack(const ci_kernel *k, const struct trees_plan *p, char *mem
 
 /* ---- sums: one chain a row and target, in the order of the trees ---- */
 
-struct trees_run { /* what the parts of a run share */
+struct trees_run { /* shared by the parts of a run */
   const ci_kernel *k;
   const struct trees_plan *p;
   const char *memory;

@@ -203,7 +203,7 @@ ci_status ci_run_normalize_rows(ci_kernel *k) {
 
 /* ---- prepare ---- */
 
-/* The plan of `rows` rows of n elements, with room for `copies` of one in every thread's scratch. */
+/* The plan of `rows` rows of n elements, with `copies` of one in every thread's scratch. */
 static norm_plan *norm_make(ci_kernel *k, int64_t rows, int64_t n, int copies) {
   norm_plan *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return NULL;
@@ -272,7 +272,7 @@ static ci_status norm_last_axes(ci_kernel *k, bool centred) {
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   for (int i = 0; i < x->rank; i++) dims[i] = i < axis ? x->dims[i] : 1;
   for (int i = 1; i < k->n_out; i++) CI_TRY(ci_k_out(k, i, stash, x->rank, dims));
-  const bool some = x->count > 0; /* products of sizes may overflow beside a zero; ci_k_out has checked those it made */
+  const bool some = x->count > 0; /* sizes multiplied may overflow next to a zero; ci_k_out has checked those it made */
   const int64_t n = some ? ci_shape_count(x->dims, axis, x->rank) : 0;
   const int64_t rows = some ? x->count / n : k->n_out > 1 ? k->out[1]->count : 0;
   norm_plan *p = norm_make(k, rows, n, 0);
@@ -312,7 +312,7 @@ static ci_status norm_groups(ci_kernel *k, int64_t groups) {
   CI_TRY(ci_k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   const int64_t channels = groups > 0 ? x->dims[1] / groups : 0, inner = ci_shape_count(x->dims, 2, x->rank);
-  const bool some = x->count > 0; /* products of sizes may overflow beside a zero */
+  const bool some = x->count > 0; /* sizes multiplied may overflow next to a zero */
   norm_plan *p = norm_make(k, some ? x->dims[0] * groups : 0, some ? channels * inner : 0, 0);
   if (p == NULL) return ci_k_no_memory(k);
   p->centred = true;

@@ -25,7 +25,7 @@ typedef struct nd_plan {
   ci_largest largest; /* of MaxPool */
 } nd_plan;
 
-typedef struct nd_window { /* taps lo..hi of each axis lie in the image, from the corner `start` */
+typedef struct nd_window { /* taps lo..hi of each axis are in the image, from the corner `start` */
   int64_t at[CI_MAX_RANK], start[CI_MAX_RANK], lo[CI_MAX_RANK], hi[CI_MAX_RANK], padded[CI_MAX_RANK];
 } nd_window;
 
@@ -105,7 +105,7 @@ static ci_status nd_plan_make(ci_kernel *k, const int64_t *dims, int rank, bool 
   if (rank < (whole ? 2 : 3)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "x has rank %d, expected n, c and %d or more axes", rank, whole ? 0 : 1);
   }
-  for (int i = 2; i < rank; i++) { /* beside an axis of size 0 others may be of any size */
+  for (int i = 2; i < rank; i++) { /* next to an axis of size 0 others may be of any size */
     if (dims[i] < nd_limit) continue;
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %d of x has %lld elements, expected fewer than 2^31", i,
                      (long long)dims[i]);
@@ -336,7 +336,7 @@ static void nd_largest_volumes(void *argument, int64_t begin, int64_t end, int t
   }
 }
 
-/* The same of whole planes: of numbers that are equal only zeros differ, so that the first one is looked for. */
+/* The same of entire planes: of numbers that are equal only zeros differ, so that the first one is looked for. */
 static void nd_largest_whole(void *argument, int64_t begin, int64_t end, int thread) {
   const nd_job *job = argument;
   const int64_t n = job->p->x_count;
@@ -395,7 +395,7 @@ static int64_t nd_list_taps(const nd_plan *p, const nd_window *w, nd_taps *taps)
   return taps->count > 0 ? first : 0;
 }
 
-/* Averages of float32 where windows do not lie as lanes do: groups of planes are turned, to be the lanes. */
+/* Averages of float32 where windows are not contiguous lanes: groups of planes are transposed, to be the lanes. */
 static void nd_average_turned(void *argument, int64_t begin, int64_t end, int thread) {
   enum { lanes = CI_PLANE_LANES };
   const nd_job *job = argument;
@@ -490,7 +490,7 @@ static ci_status nd_forward_prepare(ci_kernel *k, bool bytes, bool whole, nd_pla
   return CI_OK;
 }
 
-/* slices: of the axes behind the first, what they become lies behind the plane. */
+/* slices: of the axes after the first; their result is stored after the plane. */
 static void nd_plan_plane(ci_kernel *k, nd_plan *p, bool slices) {
   const int from = slices ? 1 : 0;
   ci_nd g = {.rank = p->axes - from};
@@ -536,7 +536,7 @@ ci_status ci_prepare_max_pool(ci_kernel *k) {
   return CI_OK;
 }
 
-/* How many taps count along each axis, for every place of a window. */
+/* How many taps count along each axis, for every window position. */
 static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
   enum { slack = 16 }; /* see average_plane */
   const int last = p->axes - 1;

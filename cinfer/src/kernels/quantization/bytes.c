@@ -1,4 +1,4 @@
-/* bytes.c - see bytes.h. With x' = x and w' = w moved to the ranges that the product takes,
+/* bytes.c - convolutions of bytes (bytes.h). With x' = x and w' = w moved to the ranges that the multiplication takes,
  *
  *   sum (x - zx) (w - zw) = sum x' w' - zx' sum w' - zw' sum x' + terms zx' zw'
  *
@@ -96,7 +96,7 @@ bool ci_bytes_plan(ci_kernel *k, const ci_nd *g, int64_t groups, int w, ci_bytes
   const int64_t dy = g->rank == 2 ? g->dilation[0] : 1;
   p->taps = p->kernel[0] * p->kernel[1];
   if (p->taps == 1 && p->out[0] == p->size[0] && p->out[1] == p->size[1] && p->stride[0] * p->stride[1] == 1) {
-    p->out[1] *= p->out[0]; /* each window is a place of the image: one row of them */
+    p->out[1] *= p->out[0]; /* each window is one pixel of the image: one row of them */
     p->size[1] *= p->size[0];
     p->out[0] = p->size[0] = 1;
   }
@@ -158,7 +158,7 @@ static void bytes_apart(uint8_t *y, const uint8_t *const *plane, int64_t at, int
   }
 }
 
-/* One row of an image's fours of channels: columns by their place modulo the stride, padding as the zero point. */
+/* One row of an image's fours of channels: columns by their index modulo the stride, padding as the zero point. */
 static void bytes_row(const ci_bytes_conv *p, uint8_t *y, const uint8_t *const *plane, uint8_t flip, uint8_t zero) {
   for (int64_t phase = 0; phase < p->phases; phase++, y += p->line * CI_BYTES_DEPTH) {
     const int64_t stride = p->phases, left = p->before[1] - phase; /* of the image's first column */

@@ -1,5 +1,5 @@
 /* bytes.h - convolutions of bytes over one or two axes: the image with four channels side by side, so that each tap of
- * neighbouring windows lies together. */
+ * neighbouring windows is contiguous. */
 #ifndef CI_BYTES_H
 #define CI_BYTES_H
 #include "../../simd/linear/isa_bytes.h"
@@ -7,10 +7,11 @@
 
 typedef struct ci_bytes_conv {
   int64_t groups, ic, oc;          /* channels of a group: of a few of the node's where those have one or two, */
-  int64_t own_ic, own_oc;          /* whose channels these are; beside its own, an output has weights of 0 */
-  int64_t quads, taps, steps;      /* fours of channels; steps of a product */
+  int64_t own_ic, own_oc;          /* the channels of the operator; outside them, an output has weights of 0 */
+  int64_t quads, taps, steps;      /* fours of channels; steps of a multiplication */
   int64_t kernel[2], out[2], size[2], before[2], stride[2];
-  int64_t rows, phases, line;      /* of the padded image: a row's columns lie by their place modulo the stride */
+  /* of the padded image: a row's columns are sorted by their index modulo the stride */
+  int64_t rows, phases, line;
   bool flat;                       /* all windows are one run of columns */
   int64_t run, c_line, c_row;      /* columns of a run; numbers from row to row of windows, and of results */
   size_t image, sums, weights;     /* bytes in scratch, in this order */
@@ -19,8 +20,7 @@ typedef struct ci_bytes_conv {
   ptrdiff_t *step;
 } ci_bytes_conv;
 
-/* What becomes of the sums of one output of an image, rows of p->out[1] numbers, p->c_line apart: `add` is to be added
- * to each. */
+/* Takes the sums of one output of an image, rows of p->out[1] numbers, p->c_line apart, and adds `add` to each. */
 typedef void (*ci_bytes_take)(void *argument, int64_t image, int64_t output, const int32_t *sums, int32_t add);
 
 typedef struct ci_bytes_job {

@@ -1,5 +1,5 @@
-/* bytes_matmul.c - see bytes_matmul.h. a' and b' are a and b moved to the ranges that the product takes, zero points
- * too:
+/* bytes_matmul.c - matrix multiplication of bytes (bytes_matmul.h). a' and b' are a and b moved to the ranges that the
+ * instructions take, zero points too:
  *
  *   sum (a - za) (b - zb) = sum a' b' - zb' sum a' - za' sum b' + depth za' zb'
  */
@@ -26,7 +26,7 @@ CI_FAST static void bytes_matmul_add(uint32_t *sums, const uint8_t *b, int64_t n
   for (int64_t i = 0; i < n; i++) sums[i] += (uint32_t)(b[i] ^ flip);
 }
 
-/* b in panels of CI_BYTES_COLS columns, and behind them the sums of its columns. */
+/* b in packed tiles of CI_BYTES_COLS columns, followed by the sums of its columns. */
 static void bytes_matmul_columns(uint8_t *y, const uint8_t *b, const ci_bytes_matmul *p, uint8_t flip) {
   const int64_t panel = p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH;
   uint32_t *sums = (uint32_t *)(void *)(y + p->c_row * p->steps * CI_BYTES_DEPTH);
@@ -109,7 +109,7 @@ CI_FAST static int32_t bytes_matmul_row(int8_t *w, const uint8_t *a, int64_t dep
   return sum;
 }
 
-/* What is left where rows have zero points of their own, or columns have: y = c - za' columns + zb' row. */
+/* The last step where each row has its zero point, or each column has: y = c - za' columns + zb' row. */
 static void bytes_matmul_finish(uint32_t *y, const uint32_t *c, const uint32_t *columns, int64_t n, uint32_t za,
                                 uint32_t row, const uint8_t *zb, bool one, uint8_t flip) {
   for (int64_t i = 0; i < n; i++) y[i] = c[i] - za * columns[i] + (uint32_t)(zb[one ? 0 : i] ^ flip) * row;
@@ -121,7 +121,7 @@ typedef struct bytes_matmul_job {
   const uint8_t *a, *columns;
   const ci_value *a_zero, *b_zero;
   uint8_t a_flip, b_flip;
-  bool plain; /* one zero point each: products begin with what they give */
+  bool plain; /* one zero point each: sums begin with its contribution */
   char *scratch;
   int64_t first_row; /* of this matrix, in all of them */
   ci_bytes_row_fn take;

@@ -1,4 +1,4 @@
-/* bytes_matmul.h - products of matrices of bytes, less their zero points, in int32 that wraps. */
+/* bytes_matmul.h - multiplication of matrices of bytes, less their zero points, in int32 that wraps. */
 #ifndef CI_BYTES_MATMUL_H
 #define CI_BYTES_MATMUL_H
 #include "../../simd/linear/isa_bytes.h"

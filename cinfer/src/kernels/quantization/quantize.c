@@ -49,7 +49,7 @@ static ci_status quant_dtype_attr(ci_kernel *k, const char *name, int32_t fallba
   int64_t value;
   CI_TRY(ci_k_attr_i(k, name, 0, &value));
   if (value < 0 || value > CI_INT2) {
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, which is no element type", name, (long long)value);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, which is not an element type", name, (long long)value);
   }
   *dtype = value == 0 ? fallback : (int32_t)value;
   return CI_OK;
@@ -332,8 +332,8 @@ static ci_status quant_run(ci_kernel *k, ci_part_fn part) {
 ci_status ci_run_quantize_linear(ci_kernel *k) { return quant_run(k, quant_quantize_part); }
 ci_status ci_run_dequantize_linear(ci_kernel *k) { return quant_run(k, quant_dequantize_part); }
 
-/* ---- products of integers: zero points are subtracted, then it is MatMul of float32 over some of K at a time: sums of
- * QUANT_DEPTH products of at most 255 * 255 are whole numbers below 2^24, so exact in any order; int32 adds them ----
+/* ---- MatMul of integers: zero points are subtracted, then it is MatMul of float32 over some of K at a time: sums of
+ * QUANT_DEPTH terms of at most 255 * 255 are integers below 2^24, so exact in any order; int32 adds them ----
  */
 
 enum { QUANT_DEPTH = 256 };
@@ -372,8 +372,8 @@ static int64_t quant_index(const ci_value *matrix, const ci_value *v, bool rows,
 
 static bool quant_is_byte(int32_t dtype) { return dtype == CI_INT8 || dtype == CI_UINT8; }
 
-/* The wide operands, their product and, for QLinearMatMul, the wide result, float32 scales and a factor for each of
- * b's: where they lie in scratch. */
+/* Offsets in scratch of the wide operands, the result of their multiplication and, for QLinearMatMul, the wide result,
+ * float32 scales and a factor for each of b's. */
 typedef struct quant_room {
   size_t b, part, y, a_scale, b_scale, factors, end;
 } quant_room;
@@ -382,7 +382,7 @@ static int quant_axis(const ci_value *v, bool rows) { /* of K */
   return rows || v->rank == 1 ? v->rank - 1 : v->rank - 2;
 }
 
-/* What is left of an operand when K is at most QUANT_DEPTH. */
+/* The widened operand, of which K is at most QUANT_DEPTH. */
 static ci_value quant_wide(const ci_value *v, bool rows) {
   const int axis = quant_axis(v, rows);
   ci_value wide = *v;
@@ -402,7 +402,7 @@ static bool quant_reserve(size_t *end, int64_t count, size_t item) {
          ci_add_size(*end, ci_round_up(bytes, 64), end);
 }
 
-/* wide: the product needs the wide ones. */
+/* wide: the multiplication needs the wide operands. */
 static bool quant_room_of(const ci_kernel *k, const quant_product *q, bool wide, quant_room *room) {
   const ci_value *a_scale = quant_optional(k, q->a_scale), *b_scale = quant_optional(k, q->b_scale);
   size_t end = 0;
@@ -455,7 +455,7 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int
   if (a->rank > 0 && b->rank > 0 && a->dims[a_axis] != b->dims[b_axis])
     return ci_matmul_unequal(k, a, b, a->dims[a_axis], b->dims[b_axis]);
   CI_TRY(quant_matmul(k, &wide_a, &wide_b, &wide, ci_prepare_matmul));
-  k->free_rows = 0; /* which was said of the wide ones */
+  k->free_rows = 0; /* which was set for the wide ones */
   CI_TRY(ci_k_out_like(k, 0, to, &wide));
   const ci_bytes_matmul *p = ci_bytes_matmul_plan(k, q->a, q->b, a_zero, b_zero);
   if (p == NULL || !quant_room_of(k, q, p->steps == 0, &room)) return ci_k_no_memory(k);
@@ -468,7 +468,7 @@ CI_FAST static void quant_floats(float *y, const uint8_t *x, int64_t n, int32_t 
   for (int64_t i = 0; i < n; i++) y[i] = (float)((x[i] ^ sign) - zero);
 }
 
-/* Places `first` to first + QUANT_DEPTH of K; those beyond it are 0. */
+/* Elements `first` to first + QUANT_DEPTH of K; those beyond it are 0. */
 static void quant_widen(const ci_value *v, const ci_value *zero, bool rows, int64_t first, float *y) {
   const int axis = quant_axis(v, rows);
   const int64_t depth = v->dims[axis], inner = ci_shape_count(v->dims, axis + 1, v->rank);
@@ -576,7 +576,7 @@ static int64_t quant_scale_at(const ci_value *matrix, const ci_value *scale, con
   return at * matrix->dims[rows ? matrix->rank - 2 : matrix->rank - 1] + i;
 }
 
-/* What makes bytes of rows of sums: the factor of each column, for all rows if a has one scale. */
+/* Turns rows of sums into bytes: the factor of each column, for all rows if a has one scale. */
 typedef struct quant_output {
   ci_kernel *k;
   const float *left, *right;

@@ -121,7 +121,7 @@ static uint64_t random_key(const ci_value *seed) {
   return random_mixed(random_wide(word), random_wide(word + 2));
 }
 
-/* The high 64 bits of a product of two of 64 bits. */
+/* The upper 64 bits of the multiplication of two 64-bit numbers. */
 static uint64_t random_high_product(uint64_t a, uint64_t b) {
   const uint64_t a0 = a & 0xffffffff, a1 = a >> 32, b0 = b & 0xffffffff, b1 = b >> 32;
   const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), cross = (middle & 0xffffffff) + a0 * b1;

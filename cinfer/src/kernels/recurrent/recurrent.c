@@ -1,7 +1,7 @@
 /* recurrent.c - RNN, GRU and LSTM (docs/numerics.md, "Recurrent layers").
  *
- * One product gives what the inputs contribute to all steps; then every row of the batch goes through its steps by
- * itself, so that threads take rows and no result depends on how many there are.
+ * One matrix multiplication computes the inputs' contribution to all steps; then every row of the batch goes through
+ * its steps by itself, so that threads take rows and no result depends on how many there are.
  */
 #include <math.h>
 
@@ -54,7 +54,7 @@ enum { REC_RNN = 1, REC_GRU = 3, REC_LSTM = 4 }; /* also the number of gates */
 enum { REC_X, REC_W, REC_R, REC_B, REC_LENGTHS, REC_H0, REC_C0, REC_P, REC_INPUTS };
 enum { REC_PART_WORK = 1 << 16 }; /* multiplications that are worth a thread */
 
-typedef struct rec_matrix { /* some gates of W or of R, as the products read them */
+typedef struct rec_matrix { /* some gates of W or of R, as the matrix multiplications read them */
   ci_matmul rule;     /* block and form are those of all gates */
   bool panels;
   int64_t units; /* of a group of ci_recurrent; 0: not in groups */
@@ -74,7 +74,7 @@ typedef struct rec {
   int64_t steps, batch, width, hidden, columns; /* columns: gates * hidden */
   int32_t dtype;
   size_t item;
-  rec_matrix w, r[2]; /* r[1]: the last gate of GRU, where its product comes after the others */
+  rec_matrix w, r[2]; /* r[1]: the last gate of GRU, where its multiplication comes after the others */
   size_t bias, products, sums, h, c, aside; /* offsets in scratch */
 } rec;
 
@@ -162,7 +162,7 @@ static void rec_activate_float(const rec_job *j, const rec_activation *f, float 
   }
 }
 
-/* y = f(y) with function `which` of the direction; the gates' sums are clipped, LSTM's cell before h is not. */
+/* y = f(y) with function `which` of the direction; the gates' sums are clipped, the LSTM cell state before h is not. */
 static void rec_activate(const rec_job *j, int which, void *y, int64_t n) {
   const rec *p = j->p;
   const rec_activation *f = &p->f[j->d * p->per_direction + which];
@@ -188,7 +188,8 @@ static void rec_step_rnn(const rec_job *j, const char *x, char *g, char *h) {
   rec_activate(j, 0, h, n);
 }
 
-/* Gates z and r; then, unless the reset comes after the product, aside = r * h for the product to come. */
+/* Gates z and r; then, unless the reset comes after the multiplication by R, aside = r * h for the multiplication to
+ * come. */
 static void rec_step_gru_gates(const rec_job *j, const char *x, char *g, const char *h, char *aside) {
   const int64_t n = j->p->hidden;
   rec_binary(j, CI_MATH_add, g, x, g, 2 * n, CI_NO_SCALAR);
@@ -273,7 +274,7 @@ static void rec_product(const rec_job *j, size_t state, int64_t begin, int64_t e
   ci_matmul_compute(&r->rule, j->k->isa, &part);
 }
 
-/* What the inputs give to row b in step t. */
+/* The inputs' contribution to row b in step t. */
 static const char *rec_input_sums(const rec_job *j, int64_t b, int64_t t) {
   const rec *p = j->p;
   return rec_at(j, p->products, p->batch_first ? b * p->steps + t : t * p->batch + b, p->columns);
@@ -366,7 +367,7 @@ static void rec_alone(const rec_job *j) {
   if (now != h) memcpy(h, now, (size_t)p->hidden * sizeof *h);
 }
 
-/* What the inputs give to rows [begin, end) of all steps. */
+/* The inputs' contribution to rows [begin, end) of all steps. */
 typedef struct rec_input {
   const rec_job *job;
   ci_operand w;
@@ -428,7 +429,7 @@ static void rec_state(const rec_job *j, size_t part, char *tensor, bool out) {
 
 static char *rec_given(const ci_kernel *k, int i) { return k->n_in > i && k->in[i] != NULL ? k->in[i]->data : NULL; }
 
-/* ---- W and R in the order of the products ---- */
+/* ---- W and R in the order of the matrix multiplications ---- */
 
 typedef struct rec_fill {
   const rec_matrix *m;
@@ -437,7 +438,7 @@ typedef struct rec_fill {
   int64_t columns; /* of all gates */
 } rec_fill;
 
-/* What a direction of W or R holds of the matrix, which is turned: a unit's weights are contiguous. */
+/* The part of the matrix in a direction of W or R, transposed: a unit's weights are contiguous. */
 static ci_operand rec_given_matrix(const rec_matrix *m, const void *data, int64_t d, int64_t columns) {
   const size_t item = ci_dtype_size(m->rule.dtype);
   const size_t at = (size_t)((d * columns + m->first) * m->rule.k) * item;
@@ -645,7 +646,7 @@ static ci_status rec_check_inputs(ci_kernel *k, rec *p) {
   return CI_OK;
 }
 
-/* Room for rows * columns elements at the end of scratch. */
+/* Reserves rows * columns elements at the end of scratch. */
 static bool rec_reserve(ci_kernel *k, const rec *p, size_t *offset, int64_t rows, int64_t columns) {
   size_t bytes = p->item;
   if (!ci_mul_size(bytes, (uint64_t)rows, &bytes) || !ci_mul_size(bytes, (uint64_t)columns, &bytes)) return false;

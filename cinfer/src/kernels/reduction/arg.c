@@ -131,9 +131,9 @@ enum { ARG_IS_MAX, ARG_IS_MIN, ARG_IS_SUM, ARG_IS_PRODUCT, ARG_KINDS };
 static const arg_fn arg_table[CI_SLOTS][ARG_KINDS] = {ARG_ENTRY(float, f32, CI_FLOAT, float, F)
                                                           CI_COMPUTED_NUMBERS(ARG_ENTRY)};
 
-/* ---- whole rows: the best number, then where it is ---- */
+/* ---- complete rows: the best number, then its index ---- */
 
-enum { ARG_LOOK = 64 }; /* elements that are looked at before it is asked which of them it is */
+enum { ARG_LOOK = 64 }; /* elements that are compared before the index is looked for among them */
 #define ARG_FIND(name, T, is)                                                                        \
   CI_FAST static int64_t arg_find_##name(const void *in, const void *wanted, int64_t n, bool last) { \
     const T *x = in;                                                                                 \
@@ -226,7 +226,8 @@ static ci_status arg_prepare_best(ci_kernel *k, int kind) {
   p->rows = p->inner == 1 && (x->dtype == CI_FLOAT || ci_move_integer(x->dtype) >= 0);
   p->least = kind == ARG_IS_MIN;
   if (p->n > 0 || k->out[0]->count == 0) return CI_OK;
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %d of the input has size 0: there is nothing to choose from", axis);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT,
+                   "axis %d of the input has size 0: an empty axis has no largest or smallest element", axis);
 }
 
 ci_status ci_prepare_arg_max(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_MAX); }

@@ -1,6 +1,6 @@
-/* reduce.c - ReduceSum and its like (docs/numerics.md, "Reductions").
+/* reduce.c - ReduceSum and the other reductions (docs/numerics.md, "Reductions").
  *
- * The tensor is seen as [outer, n, inner]. Axes that are no neighbours: the reduced ones are first copied behind the
+ * The tensor is seen as [outer, n, inner]. Axes that are not adjacent: the reduced ones are first copied after the
  * others, so inner is 1.
  */
 #include "reduce.h"
@@ -48,7 +48,7 @@ static ci_status reduce_axes(ci_kernel *k, bool *reduced) {
   return CI_OK;
 }
 
-/* Beside an axis of size 0 others may be of any size: no overflow of signed numbers, and the product is 0. */
+/* Next to an axis of size 0 others may be of any size: no overflow of signed numbers, and the result is 0. */
 static int64_t reduce_times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
 /* Neighbours of one kind become one; sizes of 1 vanish. Returns how many there are. */
@@ -66,7 +66,7 @@ static int reduce_groups(const ci_value *x, const bool *reduced, int64_t *size, 
   return groups;
 }
 
-/* The rule of matrix products for K = n and N = inner. */
+/* The order of summation of MatMul for K = n and N = inner. */
 static int64_t reduce_block(int64_t n, int64_t inner) {
   const int64_t length = inner <= 16 ? (n + 3) / 4 : inner <= 32 ? (n + 1) / 2 : n;
   return length < 16 ? 16 : length > 256 ? 256 : length;
@@ -334,7 +334,7 @@ static void reduce_pieces(ci_kernel *k, struct reduce_job *job, char *lists) {
   }
 }
 
-/* lists: room for those of long rows. */
+/* lists: memory for those of long rows. */
 static void reduce_all(ci_kernel *k, struct reduce_job job, char *lists) {
   const reduce_plan *p = job.p;
   if (p->pieces > 0) reduce_pieces(k, &job, lists);
@@ -367,7 +367,7 @@ ci_status ci_run_reduce(ci_kernel *k) {
   char *top = k->scratch, *copy = p->top_bytes > 0 ? top + p->top_bytes : top, *lists = copy;
   if (p->empty) {
     p->typed->fill(job.y, NULL, k->out[0]->count);
-    /* Bools are reduced as uint8: the least of none is 255. */
+    /* Bools are reduced as uint8: the minimum of none is 255. */
     if (k->out[0]->dtype == CI_BOOL && k->out[0]->count > 0) memset(job.y, *job.y & 1, k->out[0]->bytes);
   } else {
     if (p->transposed || p->before != CI_BEFORE_NOTHING) lists += ci_round_up(k->in[0]->bytes, 64);

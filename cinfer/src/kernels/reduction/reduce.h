@@ -6,7 +6,7 @@
 
 enum {
   CI_REDUCE_PIECE = 4096,       /* of a row longer than */
-  CI_REDUCE_LONGEST = 1 << 16,  /* this, for sums and products */
+  CI_REDUCE_LONGEST = 1 << 16,  /* this, for sums and multiplication */
   CI_REDUCE_MANY_LANES = 256    /* 64 lanes instead of 16 from here on */
 };
 
@@ -40,8 +40,8 @@ CI_LOCAL void ci_reduce_before(ci_kernel *k, struct ci_reduce_map *m, int64_t co
 CI_LOCAL void ci_reduce_finite(int32_t dtype, void *top, int64_t n);
 CI_LOCAL void ci_reduce_after(ci_kernel *k, int after, const void *top); /* top: NULL, or added to the logarithm */
 
-/* The sum of one row of float32 or float64 by the whole rule, pieces included. Rows beyond CI_REDUCE_LONGEST use
- * `partial`, which has room for ci_sum_partials(n) elements. */
+/* The sum of one row of float32 or float64 in the full order of summation, pieces included. Rows beyond
+ * CI_REDUCE_LONGEST use `partial`, which has ci_sum_partials(n) elements. */
 CI_LOCAL void ci_sum_row(const struct ci_isa_math *math, int32_t dtype, void *y, const void *x, int64_t n,
                          void *partial);
 CI_LOCAL int64_t ci_sum_partials(int64_t n);

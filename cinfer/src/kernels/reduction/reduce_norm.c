@@ -1,4 +1,4 @@
-/* reduce_norm.c - what ReduceL1, L2, SumSquare, LogSum and LogSumExp do before and after their sum. */
+/* reduce_norm.c - the steps of ReduceL1, L2, SumSquare, LogSum and LogSumExp before and after their sum. */
 #include "../../simd/isa.h"
 #include "../arithmetic/elementwise.h"
 #include "reduce.h"
@@ -54,7 +54,7 @@ void ci_reduce_before(ci_kernel *k, struct ci_reduce_map *m, int64_t count) {
   ci_k_parallel(k, count, NORM_GRAIN, norm_part, m);
 }
 
-/* What is no number to subtract becomes 0. */
+/* Infinity and NaN, which cannot be subtracted, become 0. */
 #define NORM_FINITE(T, name)                          \
   static void norm_finite_##name(T *top, int64_t n) { \
     for (int64_t i = 0; i < n; i++) {                 \

@@ -21,7 +21,7 @@ CI_FAST static void rt_sixteen(double *restrict to, const double *restrict x) {
 
 /* float64. `zero` is added at the end: +0 makes a zero positive, -0 changes nothing.
  *
- * Lanes i mod 16 or i mod 64; of the rest of 64, whole and partial 16s go to the first 16. Then the tree. */
+ * Lanes i mod 16 or i mod 64; of the rest of 64, full and partial 16s go to the first 16. Then the tree. */
 #define RT_ROW(name, OP, neutral, zero, whole)                                                               \
   static void rt_row_##name(void *out, const void *in, int64_t n) {                                          \
     const double *x = in;                                                                                    \

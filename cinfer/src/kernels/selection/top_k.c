@@ -1,4 +1,4 @@
-/* top_k.c - TopK. */
+/* top_k.c - TopK: the k largest or smallest elements along an axis, with their indices. */
 #include "order.h"
 
 #include "../../simd/isa.h"
@@ -14,12 +14,12 @@ struct top_k_plan {
 
 enum { TOP_K_WORK = 1 << 14, TOP_K_FEW = 16, TOP_K_COLUMNS = 16, TOP_K_LINE = 1 << 12 };
 
-/* Whether index a comes after b in the result; without a branch, as it cannot be foreseen. */
+/* Whether index a comes after b in the result; without a branch, as it cannot be predicted. */
 static bool top_k_after(const uint64_t *keys, int64_t a, int64_t b) {
   return (keys[a] > keys[b]) | ((keys[a] == keys[b]) & (a > b));
 }
 
-/* Lets the index at place sink: below every place of the heap are ones that come before it. */
+/* Lets the index at `place` sink: below every entry of the heap are ones that come before it. */
 static void top_k_sink(const uint64_t *keys, int64_t *heap, int64_t size, int64_t place) {
   const int64_t index = heap[place];
   for (int64_t child; (child = 2 * place + 1) < size; place = child) {

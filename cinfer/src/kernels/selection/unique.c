@@ -1,8 +1,8 @@
-/* unique.c - Unique: the different elements, or slices of one axis, with where they are and how often. */
+/* unique.c - Unique: the different elements, or slices of one axis, with their indices and counts. */
 #include "order.h"
 
 /* The input as (outer, n, inner): item i is [:, i, :], one element where no axis is given. The memory after the plan
- * holds keys (none for strings) and four lists of n places; all is found in prepare, since it decides the shapes. */
+ * holds keys (none for strings) and four lists of n entries; all is found in prepare, since it decides the shapes. */
 struct unique_plan {
   const ci_value *x;
   int64_t outer, n, inner, found;
@@ -36,7 +36,7 @@ static int unique_compare(const struct unique_plan *p, int64_t a, int64_t b) {
   return 0;
 }
 
-/* Sorts p->order by merging runs of growing length; items that are equal stay as they are. */
+/* Sorts p->order by merging runs of increasing length; items that are equal stay as they are. */
 static void unique_sort(struct unique_plan *p) {
   for (int64_t i = 0; i < p->n; i++) p->order[i] = i;
   for (int64_t width = 1; width < p->n; width *= 2) {

@@ -348,7 +348,7 @@ ci_status ci_run_concat_from_sequence(ci_kernel *k) {
 ci_status ci_prepare_optional(ci_kernel *k) {
   const ci_attr *type = ci_attr_find(k->node->plan->model, k->node->node, "type");
   if (type != NULL && type->kind != CI_PB_ATTRIBUTEVALUE_TYPE)
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute type is no type");
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute type is not a type");
   if (k->n_in == 0 || k->in[0] == NULL) return ci_k_out_nothing(k, 0);
   CI_TRY(ci_k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
   ci_k_alias(k, 0, 0);

@@ -14,7 +14,7 @@ static ci_status array_view(ci_kernel *k, int rank, const int64_t *dims) {
   return CI_OK;
 }
 
-/* The product of all but the free axis, at most INT64_MAX; 0 wherever a 0 stands. */
+/* The product of the sizes of all but the free axis, at most INT64_MAX; 0 if one of them is 0. */
 static int64_t array_count(const int64_t *dims, int rank, int free_axis) {
   int64_t count = 1;
   for (int i = 0; i < rank; i++) {

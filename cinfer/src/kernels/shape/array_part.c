@@ -94,11 +94,11 @@ enum { ARRAY_PART_GRAIN = 1 << 14 }; /* elements that are worth a thread */
 
 struct array_part_pad {
   struct array_part_move inner; /* constant: what is kept of the input */
-  ci_copy fill;                 /* constant: the whole output, one value */
+  ci_copy fill;                 /* constant: the entire output, one value */
   bool keeps;
   enum array_part_mode mode;
-  int64_t first, run; /* other modes: the places of the last axis that are copied as they lie */
-  ptrdiff_t *source[CI_MAX_RANK]; /* other modes: for each place of an axis of the output, the input's bytes */
+  int64_t first, run; /* other modes: the indices of the last axis that are copied unchanged */
+  ptrdiff_t *source[CI_MAX_RANK]; /* other modes: for each index of an axis of the output, the input's bytes */
 };
 
 static ci_status array_part_mode_of(ci_kernel *k, enum array_part_mode *mode) {
@@ -146,7 +146,7 @@ static ci_status array_part_pads(ci_kernel *k, int64_t *before, int64_t *after) 
   return CI_OK;
 }
 
-/* Where place i (counted from the first that is left of the input) of a padded axis comes from. */
+/* The source of index i (counted from the first that is left of the input) of a padded axis. */
 static int64_t array_part_source(enum array_part_mode mode, int64_t i, int64_t size) {
   if (mode == ARRAY_EDGE) return i < 0 ? 0 : i >= size ? size - 1 : i;
   const int64_t period = mode == ARRAY_WRAP ? size : size > 1 ? 2 * (size - 1) : 1;

@@ -1,4 +1,4 @@
-/* copy.c - strided copies, with whole runs where both sides are contiguous. */
+/* copy.c - strided copies, by runs where both sides are contiguous. */
 #include "copy.h"
 
 #include "../../simd/isa.h"
@@ -38,7 +38,7 @@ void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides) {
   }
 }
 
-enum { COPY_SQUARES = 64, COPY_LONG_FILL = 1 << 15 /* bytes, for which memset has ways of its own */ };
+enum { COPY_SQUARES = 64, COPY_LONG_FILL = 1 << 15 /* bytes, which memset fills in a special way */ };
 
 static void copy_fill(const struct ci_isa *isa, char *to, const char *sixteen, size_t bytes) {
   if (bytes >= COPY_LONG_FILL && memcmp(sixteen, sixteen + 1, 15) == 0) memset(to, sixteen[0], bytes);
@@ -96,7 +96,7 @@ CI_FAST static void copy_line(const struct ci_isa *isa, char *to, ptrdiff_t to_s
     }                                                                             \
   }
 
-/* Squares of 8 x 8 bytes or 4 x 4 of two bytes in words: halves change places between rows half a square apart, then
+/* Squares of 8 x 8 bytes or 4 x 4 of two bytes in words: halves are swapped between rows half a square apart, then
  * quarters, then eighths. */
 #define COPY_SWAP(a, b, bits, mask)                          \
   {                                                          \
@@ -146,7 +146,7 @@ static bool copy_low_first(void) {
 static void copy_turn_each(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row, int64_t rows, int64_t cols,
                            size_t item);
 
-/* Whole squares, then what is right of them and below. */
+/* Full squares, then the rest to their right and below. */
 static void copy_turn_small(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row, int64_t rows,
                             int64_t cols, size_t item) {
   const int64_t side = item == 1 ? 8 : 4, all_rows = rows - rows % side, all_cols = cols - cols % side;
@@ -224,7 +224,7 @@ static void copy_inner(const ci_copy *copy, char *to, const char *from, int a, i
   }
 }
 
-/* Whether a tile of two axes is turned: its elements lie side by side along another axis in either array. */
+/* Whether a tile of two axes is transposed: its elements lie side by side along another axis in either array. */
 static bool copy_turns(const ci_copy *copy, int *a, int *b) {
   const int to_dense = copy_dense(copy, copy->to), from_dense = copy_dense(copy, copy->from);
   const bool two = to_dense >= 0 && from_dense >= 0 && to_dense != from_dense;
@@ -234,7 +234,7 @@ static bool copy_turns(const ci_copy *copy, int *a, int *b) {
   return turns;
 }
 
-/* Places `begin` to `end` of the first axis. */
+/* Indices `begin` to `end` of the first axis. */
 static void copy_range(const ci_copy *copy, void *to, const void *from, int64_t begin, int64_t end) {
   int64_t at[CI_COPY_AXES] = {0};
   char *target = (char *)to + begin * copy->to[0];
@@ -267,7 +267,7 @@ void ci_copy_run(const ci_copy *copy, void *to, const void *from) {
   else copy_range(copy, to, from, 0, copy->dims[0]);
 }
 
-/* ---- a whole result ---- */
+/* ---- a complete result ---- */
 
 enum { COPY_GRAIN = 1 << 16 }; /* bytes that are worth a thread */
 
@@ -283,7 +283,7 @@ static void copy_part(void *argument, int64_t begin, int64_t end, int thread) {
   copy_range(job->copy, job->to, job->from, begin, end);
 }
 
-/* Tiles that are turned want many rows at a time. */
+/* Tiles that are transposed need many rows at a time. */
 void ci_copy_result(ci_kernel *k, const ci_copy *copy, const void *from) {
   const ci_value *y = k->out[0];
   int a, b;

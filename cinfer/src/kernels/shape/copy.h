@@ -1,5 +1,5 @@
-/* copy.h - copies between two strided arrays: the one engine of Transpose, Slice, Concat, Tile, Expand, Pad and the
- * like. */
+/* copy.h - copies between two strided arrays: shared by Transpose, Slice, Concat, Tile, Expand, Pad and similar
+ * operators. */
 #ifndef CI_COPY_H
 #define CI_COPY_H
 #include "../ci_kernel.h"

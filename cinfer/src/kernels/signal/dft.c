@@ -12,7 +12,7 @@ typedef struct dft_plan { /* the tables of `fft` follow it */
   bool inverse, mirrored; /* mirrored: the second half of the numbers is the first one's conjugate */
 } dft_plan;
 
-/* ---- what both check ---- */
+/* ---- checks that both share ---- */
 
 static ci_status dft_type(ci_kernel *k, const ci_value *x) {
   char found[128];
@@ -163,7 +163,7 @@ static void dft_load(const ci_kernel *k, const dft_plan *p, int64_t lane, double
     if (p->parts == 2) to[2 * i + !p->inverse] = dft_read(x, at + 1) * weight;
   }
   if (!p->mirrored) return;
-  to[0] = 0.0; /* what has no mirror image is real */
+  to[0] = 0.0; /* an element without a mirror image is real */
   if (n % 2 == 0) to[n] = 0.0;
   for (int64_t i = half; i < n; i++) {
     to[2 * i] = -to[2 * (n - i)];

@@ -1,5 +1,6 @@
-/* fft.c - transforms by stages that leave the numbers in order (Stockham), one a factor of the length; lengths with a
- * prime factor above FFT_MOST_PRIME by convolution with a chirp (Bluestein), whose length is a power of two. */
+/* fft.c - Fourier transforms by stages that leave the numbers in order (Stockham), one for each factor of the length;
+ * lengths with a prime factor above FFT_MOST_PRIME by convolution with a chirp (Bluestein), whose length is a power of
+ * two. */
 #include "fft.h"
 
 #include "../../math/scalar_math.h"
@@ -52,7 +53,7 @@ static void fft_root(int64_t k, int64_t n, double *to) {
   double c, s;
   ci_circle((double)(rest < 0 ? -rest : rest) / (4.0 * (double)n), &c, &s);
   if (rest < 0) s = -s;
-  switch (quarter & 3) { /* (c, s) turned by quarters, then conjugated */
+  switch (quarter & 3) { /* (c, s) rotated by quarters, then conjugated */
     case 0: to[0] = c, to[1] = -s; break;
     case 1: to[0] = -s, to[1] = -c; break;
     case 2: to[0] = -c, to[1] = s; break;

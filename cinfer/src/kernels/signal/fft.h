@@ -19,6 +19,6 @@ typedef struct ci_fft { /* complex numbers are pairs of doubles */
 bool ci_fft_size(int64_t n, size_t *tables, size_t *buffer);
 /* Makes the tables in memory of that size; n >= 1. */
 void ci_fft_make(ci_fft *f, int64_t n, void *tables);
-/* The transform of the first n numbers of `x`; it lies in `x` or `y`, which is returned. */
+/* The transform of the first n numbers of `x`; the result is in `x` or in `y`, whichever is returned. */
 double *ci_fft_run(const ci_fft *f, double *x, double *y);
 #endif

@@ -1,4 +1,4 @@
-/* regex.c - RegexFullMatch: the set of steps that a match may be at goes through the text once. */
+/* regex.c - RegexFullMatch: follows the set of steps that a match may be at, in one pass over the string. */
 #include "regex.h"
 
 #include "../../base/letters.h"
@@ -137,7 +137,7 @@ ci_status ci_run_regex_full_match(ci_kernel *k) {
   memset(l.seen, 0, n * sizeof *l.seen);
   for (int64_t i = 0; i < k->in[0]->count; i++) {
     if (!ci_utf8_valid((ci_span){x[i].data, x[i].length})) {
-      return ci_k_fail(k, CI_INVALID_ARGUMENT, "text %lld is no UTF-8", (long long)i);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "string %lld is not UTF-8", (long long)i);
     }
     ((uint8_t *)k->out[0]->data)[i] = regex_matches(p, &l, x[i]);
   }

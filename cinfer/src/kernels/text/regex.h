@@ -30,7 +30,7 @@ typedef struct regex_program {
 
 typedef struct regex_group { /* an open parenthesis: where its steps, its last way and its last part begin */
   int32_t way, part, ends; /* ends: the last of its jumps to the end, each of which holds the one before */
-  int flags;               /* those that hold behind it */
+  int flags;               /* those that hold after it */
   bool repeated;
 } regex_group;
 

@@ -1,7 +1,7 @@
-/* regex_parse.c - patterns of RE2's syntax to programs; runtime/regex.py is the same in Python.
+/* regex_parse.c - compiles patterns of RE2's syntax to programs; runtime/regex.py is the same in Python.
  *
- * One pass from left to right that writes each part's steps behind the others. What a repetition or a choice puts in
- * front of a part moves the part, whose jumps are relative and stay inside it. */
+ * One pass from left to right that appends each part's steps to the others. A step that a repetition or a choice
+ * inserts before a part moves the part, whose jumps are relative and stay inside it. */
 #include "../../base/letters.h"
 #include "../../base/wire.h"
 #include "regex.h"
@@ -57,7 +57,7 @@ static int regex_digit(const regex_reader *r, const char *at, int base) {
 
 /* ---- steps ---- */
 
-/* Takes the next `size` places; the first is *at. */
+/* Takes the next `size` steps; the first is *at. */
 static ci_status regex_extend(const regex_reader *r, int32_t size, int32_t *at) {
   regex_program *to = r->to;
   if (to->step_count + (int64_t)size > REGEX_MOST_STEPS) return regex_wrong(r, "has more than 10000 steps");
@@ -482,7 +482,7 @@ ci_status ci_regex_parse(ci_kernel *k, ci_span pattern, regex_group *open, regex
   const char *text = pattern.length > 0 ? pattern.data : "";
   regex_reader r = {.k = k, .to = program, .begin = text, .at = text, .end = text + pattern.length, .open = open};
   program->step_count = program->class_count = program->range_count = program->most_steps = 0;
-  if (!ci_utf8_valid(pattern)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the pattern is no UTF-8");
+  if (!ci_utf8_valid(pattern)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the pattern is not UTF-8");
   r.open[0] = (regex_group){0, REGEX_NONE, REGEX_NONE, 0, false};
   while (r.at != r.end) CI_TRY(regex_one(&r));
   if (r.depth > 0) return regex_wrong(&r, "a '(' is not closed");

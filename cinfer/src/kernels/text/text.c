@@ -1,4 +1,4 @@
-/* text.c - StringLength, StringTransform, Substr, StringJoin, StringReduceJoin: texts are bytes, perhaps of UTF-8. */
+/* text.c - StringLength, StringTransform, Substr, StringJoin, StringReduceJoin: strings are bytes, perhaps of UTF-8. */
 #include "text.h"
 
 #include "../../session/session.h"
@@ -74,7 +74,9 @@ ci_status ci_run_string_length(ci_kernel *k) {
   int32_t *y = k->out[0]->data;
   for (int64_t i = 0; i < k->in[0]->count; i++) {
     const int64_t length = text_length(x[i], bytes);
-    if (length > INT32_MAX) return ci_k_fail(k, CI_INVALID_ARGUMENT, "a text of %lld does not fit", (long long)length);
+    if (length > INT32_MAX)
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "a string of %lld bytes is too long; a length is an int32",
+                       (long long)length);
     y[i] = (int32_t)length;
   }
   return CI_OK;
@@ -121,7 +123,7 @@ ci_status ci_run_string_transform(ci_kernel *k) {
   return CI_OK;
 }
 
-/* ---- substr: pos and len are scalars, or of the texts' shape ---- */
+/* ---- substr: pos and len are scalars, or of the strings' shape ---- */
 
 static bool text_same_shape(const ci_value *a, const ci_value *b) {
   return ci_shape_same(a->rank, a->dims, b->rank, b->dims);
@@ -139,7 +141,7 @@ ci_status ci_prepare_substr(ci_kernel *k) {
   return ci_k_out_like(k, 0, CI_STRING, k->in[0]);
 }
 
-/* Where character number n of a text begins; its end if there are as many. */
+/* Where character number n of a string begins; its end if there are as many. */
 static size_t text_place(ci_string text, int64_t n, bool bytes) {
   size_t at = 0;
   if (bytes) return (uint64_t)n < text.length ? (size_t)n : text.length;

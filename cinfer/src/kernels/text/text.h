@@ -1,18 +1,18 @@
-/* text.h - what the kernels of texts share: memory, inputs, ends. */
+/* text.h - shared functions of the kernels of strings: memory, inputs, ends. */
 #ifndef CI_TEXT_H
 #define CI_TEXT_H
 #include "../ci_kernel.h"
 
-/* Adds a length to the bytes of texts; more than the session's limit is an error. */
+/* Adds a length to the bytes of strings; more than the session's limit is an error. */
 CI_LOCAL ci_status ci_text_add(ci_kernel *k, size_t *bytes, size_t length);
-/* In run: memory for texts that lasts until the next run. A kernel that takes some has CI_OP_STATEFUL, or none
- * while `ahead` is set, since what is computed ahead of a run must last longer. */
+/* In run: memory for strings that lasts until the next run. A kernel that takes some has CI_OP_STATEFUL, or none while
+ * `ahead` is set, since a result that is computed before the run must last longer. */
 CI_LOCAL ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text);
 /* Copies bytes; returns where the next ones go. */
 CI_LOCAL char *ci_text_append(char *to, const void *from, size_t length);
-/* Refuses an input that is no strings. */
+/* Refuses an input that does not have strings. */
 CI_LOCAL ci_status ci_text_input(ci_kernel *k, int i);
 CI_LOCAL bool ci_text_is_space(char c); /* of ASCII */
-/* A text without the white space at its ends, of which there is no copy. */
+/* A string without the white space at its ends, in the same memory. */
 CI_LOCAL ci_string ci_text_stripped(ci_string text);
 #endif

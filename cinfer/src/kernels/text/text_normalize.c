@@ -3,7 +3,7 @@
 #include "../../base/wire.h"
 #include "text.h"
 
-/* ---- StringConcat: texts one behind the other, broadcast ---- */
+/* ---- StringConcat: strings one after the other, broadcast ---- */
 
 ci_status ci_prepare_string_concat(ci_kernel *k) {
   int64_t dims[CI_MAX_RANK];
@@ -72,7 +72,7 @@ static ci_status normalize_attributes(ci_kernel *k, normalize_plan *p) {
                      (int)(action.length < 64 ? action.length : 64), action.data);
   }
   for (int i = 0; i < p->stop_count; i++) {
-    if (!ci_utf8_valid(p->stops[i])) return ci_k_fail(k, CI_INVALID_ARGUMENT, "stop word %d is no UTF-8", i);
+    if (!ci_utf8_valid(p->stops[i])) return ci_k_fail(k, CI_INVALID_ARGUMENT, "stop word %d is not UTF-8", i);
   }
   return CI_OK;
 }
@@ -113,14 +113,14 @@ ci_status ci_prepare_string_normalizer(ci_kernel *k) {
   for (int64_t i = 0; i < x->count; i++) {
     const ci_string text = ((const ci_string *)x->data)[i];
     if (!ci_utf8_valid((ci_span){text.data, text.length})) {
-      return ci_k_fail(k, CI_INVALID_ARGUMENT, "text %lld is no UTF-8", (long long)i);
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "string %lld is not UTF-8", (long long)i);
     }
     count += !normalize_stops(p, text);
   }
   return ci_k_out(k, 0, CI_STRING, x->rank, (int64_t[]){x->rank == 1 && count > 0 ? count : 1, count > 0 ? count : 1});
 }
 
-/* Writes a text in its case to `to`, or nothing; returns its bytes. */
+/* Writes a string in its case to `to`, or nothing; returns its bytes. */
 static size_t normalize_write(normalize_case change, ci_string text, char *to) {
   size_t bytes = 0;
   const char *at = text.data, *end = at;

@@ -1,4 +1,4 @@
-/* text_numbers.c - texts to numbers and back; bytes as numbers. */
+/* text_numbers.c - strings to numbers and back; bytes as numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@ enum {
   TEXT_WIDTH = 100,
   TEXT_ROOM = 1024,
   TEXT_FEWEST = -2
-}; /* a number's text, its format, room for it; a precision */
+}; /* a number's text, its format, the capacity for it; a precision */
 
 static ci_status words_like(ci_kernel *k, int32_t dtype) {
   CI_TRY(ci_text_input(k, 0));
@@ -20,8 +20,7 @@ static ci_status words_like(ci_kernel *k, int32_t dtype) {
 
 enum { TEXT_POINT = 8 };
 
-/* What the C library writes between a number's digits, which a program may have chosen by setlocale; returns its
- * length. */
+/* The decimal point that the C library writes, which a program may have chosen by setlocale; returns its length. */
 static size_t words_point(char point[TEXT_POINT]) {
   char half[TEXT_POINT + 2];
   const int written = snprintf(half, sizeof half, "%.1f", 0.5);
@@ -31,7 +30,8 @@ static size_t words_point(char point[TEXT_POINT]) {
   return length;
 }
 
-/* Puts `to` where `from` stands in a text that is terminated, if it does, and has room; returns the text's length. */
+/* Replaces `from`, where it occurs in a terminated string, by `to`, if the capacity suffices; returns the string's
+ * length. */
 static size_t words_exchange(char *text, const char *from, size_t from_length, const char *to, size_t to_length) {
   const size_t length = strlen(text);
   for (size_t i = 0; i + from_length <= length; i++) {
@@ -157,7 +157,7 @@ ci_status ci_prepare_as_string(ci_kernel *k) {
   words_form *form = ci_k_private(k, sizeof *form);
   if (form == NULL) return ci_k_no_memory(k);
   if (!floating && dtype != CI_BOOL && !words_is_whole(dtype)) {
-    return ci_k_fail(k, CI_UNIMPLEMENTED, "no text of type %s", ci_dtype_name(dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "numbers of type %s cannot be written as strings", ci_dtype_name(dtype));
   }
   if (fill.length > 1 || (fill.length == 1 && memchr(" +-0#", fill.data[0], 5) == NULL)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "Fill argument not supported: \"%.*s\"",
@@ -219,7 +219,7 @@ static size_t words_complex(const words_form *form, double re, double im, char *
   return n;
 }
 
-/* Writes element i into `to`, of TEXT_ROOM bytes; returns its length. */
+/* Writes element i into `to`, which has TEXT_ROOM bytes; returns its length. */
 static size_t words_element(const words_form *form, const ci_value *x, int64_t i, char *to) {
   const void *data = x->data;
   long long whole = 0;
@@ -270,7 +270,7 @@ ci_status ci_run_as_string(ci_kernel *k) {
 
 /* ---- bytes as numbers ---- */
 
-/* The texts' length decides the shape, so it has to wait for them. */
+/* The lengths of the strings decide the shape, so prepare has to wait for them. */
 ci_status ci_prepare_decode_raw(ci_kernel *k) {
   const ci_value *x = k->in[0];
   const ci_string *s = x->data;

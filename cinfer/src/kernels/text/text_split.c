@@ -1,4 +1,4 @@
-/* text_split.c - StringSplit, ours of a vector and ONNX's: parts of texts, of which there is no copy. */
+/* text_split.c - StringSplit, graphio's of a vector and ONNX's: parts of strings, which are not copied. */
 #include "text.h"
 
 /* ---- where to cut ---- */
@@ -10,7 +10,7 @@ typedef struct text_cutter {
   int64_t limit; /* of cuts; negative: none */
 } text_cutter;
 
-typedef struct text_cut { /* where a text is being cut; at > length: it is done */
+typedef struct text_cut { /* where a string is being split; at > length: it is done */
   ci_string text;
   size_t at;
   int64_t cuts;
@@ -60,7 +60,7 @@ static bool text_next(const text_cutter *p, text_cut *c, ci_string *part) {
   return text_take(c, length, 1, part);
 }
 
-/* ---- ours: texts (m) -> places (n, 2), parts (n), shape (m, most parts of a text) ---- */
+/* ---- graphio's: strings (m) -> indices (n, 2), parts (n), shape (m, most parts of a string) ---- */
 
 static ci_status text_cutter_of(ci_kernel *k, text_cutter *p) {
   int64_t letters, skips;
@@ -116,7 +116,7 @@ ci_status ci_run_string_split(ci_kernel *k) {
   return CI_OK;
 }
 
-/* ---- ONNX's: texts (...) -> parts (..., most parts of a text), numbers of parts (...) ---- */
+/* ---- ONNX's: strings (...) -> parts (..., most parts of a string), numbers of parts (...) ---- */
 
 ci_status ci_prepare_standard_split(ci_kernel *k) {
   const ci_value *x = k->in[0];
@@ -127,7 +127,7 @@ ci_status ci_prepare_standard_split(ci_kernel *k) {
   CI_TRY(ci_text_input(k, 0));
   CI_TRY(ci_k_attr_s(k, "delimiter", "", &p->separator));
   CI_TRY(ci_k_attr_i(k, "maxsplit", -1, &p->limit));
-  if (x->rank == CI_MAX_RANK) return ci_k_fail(k, CI_UNIMPLEMENTED, "parts of texts of rank %d", (int)x->rank);
+  if (x->rank == CI_MAX_RANK) return ci_k_fail(k, CI_UNIMPLEMENTED, "parts of strings of rank %d", (int)x->rank);
   if (x->count > 0 && !ci_k_known(k, 0)) return CI_PENDING;
   for (int64_t i = 0; i < x->count; i++) {
     text_cut cut = {.text = ((const ci_string *)x->data)[i]};

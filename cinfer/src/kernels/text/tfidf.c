@@ -1,6 +1,6 @@
-/* tfidf.c - TfIdfVectorizer: how often the n-grams of a pool come in rows of texts or integers.
+/* tfidf.c - TfIdfVectorizer: how often the n-grams of a pool occur in rows of strings or integers.
  *
- * The n-grams are sorted; the items of a row are looked up by bisection, longer and longer ones from each place. */
+ * The n-grams are sorted; the items of a row are looked up by bisection, longer and longer ones from each index. */
 #include "../arithmetic/integers.h"
 #include "text.h"
 
@@ -130,7 +130,7 @@ static ci_status tfidf_lists_of(ci_kernel *k, tfidf_lists *l, tfidf_plan *p) {
   return CI_OK;
 }
 
-/* Takes the n-grams of the lengths that are wanted out of the pool: those of n items lie from counts[n - 1] on. */
+/* Takes the n-grams of the requested lengths out of the pool: those of n items begin at counts[n - 1]. */
 static ci_status tfidf_grams(ci_kernel *k, tfidf_plan *p, const tfidf_lists *l) {
   int64_t number = 0;
   for (int n = 1; n <= l->lengths; n++) {
@@ -189,7 +189,7 @@ ci_status ci_prepare_tfidf(ci_kernel *k) {
 
 /* ---- rows ---- */
 
-typedef struct tfidf_walk { /* the items from one place on, `step` apart */
+typedef struct tfidf_walk { /* the items from one index on, `step` apart */
   const ci_value *x;
   int64_t begin, step;
   int32_t count;

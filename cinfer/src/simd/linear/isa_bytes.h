@@ -1,5 +1,5 @@
-/* isa_bytes.h - what every instruction set offers to products of bytes: exact sums in int32 that wrap, so no order can
- * be seen. */
+/* isa_bytes.h - the functions of every instruction set for multiplying matrices of bytes: exact sums in int32 that
+ * wrap, so no order can be seen. */
 #ifndef CI_ISA_BYTES_H
 #define CI_ISA_BYTES_H
 #include "../../base/ci_common.h"
@@ -20,7 +20,7 @@ typedef struct ci_bytes_tile {
   int32_t *c;
   ptrdiff_t c_row; /* numbers */
   int64_t steps, rows, cols;
-  bool one; /* the first row alone is wanted; the others need not be written */
+  bool one; /* the first row alone is needed; the others need not be written */
   const int32_t *start, *add; /* both NULL: 0; start as far as c is written */
 } ci_bytes_tile;
 

@@ -1,6 +1,6 @@
-/* isa_bytes_impl.h - isa_bytes.h's product: included once per instruction set, and again with CI_BYTES_VNNI where the
- * processor has a product of four bytes. Else even and odd bytes are widened to 16 bits, of which two products and
- * their sum are exact in 32. */
+/* isa_bytes_impl.h - the multiplication of isa_bytes.h: included once per instruction set, and again with
+ * CI_BYTES_VNNI where the processor multiplies and adds four bytes at once. Else even and odd bytes are widened to 16
+ * bits, where multiplying two pairs and adding is exact in 32. */
 #if CI_HAS(quantization)
 #if defined(CI_VEC_AVX512)
 #define CI_B_VECTOR __m512i

@@ -1,7 +1,8 @@
-/* isa_linear.h - what every instruction set offers to matrix products, convolution and pooling, in float32.
+/* isa_linear.h - the functions of every instruction set for matrix multiplication, convolution and pooling, in
+ * float32.
  *
- * Nothing here decides an order of summation: the form (dots or columns) and the block length come from the whole
- * operator (docs/numerics.md, "Matrix products"), so a caller may cut rows and columns as it likes.
+ * Nothing here decides an order of summation: the form (dots or columns) and the block length come from the entire
+ * operator (docs/numerics.md, "Matrix multiplication"), so a caller may cut rows and columns as it likes.
  */
 #ifndef CI_ISA_LINEAR_H
 #define CI_ISA_LINEAR_H
@@ -9,11 +10,11 @@
 
 enum {
   CI_BLOCK = 256,            /* the longest chain of the column form */
-  CI_FAR = 1 << 17,          /* elements of c from which its place is fetched ahead */
+  CI_FAR = 1 << 17,          /* elements of c from which its memory is prefetched */
   CI_SWEEP_ROWS = 504,       /* at most, of which a block of a is in use at a time */
-  CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the room for such a block */
+  CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the memory for such a block */
 };
-enum { CI_STREAM = 1024, CI_STREAM_FROM = 1 << 17 }; /* columns, elements of b from which a product streams */
+enum { CI_STREAM = 1024, CI_STREAM_FROM = 1 << 17 }; /* columns, elements of b from which a multiplication streams */
 enum { CI_WINDOWS_SLACK = 64, CI_PLANE_LANES = 16, CI_PLANE_SLACK = 6 };
 enum { CI_PLAIN_INTS = 4 };
 enum { CI_MANY_LANES_FROM = 256 }; /* dot form: 64 lanes instead of 16 from this K on */
@@ -23,14 +24,15 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
   ptrdiff_t a_row, a_k;
   const float *b;
   ptrdiff_t b_k;   /* columns: neighbouring columns of b are contiguous, */
-  ptrdiff_t b_panel; /* or those of a panel are, and this is from one panel to the next; 0: all of them. Of a last one
-                        that is not whole, b_k is ci_panel_row's */
+  /* or those of a packed tile are, and this is from one tile to the next; 0: all of them. Of a last tile that is not
+   * full, b_k is ci_panel_row's */
+  ptrdiff_t b_panel;
   ptrdiff_t b_col; /* dots: each column of b, and each row of a, is contiguous along k */
   float *c;
   ptrdiff_t c_row;
   int64_t m, n, k;
   int64_t block; /* L: columns only */
-  float *room;   /* columns: NULL, or where a block of a is put together: CI_SWEEP_ROWS by CI_ROOM_ROW; a_k is 1 */
+  float *room;   /* columns: NULL, or memory where a block of a is gathered: CI_SWEEP_ROWS by CI_ROOM_ROW; a_k is 1 */
   bool add;      /* columns: c already holds the total of the blocks before these */
   const struct ci_after *after; /* columns of a narrow tile: NULL, or what follows the sum, `added` to each column */
 } ci_tile;
@@ -40,9 +42,9 @@ CI_INLINE bool ci_tile_is_narrow(int64_t m, int64_t n, int64_t k) {
   return CI_LARGE && m >= CI_NARROW_ROWS && n <= CI_NARROW && k > 0;
 }
 
-/* Rows of pixels of a convolution, a panel of outputs side by side as lanes; pixels counted through all rows,
- * c[pixel * c_step + lane] = sum over k of x[row * x_row + column * x_step + offset[k]] * w[k * width + lane], one
- * chain from +0. */
+/* Rows of pixels of a convolution, a packed tile of outputs as lanes; pixels counted through all rows, c[pixel *
+ * c_step + lane] = sum over k of x[row * x_row + column * x_step + offset[k]] * w[k * width + lane], one chain from
+ * +0. */
 typedef struct ci_conv_rows {
   const float *x;
   ptrdiff_t x_step, x_row;
@@ -59,14 +61,14 @@ typedef struct ci_conv_rows {
   int all;
 } ci_conv_rows;
 
-/* The same of whole rows of pixels with windows three wide, one apart: what they read of a row of x is read once, taps
- * in the padding not at all. c[pixel * c_step + lane], pixels counted through all rows; whole vectors. */
+/* The same of entire rows of pixels with windows three wide, one apart: what they read of a row of x is read once,
+ * taps in the padding not at all. c[pixel * c_step + lane], pixels counted through all rows; full vectors. */
 typedef struct ci_conv_threes {
   const float *x; /* an image of channels planes of height by width */
   ptrdiff_t x_row, x_plane;
   int64_t channels, height, width;
   int64_t taps, stride, dilation, above; /* of a column of taps, and between rows of pixels; padding */
-  int64_t before;                        /* padding in front of a row, 0 or 1; behind it is no more than 1 */
+  int64_t before;                        /* padding before a row, 0 or 1; after it is no more than 1 */
   int64_t first, rows, pixels;           /* rows of pixels, pixels of a row */
   const float *w;
   float *c;
@@ -76,7 +78,7 @@ typedef struct ci_conv_threes {
 
 /* y = min(high, max(low, y + added)) + 0. */
 typedef struct ci_after {
-  const float *added; /* as y is laid out, unless said otherwise; or NULL */
+  const float *added; /* as y is laid out, unless stated otherwise; or NULL */
   bool clamps;
   float low, high;
 } ci_after;
@@ -115,8 +117,8 @@ typedef struct ci_conv_pixels {
 } ci_conv_pixels;
 
 /* Copies planes of `rows` rows of n numbers, x_step, x_row and x_plane apart, with `above` and `below` rows of `fill`
- * and `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. With an
- * x_step other than 1 there is no padding behind a row. */
+ * and `before` numbers of it before each row, and after each row up to y_row. y has memory for two vectors more. With
+ * an x_step other than 1 there is no padding after a row. */
 typedef struct ci_padding {
   const float *x;
   float *y;
@@ -130,7 +132,7 @@ typedef struct ci_windows { /* of a plane, padding included: y dense */
   ptrdiff_t x_down, x_right;     /* from window to window */
   ptrdiff_t tap_down, tap_right; /* from tap to tap */
   int64_t kh, kw;
-  const float *w;              /* of depthwise_turned */
+  const float *w;              /* the weights of depthwise_turned */
   const double *across, *down; /* of average_plane: taps that count, along each axis; 8 more across */
   float *y;
   int64_t rows, columns;
@@ -148,8 +150,8 @@ typedef struct ci_depthwise {
   ci_after after;        /* added is NULL */
 } ci_depthwise;
 
-/* What is left to do behind a product: y = fma(beta, c, alpha * y), where alpha 1 and beta 1 skip their product, then
- * y = min(high, max(low, y)) + 0. */
+/* The steps after a matrix multiplication: y = fma(beta, c, alpha * y), where alpha 1 and beta 1 skip their
+ * multiplication, then y = min(high, max(low, y)) + 0. */
 typedef struct ci_finish {
   float *y;
   const float *c; /* NULL: nothing is added */
@@ -159,8 +161,8 @@ typedef struct ci_finish {
   bool clamps;
 } ci_finish;
 
-/* Floats from row to row of a packed panel that holds so many columns: the last one may be narrower than the others,
- * so that its rows are no more memory than they must be. */
+/* Floats from row to row of a packed tile that holds so many columns: the last one may be narrower than the others, so
+ * that its rows are no more memory than they must be. */
 CI_INLINE int64_t ci_panel_row(int64_t columns, int64_t panel) {
   int64_t row = panel;
   while (row > 4 && columns <= row / 2) row /= 2;
@@ -179,9 +181,9 @@ struct ci_isa_linear {
 #if CI_HAS_PRODUCTS
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
-  /* The same where a, b and c hold float64, or 32 bits that wrap, no panels: plain_rows rows or fewer (of integers also
-   * no more than CI_PLAIN_INTS) and a vector of columns or fewer, `words` of four bytes, of one block of length terms;
-   * add: c holds the total before it. */
+  /* The same where a, b and c hold float64, or 32 bits that wrap, without packed tiles: plain_rows rows or fewer (of
+   * integers also no more than CI_PLAIN_INTS) and a vector of columns or fewer, `words` of four bytes, of one block of
+   * length terms; add: c holds the total before it. */
   void (*plain_double)(const ci_tile *t, int rows, int words, int64_t length, bool add);
   void (*plain_int)(const ci_tile *t, int rows, int words, int64_t length, bool add);
   int plain_rows;
@@ -214,7 +216,7 @@ struct ci_isa_linear {
   /* y[lane] = the chain over the taps of x[offset[tap] + lane], / count: CI_PLANE_LANES lanes */
   void (*average_turned)(float *y, const float *x, const int32_t *offset, int64_t taps, double count);
 #endif
-  void (*average_whole)(float *y, const float *x, int64_t planes, int64_t area); /* the same of whole planes */
+  void (*average_whole)(float *y, const float *x, int64_t planes, int64_t area); /* the same of entire planes */
 #endif
 #if CI_HAS(training)
   /* Gradients of pooling: dx[tap] += dy at the first tap that is the largest (the first NaN if there is one), += 0 at

@@ -1,6 +1,6 @@
 /* isa_linear_dots_impl.h - the dot form: 16 virtual lanes (64 for a long K), then the tree.
  *
- * A group is 16 lanes: 16 / CI_VL native vectors. What is left of K after the last whole group goes to group 0, missing
+ * A group is 16 lanes: 16 / CI_VL native vectors. The rest of K after the last full group goes to group 0, missing
  * lanes run fma(+0, +0, sum).
  */
 #if CI_VL == 16

@@ -1,7 +1,8 @@
-/* isa_linear_gemv_impl.h - one row by a matrix, bound by how fast b arrives: included once per instruction set.
+/* isa_linear_gemv_impl.h - GEMV, one row by a matrix, bound by the memory bandwidth of b: included once per
+ * instruction set.
  *
- * A stream is one chain for each column of a panel over a block of K. Up to four run side by side, the blocks of one
- * panel or one block of several panels, so that chains hide the latency and b is read at four places at a time.
+ * A stream is one chain for each column of a packed tile over a block of K. Up to four run side by side, the blocks of
+ * one tile or one block of several tiles, so that chains hide the latency and b is read at four addresses at a time.
  */
 /* clang-format off */
 struct CI_N(stream) {
@@ -90,13 +91,13 @@ CI_GEMV(3)
   *count = 0;
 }
 
-/* b_k of a panel from which on there are so many columns. */
+/* b_k of a packed tile from which on there are so many columns. */
 CI_INLINE ptrdiff_t CI_N(panel_row)(const ci_tile *t, int64_t left) {
   return t->b_panel == 0 || left >= 2 * CI_VL ? t->b_k : (ptrdiff_t)ci_panel_row(left, 2 * CI_VL);
 }
 
-/* Row a by all columns. Panels of two whole vectors come in groups, block by block; what is left of the columns comes
- * alone, but a last single vector of many blocks with the panel before it: its chains alone would wait. */
+/* Row a by all columns. Packed tiles of two full vectors come in groups, block by block; the rest of the columns comes
+ * alone, but a last single vector of many blocks with the tile before it: its chains alone would wait. */
 static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_panel) {
   const int64_t panel = 2 * CI_VL, group = t->k > 2 * t->block ? 1 : t->k > t->block ? 2 : 4;
   struct CI_N(gemv_args) g; /* filled field by field: what was written as a vector cannot be read at once in parts */

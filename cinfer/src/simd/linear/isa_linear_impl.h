@@ -1,4 +1,4 @@
-/* isa_linear_impl.h - float32 products and pooling over vec.h: included once per instruction set.
+/* isa_linear_impl.h - float32 matrix multiplication and pooling over vec.h: included once per instruction set.
  *
  * CI_VL lanes, CI_N(name) the instruction set's own name. The order of every sum is docs/numerics.md's.
  */
@@ -40,8 +40,8 @@ CI_INLINE void CI_N(square)(float *to, ptrdiff_t to_row, const float *at, ptrdif
   for (int i = 0; i < cols; i++) v_store_part(to + i * to_row, rows, v[i]);
 }
 
-/* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time whole lines, which the caches are told of: they
- * cannot follow so many rows. */
+/* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time complete cache lines, which are prefetched: the
+ * hardware cannot follow so many rows. */
 static void CI_N(transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows,
                             int64_t cols) {
   enum { line = CI_VL < 16 ? 16 : CI_VL };
@@ -99,7 +99,8 @@ static void CI_N(rows)(struct CI_N(tile_args) * s, int64_t m, int most, const CI
   }
 }
 
-/* Where a column of b begins at row k; `panel` is t->b_panel, or a panel's width where panels follow each other. */
+/* Where a column of b begins at row k; `panel` is t->b_panel, or a packed tile's width where the tiles follow each
+ * other. */
 CI_INLINE const float *CI_N(column)(const ci_tile *t, ptrdiff_t panel, int64_t column, int64_t k) {
   const int64_t inside = column % (2 * CI_VL);
   return t->b + column / (2 * CI_VL) * panel + inside + k * CI_N(panel_row)(t, t->n - column + inside);
@@ -113,7 +114,7 @@ static void CI_N(at_column)(struct CI_N(tile_args) * s, const ci_tile *t, ptrdif
   s->b_panel = left > 2 * CI_VL ? panel + (ptrdiff_t)k * (s->next_k - s->b_k) : 0;
 }
 
-/* A block of a, its rows apart by what is no power of two: large matrices would have them in few sets of the caches. */
+/* A block of a, whose row stride is not a power of two: large matrices would have them in few sets of the caches. */
 static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *room) {
   for (int64_t i = 0; i < m; i++) memcpy(room + i * CI_ROOM_ROW, s->a + i * s->a_row, (size_t)s->k * sizeof(float));
   s->a = room;
@@ -127,7 +128,7 @@ static bool CI_N(ends_in_quads)(const ci_tile *t, int64_t m) {
   return m >= CI_N(few_columns_rows) && (t->a_k == 1 || t->a_row == 1) && t->n > CI_VL && four;
 }
 
-/* The last one to four columns: where whole vectors of rows end, tiles go on. */
+/* The last one to four columns: where full vectors of rows end, tiles go on. */
 static void CI_N(last_columns)(struct CI_N(tile_args) s, int64_t m) {
   for (; m >= CI_N(few_columns_rows); m -= CI_N(few_columns_rows)) {
     if (s.a_k == 1) CI_N(few_columns)(&s);
@@ -268,7 +269,7 @@ static void CI_N(columns)(const ci_tile *t) {
   }
 }
 
-/* The loops below share one shape: whole vectors, then the rest in part. */
+/* The loops below share one shape: full vectors, then the rest in part. */
 #define CI_EACH(n, BODY)                 \
   int64_t i = 0;                         \
   for (; i + CI_VL <= (n); i += CI_VL) { \
@@ -299,7 +300,7 @@ static void CI_N(columns)(const ci_tile *t) {
 static void CI_N(finish)(const ci_finish *t) {
   const vf alpha = v_set(t->alpha), beta = v_set(t->beta), low = v_set(t->low), high = v_set(t->high);
   const bool scales = t->alpha != 1.0f, weighs = t->beta != 1.0f, clamps = t->clamps;
-  const bool adds = CI_LARGE && t->c != NULL && !scales && !weighs && t->c_step == 1; /* what most networks do */
+  const bool adds = CI_LARGE && t->c != NULL && !scales && !weighs && t->c_step == 1; /* the usual case of networks */
   for (int64_t r = 0; r < t->rows; r++) {
     const float *c = t->c == NULL ? NULL : t->c + r * t->c_row;
     float *y = t->y + r * t->y_row;

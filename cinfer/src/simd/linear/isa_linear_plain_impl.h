@@ -1,5 +1,5 @@
-/* isa_linear_plain_impl.h - products of float64 with two roundings a term, of int32 and uint32, which wrap: included
- * once per instruction set. */
+/* isa_linear_plain_impl.h - matrix multiplication of float64 with two roundings a term, of int32 and uint32, which
+ * wrap: included once per instruction set. */
 /* clang-format off */
 #if CI_HAS_PRODUCTS
 #if CI_VL > 1

@@ -53,7 +53,7 @@ static void CI_N(few_columns)(const struct CI_N(tile_args) *t) {
 
 #define CI_Q_CLEAR(q, unused) sum[q] = v_set(0.0f);
 #define CI_Q_TURNED(q, unused) sum[q] = v_fma(v_quads_of(a + (q) * CI_QUADS), w, sum[q]);
-/* The same where a is turned: its rows lie side by side. */
+/* The same where a is transposed: its rows are adjacent. */
 static void CI_N(few_columns_turned)(const struct CI_N(tile_args) *t) {
   const float *a = t->a, *b = t->b;
   vf sum[8];

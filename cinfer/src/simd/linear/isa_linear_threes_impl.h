@@ -1,7 +1,7 @@
 /* isa_linear_threes_impl.h - convolution, outputs as lanes, windows three wide: included once per instruction set.
  *
- * R neighbouring pixels by V vectors of outputs stay in registers. A number of x is multiplied by all three taps: it is
- * the first one's for the pixel behind it, the last one's for the pixel before it, which keeps the order of the taps.
+ * R neighbouring pixels by V vectors of outputs stay in registers. A number of x is multiplied by all three taps: it
+ * is the first one's for the next pixel, the last one's for the pixel before, which keeps the order of the taps.
  */
 /* clang-format off */
 struct CI_N(threes_args) {

@@ -1,23 +1,24 @@
 /* isa_linear_tiles_impl.h - register tiles of the column form: included once per instruction set.
  *
- * CI_TILE(R, V): R rows by V vectors, one chain each, through memory from block to block.
- * CI_BLOCKS(R, V): the same with all blocks inside, chain, total and what is behind it in registers, for few columns.
- * Two vectors of columns are a panel: b's panels follow each other in its rows, or lie anywhere (ci_tile.b_panel).
- * Rows of a are reached by one pointer per three rows: the addressing modes of x86 do the rest.
+ * CI_TILE(R, V): R rows by V vectors, one chain each, through memory from block to block. CI_BLOCKS(R, V): the same
+ * with all blocks inside, chain, total and the steps after it in registers, for few columns. Two vectors of columns
+ * are a packed tile: b's packed tiles follow each other in its rows, or are anywhere (ci_tile.b_panel). Rows of a are
+ * reached by one pointer per three rows: the addressing modes of x86 do the rest.
  */
 /* clang-format off */
 struct CI_N(tile_args) {
   const float *a, *b;
   float *c;
-  ptrdiff_t a_row, a_k, b_k, b_panel, next_k, c_row; /* next_k: b_k of the next panel, which three or four vectors read */
+  /* next_k: b_k of the next packed tile, which three or four vectors read */
+  ptrdiff_t a_row, a_k, b_k, b_panel, next_k, c_row;
   int64_t k, block;
-  const char *ahead; /* what the next tiles read, fetched meanwhile: so many bytes a step */
+  const char *ahead; /* the data of the next tiles, prefetched meanwhile: so many bytes a step */
   ptrdiff_t ahead_step;
   const ci_after *after; /* of blocks: what follows the sum, or NULL */
   const float *added;    /* after's from the first of these columns on, or NULL */
   int part; /* columns of the last vector, 1..CI_VL */
   bool add;
-  bool far; /* c lies in no near cache: a tile's rows are fetched before it is computed */
+  bool far; /* c is in no near cache: a tile's rows are fetched before it is computed */
 };
 
 #define CI_T_ROW(r, V)                                   \

@@ -14,12 +14,12 @@ CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
   return v_load(lane);
 }
 
-/* n numbers and more, up to the next whole vector. */
+/* n numbers and more, up to the next full vector. */
 CI_INLINE void CI_N(fill)(float *y, int64_t n, vf v) {
   for (int64_t i = 0; i < n; i += CI_VL) v_store(y + i, v);
 }
 
-/* What lies behind a row goes on in front of the next one. */
+/* The padding after a row goes on before the next one. */
 static void CI_N(pad)(const ci_padding *t) {
   const vf none = v_set(t->fill);
   const int64_t whole = t->n / CI_VL * CI_VL, last = t->below > 0 ? t->planes : t->planes - 1;
@@ -143,7 +143,7 @@ CI_INLINE void CI_N(depthwise_rows)(const ci_depthwise *t, int64_t first, int64_
   }
 }
 
-enum { CI_N(near_numbers) = 1 << 12 }; /* of x, in the first cache beside those that are called */
+enum { CI_N(near_numbers) = 1 << 12 }; /* of x, in the first-level cache, next to those that are prefetched */
 
 CI_INLINE void CI_N(depthwise_blocks)(const ci_depthwise *t, const ptrdiff_t step) {
   const int64_t most = CI_N(near_numbers) / (t->width * step) + 1;
@@ -217,7 +217,7 @@ static void CI_N(depthwise_turned)(const ci_windows *t) {
 
 CI_INLINE vf CI_N(first_largest)(vf a, vf b) { return v_select(v_ge(a, b), a, v_select(v_is_nan(a), a, b)); }
 
-/* In place: what a window becomes lies in front of all that later ones read. */
+/* In place: the result of a window is written before all elements that later ones read. */
 static void CI_N(conv_largest)(const ci_conv_largest *t) {
   for (int lane = 0; lane < t->lanes; lane += CI_VL) {
     const int count = t->lanes - lane < CI_VL ? t->lanes - lane : CI_VL;
@@ -437,7 +437,7 @@ static void CI_N(average_turned)(float *y, const float *x, const int32_t *offset
 }
 #endif
 
-/* Planes are turned, to be lanes. */
+/* Planes are transposed, to be lanes. */
 CI_REGION_FAST static void CI_N(average_whole)(float *y, const float *x, int64_t planes, int64_t area) {
   enum { lanes = 16, most = 64 };
   float turned[most * lanes] = {0};

@@ -1,5 +1,5 @@
-/* isa_math.h - what every instruction set offers to element-wise operators, reductions and training, in float32. Unary
- * and binary functions write one NaN.
+/* isa_math.h - the functions of every instruction set for elementwise operators, reductions and training, in float32.
+ * Unary and binary functions write one NaN.
  *
  * docs/numerics.md has the rules. Vectors may overlap only where output and input are the same.
  */
@@ -91,7 +91,7 @@ typedef void (*ci_unary_fn)(float *y, const float *x, int64_t n, float a, float 
 typedef void (*ci_binary_fn)(float *y, const float *a, const float *b, int64_t n, int scalar);
 /* One row, n > 0: 16 lanes, 64 from 256 elements on, then the tree. max and min: NaN wins, zeros are +0. */
 typedef float (*ci_row_fn)(const float *x, int64_t n);
-/* y[i] = over k rows of x[row * stride + i], 0 <= i < n, k > 0: sums and products in blocks, each one chain. */
+/* y[i] = over k rows of x[row * stride + i], 0 <= i < n, k > 0: sums and multiplications in blocks, each one chain. */
 typedef void (*ci_columns_fn)(float *y, const float *x, int64_t k, int64_t n, ptrdiff_t stride, int64_t block);
 
 typedef struct ci_adam { /* numbers of one AdamStep; rate, k1, k2 as its body computes them */
@@ -103,7 +103,7 @@ typedef struct ci_recurrent { /* a step of n units of LSTM or GRU, of one row */
   const float *h; /* the state before */
   float *to;      /* the state after; not h */
   float *c;       /* of LSTM */
-  const float *x, *bias; /* what the inputs give to the gates; of GRU's last gate, the bias inside the reset */
+  const float *x, *bias; /* the inputs' contribution to the gates; of GRU's last gate, the bias inside the reset */
   int64_t n, block;      /* block: the longest chain */
   bool forth;            /* from the first group to the last */
 } ci_recurrent;
@@ -123,7 +123,7 @@ struct ci_isa_math {
   void (*log_softmax)(float *y, const float *x, int64_t rows, int64_t n);
 #endif
   /* y = x - mean, and the sum of its squares by the rule of a dot product; then y = y * r * scale + bias, of which
-   * scale and bias may be NULL. Each product and sum rounds. */
+   * scale and bias may be NULL. Each multiplication and addition rounds. */
   float (*centre)(float *y, const float *x, float mean, int64_t n);
   void (*affine)(float *y, float r, const float *scale, const float *bias, int64_t n);
   /* y = (x - mean) * factor + bias, each step rounded; one: these are one number each. */

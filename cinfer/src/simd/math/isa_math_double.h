@@ -1,5 +1,5 @@
 /* isa_math_double.h - powers, sines and arcs of float32 by vectors of doubles (isa_math_double_impl.h): one copy, of
- * the least instruction set that has them, serves all. */
+ * the lowest instruction set that has them, serves all. */
 #ifndef CI_ISA_MATH_DOUBLE_H
 #define CI_ISA_MATH_DOUBLE_H
 #include "isa_math.h"

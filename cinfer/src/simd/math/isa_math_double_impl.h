@@ -7,7 +7,7 @@
  */
 enum { DOUBLE_PIECE = 64, DOUBLE_FEW = 4 /* numbers, which are faster one by one */, DOUBLE_TIMES = 8 };
 
-/* Vectors are wanted, not sixteen copies of the loop. */
+/* Vectors are intended, not sixteen copies of the loop. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define DOUBLE_LOOP(i) _Pragma("GCC unroll 1") for (int i = 0; i < DOUBLE_PIECE; i++)
 #else
@@ -90,7 +90,8 @@ CI_FAST static void double_pow_short(double *restrict x, const double *restrict 
   }
 }
 
-/* exp(z log(x)) of numbers above 0, and of those below it if all exponents are whole, by parity: ci_parity of all. */
+/* exp(z log(x)) of numbers above 0, and of those below it if all exponents are integers, by parity: ci_parity of all.
+ */
 CI_FAST static void double_pow_long(double *restrict x, const double *restrict z, int parity) {
   const uint64_t top = (uint64_t)1 << 63, keep = parity == 0 ? UINT64_MAX : ~top, sign = parity == 1 ? top : 0;
   DOUBLE_LOOP(i) {
@@ -114,7 +115,7 @@ CI_FAST static void double_pow_long(double *restrict x, const double *restrict z
   }
 }
 
-/* ci_pow_float's double is no farther than 2^-44 from the true power, that of few roundings no farther than 2^-49. */
+/* ci_pow_float's double is within 2^-44 of the true power, that of few roundings within 2^-49. */
 void ci_double_pow(float *y, const float *x, const float *z, int64_t n, int scalar) {
   double_job job = {double_pow_long, NULL, 0, 0.0, false};
   if (n > 0 && scalar == CI_SCALAR_B) {

@@ -41,7 +41,7 @@ CI_INLINE vf v_step(vf p, vf x, float c) { return v_fma(p, x, v_set(c)); }
 
 /* The integer n, as a float and as an integer, and r = x - n log 2; returns (exp(r) - 1) / r. */
 CI_INLINE vf v_exp_parts(vf x, vf *n, vi *whole, vf *rest) {
-  const vf magic = v_set(0x1.8p+23f); /* rounds to an integer, which then stands in the low bits */
+  const vf magic = v_set(0x1.8p+23f); /* rounds to an integer, which is then in the low bits */
   const vf t = v_fma(x, v_set(0x1.715476p+0f), magic);
   *n = v_sub(t, magic);
   *whole = vi_sub(v_bits(t), vi_set(0x4b400000));
@@ -56,7 +56,7 @@ CI_INLINE vf v_exp_parts(vf x, vf *n, vi *whole, vf *rest) {
   return v_step(q, r, 1.0f);
 }
 
-/* exp of what is known to lie in [-104, 89], or is NaN */
+/* exp of a number that is known to be from -104 to 89, or NaN */
 CI_V_FUNCTION vf v_exp_inside(vf x) {
   vi whole;
   vf n, r;

@@ -1,5 +1,5 @@
-/* isa_math_map_impl.h - element-wise functions: whole vectors, then the rest in part. They write one NaN, which costs
- * nothing beside the loads and stores. */
+/* isa_math_map_impl.h - elementwise functions: full vectors, then the rest in part. They write one NaN, which costs
+ * nothing compared with the loads and stores. */
 CI_INLINE vf CI_N(one_nan)(vf v) { return v_select(v_is_nan(v), v_from_bits(vi_set(0x7fc00000)), v); }
 
 #define CI_M_UNARY(name, value)                                                                    \

@@ -31,7 +31,7 @@ static void CI_N(gru)(float *to, const float *h, const float *x, int64_t x_gate,
 #undef CI_M_SUM
 #undef CI_M_UNITS
 
-/* What the state gives to the gates of a group of units, to[gate][unit]: G gates of V vectors each. */
+/* The state's contribution to the gates of a group of units, to[gate][unit]: G gates of V vectors each. */
 #define CI_U_CLEAR(gate, v) sum[gate][v] = v_set(0.0f);
 #define CI_U_FMA(gate, v) sum[gate][v] = v_fma(x, v_load(r + ((gate) * vectors + (v)) * CI_VL), sum[gate][v]);
 #define CI_U_STORE(gate, v)                                              \

@@ -1,8 +1,8 @@
-/* isa_math_reduce_impl.h - rows and columns to one number each: included once per instruction set.
+/* isa_math_reduce_impl.h - reductions of rows and columns to one number each: included once per instruction set.
  *
  * A group is 16 virtual lanes, 16 / CI_VL native vectors that the preprocessor writes out, so that they stay in
- * registers; one lane at a time is a loop. Four groups from 256 elements on; what is left after whole steps of 64 goes
- * to group 0.
+ * registers; one lane at a time is a loop. Four groups from 256 elements on; the rest after full steps of 64 goes to
+ * group 0.
  */
 #if CI_VL == 16
 #define CI_M_GROUP(X, arg) X(arg, 0)
@@ -77,7 +77,7 @@ CI_INLINE float CI_N(group_prod)(const vf *g) {
 #define CI_M_JOIN4(op, q) g0[q] = op(op(g0[q], g1[q]), op(g2[q], g3[q]));
 #define CI_M_TAKE_REST(op, q) g0[q] = op(g0[q], CI_N(group_load)(x + i, left, q, fill));
 
-/* Sum and product of one row. */
+/* The sum, and the elements multiplied, of one row. */
 #define CI_M_ROW(name, op, neutral)                          \
   static float CI_N(row_##name)(const float *x, int64_t n) { \
     const float fill = neutral;                              \

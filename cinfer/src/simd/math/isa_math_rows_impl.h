@@ -42,7 +42,7 @@ CI_INLINE void CI_N(softmax_short)(float *y, const float *x, int left, bool loga
   }
 }
 
-/* First pass of a long row: y = exp(x - m), or x - m if the logarithm is wanted, and the 16-lane sum of the exps. */
+/* First pass of a long row: y = exp(x - m), or x - m if the logarithm is requested, and the 16-lane sum of the exps. */
 #define CI_M_PASS(unused, q)                                          \
   {                                                                   \
     const vf z = v_sub(v_load(x + i + (q) * CI_VL), m), e = v_exp(z); \
@@ -70,7 +70,7 @@ CI_INLINE float CI_N(softmax_pass)(float *y, const float *x, float largest, int6
   return CI_N(group_sum)(g);
 }
 
-/* Some rows at a time, each step for all of them: nobody waits for the end of a row. */
+/* Some rows at a time, each step for all of them: no step waits for the end of a row. */
 enum { CI_N(softmax_rows) = 8, CI_N(softmax_cached) = 1 << 12 };
 CI_EITHER void CI_N(softmax_either)(float *y, const float *x, int64_t rows, int64_t n, bool logarithm) {
   if (CI_LARGE && n <= 16) {
@@ -144,7 +144,7 @@ static void CI_N(cross_entropy)(float *t, float *gradient, const float *z, const
     v_store(y + at + (q) * CI_VL, d);                    \
     g[q] = v_fma(d, d, g[q]);                            \
   }
-/* What is beyond the row is +0, whatever the mean. */
+/* Elements beyond the row are +0, whatever the mean. */
 #define CI_M_CENTRE_REST(g, q)                                                             \
   {                                                                                        \
     CI_N(group_store)(y + at, left, q, v_sub(CI_N(group_load)(x + at, left, q, 0.0f), m)); \

@@ -1,6 +1,7 @@
 /* isa_math_training_impl.h - steps of optimizers in one pass: included once per instruction set.
  *
- * They stand for their bodies (schema/graphio_operators.json) node by node: a product and a sum round twice.
+ * They compute the same as their bodies (schema/graphio_operators.json) node by node: a multiplication and an addition
+ * round twice.
  */
 #define CI_M_LOAD(p) (part == CI_VL ? v_load((p) + i) : v_load_part((p) + i, part, 0.0f))
 #define CI_M_STORE(p, v)            \

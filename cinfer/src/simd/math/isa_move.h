@@ -1,5 +1,5 @@
-/* isa_move.h - what every instruction set offers to casts and quantisation: plain loops, of which the compiler makes
- * vectors. docs/numerics.md, "Casts", has the rules. */
+/* isa_move.h - the functions of every instruction set for casts and quantisation: plain loops, of which the compiler
+ * makes vectors. docs/numerics.md, "Casts", has the rules. */
 #ifndef CI_ISA_MOVE_H
 #define CI_ISA_MOVE_H
 #include <string.h>
@@ -35,7 +35,7 @@ CI_INLINE uint32_t ci_round_bits(uint32_t bits, int shift) {
   return (bits + half - 1 + odd) >> shift;
 }
 
-/* A sum with 1/2 rounds to the places of denormals; 65520 and more become infinity. */
+/* A sum with 1/2 rounds to the precision of denormals; 65520 and more become infinity. */
 CI_INLINE uint16_t ci_float_to_half(float v) {
   const uint32_t bits = ci_float_bits(v);
   const int32_t size = (int32_t)(bits & 0x7fffffff), sign = (int32_t)(bits >> 16 & 0x8000);
@@ -46,7 +46,7 @@ CI_INLINE uint16_t ci_float_to_half(float v) {
   const int32_t number = (size < 0x38800000 ? low : high) | sign;
   return (uint16_t)(size > 0x7f800000 ? 0x7e00 : number);
 }
-CI_INLINE float ci_float_from_half(uint16_t half) { /* the product is exact */
+CI_INLINE float ci_float_from_half(uint16_t half) { /* the multiplication is exact */
   const int32_t size = (half & 0x7fff) << 13;
   const float number = ci_float_from((uint32_t)size) * 0x1p112f;
   const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
@@ -121,7 +121,7 @@ struct ci_isa_move {
   void (*one_nan)(uint64_t *y, const uint64_t *x, int64_t n); /* of float64 */
   int32_t (*most_bits)(const uint32_t *x, int64_t n); /* the largest without its sign bit: of float32 beyond that of
                                                          infinity if there is a NaN */
-  /* One row of n > 0 integers: the largest, the least, the sum that wraps. */
+  /* One row of n > 0 integers: the largest, the smallest, the sum that wraps. */
   void (*row[CI_MOVE_INTEGER_COUNT][CI_MOVE_ROW_COUNT])(void *y, const void *x, int64_t n);
   /* The first of n numbers that is not <= limit (above) or not >= limit; n if all are. */
   int64_t (*beyond)(const float *x, int64_t n, float limit, bool above);

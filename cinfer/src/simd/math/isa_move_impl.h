@@ -1,4 +1,4 @@
-/* isa_move_impl.h - isa_move.h's loops: included once per instruction set. */
+/* isa_move_impl.h - the loops of isa_move.h: included once per instruction set. */
 #define CI_MOVE_CAST(from, to, F, T, value)                                                   \
   CI_REGION_FAST static void CI_N(cast_##from##_##to)(void *out, const void *in, int64_t n) { \
     T *y = out;                                                                               \
@@ -156,7 +156,7 @@ CI_REGION_FAST static void CI_N(twice)(void *to, const void *from, int64_t n) {
   for (int64_t i = 0; i < n; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i];
 }
 
-/* What is loaded anyway needs no branch. */
+/* A value that is loaded anyway needs no branch. */
 #define CI_MOVE_CHOOSE(T)                                                                                       \
   CI_REGION_FAST static void CI_N(choose_##T)(void *out, const uint8_t *c, const void *left, const void *right, \
                                               int64_t n) {                                                      \
@@ -183,8 +183,8 @@ CI_REGION_FAST static void CI_N(quantize)(int32_t *y, const float *x, const floa
   for (int64_t i = 0; i < n; i++) y[i] = CI_N(quantized)(x[i], zero[i], least, most);
 }
 
-/* Whole numbers of less than 23 bits lie in the low bits of their sums with 1.5 * 2^23. The limits are whole, so it
- * does not matter whether they come before rounding. */
+/* Integers of less than 23 bits are in the low bits of their sums with 1.5 * 2^23. The limits are integers, so it does
+ * not matter whether they come before rounding. */
 CI_INLINE vf CI_N(quantized_bits)(vf v, vf zero, vf least, vf most) {
   const vf number = v_select(v_is_nan(v), v_set(0.0f), v);
   const vf inside = v_min(v_max(number, v_sub(least, zero)), v_sub(most, zero));
