@@ -1,4 +1,4 @@
-/* predict.c - opens a model, runs a signature on zeros, prints what comes out.
+/* predict.c - opens a model, runs a signature on zeros, prints the outputs.
  *
  *   cc -std=c11 -O2 predict.c $(python -m graphio.cinfer --cflags --libs) -o predict
  *   ./predict model.gio [signature]

@@ -1,4 +1,4 @@
-/* bundle.c - several small files in one input. */
+/* bundle.c - reads and writes several small files in one fuzz input. */
 #include "bundle.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* bundle.h - several small files in one input: each is a byte and its name, four bytes and what it holds. */
+/* bundle.h - several small files in one input: each is its name after a byte with its length, then its content after
+ * four bytes with theirs. */
 #ifndef FUZZ_BUNDLE_H
 #define FUZZ_BUNDLE_H
 #include "harness.h"

@@ -1,4 +1,4 @@
-/* message.c - a model file as a tree of fields, and back to bytes. */
+/* message.c - parses a model file to a tree of fields, and encodes it again. */
 #include "message.h"
 
 #include <string.h>

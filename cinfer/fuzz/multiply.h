@@ -1,4 +1,5 @@
-/* multiply.h - changes of a model that make much out of little: the same many times, and ways to refer to it. */
+/* multiply.h - changes of a model that make it costly for its bytes: parts that are repeated, and references to them.
+ */
 #ifndef FUZZ_MULTIPLY_H
 #define FUZZ_MULTIPLY_H
 #include "mutate.h"

@@ -1,6 +1,6 @@
 /* mutate_file.c - libFuzzer's hooks for inputs that begin with a model file.
  *
- * Nearly all inputs that come out have right checksums, so that what is behind these is reached; some have not. */
+ * Nearly all inputs that come out have right checksums, so that the code after their check is reached; some do not. */
 #include <string.h>
 
 #include "base/ci_common.h"

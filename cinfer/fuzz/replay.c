@@ -2,7 +2,7 @@
  *
  *   fuzz_wire FILE|SEEDS.pack ...
  *
- * A pack is one seed after another, each behind its length in four bytes. Every input is given in a block of its exact
+ * A pack is one seed after another, each after its length in four bytes. Every input is given in a block of its exact
  * size. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* run.c - fuzz target: a model is loaded, planned and run.
  *
- * An input is a model file, then what a caller does with it: a byte of options, for each run a signature and its feeds
+ * An input is a model file, then the caller's actions: a byte of options, for each run a signature and its feeds
  * (feeds.h). With OPTION_COMPARE all is done again by the portable kernels, in memory that held something else, and
  * must give the same statuses and bits (S9, S11). */
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* growth.c - S5: twice the bytes are little more than twice the work, whatever the file says; so it is with the first
- * run of a session. Work is counted, not timed (work.h). */
+/* growth.c - S5: the work of opening a file and of a session's first run grows linearly with the file's bytes, for any
+ * content. Work is counted, not timed (work.h). */
 #include "../cinfer.c"
 #include "check.h"
 #include "hostile_plans.h"

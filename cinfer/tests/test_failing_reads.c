@@ -1,8 +1,8 @@
 /* test_failing_reads.c - every call on the files of models and checkpoints fails, is cut short or interrupted.
  *
- * Linked with tests/proofs/io_shim.c, which is linked between the library and the system. A read that fails is
- * reported with the file's name and has changed nothing; one that was interrupted or gave less is repeated; afterwards
- * everything works. The files after a failing save are checked by tests/proofs/faults.py. */
+ * tests/proofs/io_shim.c is linked between the library and the system. A read that fails is reported with the file's
+ * name and has changed nothing; one that was interrupted or gave less is repeated; afterwards everything works. The
+ * files after a failing save are checked by tests/proofs/faults.py. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <errno.h>

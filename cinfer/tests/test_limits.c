@@ -1,4 +1,4 @@
-/* test_limits.c - S4 and S8: limits hold at their edges, and what is nested deepest fits a small stack. */
+/* test_limits.c - S4 and S8: limits hold at their edges, and the deepest nesting fits a small stack. */
 #include <pthread.h>
 
 #include "check.h"

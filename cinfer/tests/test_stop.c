@@ -1,4 +1,4 @@
-/* test_stop.c - S8: what ends calls early where there is no clock. */
+/* test_stop.c - S8: the reasons to end calls early in a build without a clock. */
 #define CI_NO_FILES
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* test_wire.c - reading messages byte by byte: numbers, lengths, text (docs/security.md: S1). */
+/* test_wire.c - the reader of messages byte by byte: numbers, lengths, strings (docs/security.md: S1). */
 #include <string.h>
 
 #include "check.h"

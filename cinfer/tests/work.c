@@ -1,4 +1,4 @@
-/* work.c - see work.h; compiled without instrumentation, linked with --wrap. */
+/* work.c - the counters of work.h; compiled without instrumentation, linked with --wrap. */
 #include "work.h"
 
 #include <stddef.h>

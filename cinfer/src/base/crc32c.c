@@ -1,4 +1,4 @@
-/* crc32c.c - CRC-32C (Castagnoli): by carry-less multiplication where the processor has them, else by its CRC
+/* crc32c.c - CRC-32C (Castagnoli): by carry-less multiplication where the processor has it, else by its CRC
  * instruction, else eight bytes a step by tables. */
 #include <string.h>
 

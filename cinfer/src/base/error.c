@@ -1,4 +1,4 @@
-/* error.c - statuses, messages, element types. */
+/* error.c - error messages, and the names of statuses and element types. */
 #include <stdio.h>
 #include <string.h>
 

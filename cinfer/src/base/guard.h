@@ -1,5 +1,5 @@
-/* guard.h - memory that is there and may not be touched: AddressSanitizer, which knows the bounds of blocks alone, then
- * sees an overflow within a block that many share, too. Other builds have no code for it. */
+/* guard.h - marks memory that may not be touched: AddressSanitizer, which knows only the bounds of blocks, then also
+ * sees an overflow within a block that several values share. Other builds have no code for it. */
 #ifndef CI_GUARD_H
 #define CI_GUARD_H
 

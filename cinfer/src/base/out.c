@@ -1,4 +1,4 @@
-/* out.c - see out.h. */
+/* out.c - writes bytes to a buffer that grows: protobuf's wire format, JSON strings (out.h). */
 #include "out.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* out.h - bytes being written: a buffer that grows, protobuf's wire format, JSON strings. */
+/* out.h - writes bytes to a buffer that grows: protobuf's wire format, JSON strings. */
 #ifndef CI_OUT_H
 #define CI_OUT_H
 #include "ci_common.h"

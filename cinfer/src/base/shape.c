@@ -1,4 +1,4 @@
-/* shape.c - arithmetic of shapes. */
+/* shape.c - the number of elements of a shape. */
 #include "value.h"
 
 int64_t ci_shape_count(const int64_t *dims, int begin, int end) {

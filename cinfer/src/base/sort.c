@@ -1,4 +1,4 @@
-/* sort.c - see sort.h. */
+/* sort.c - heap sort with a comparison that the caller gives (sort.h). */
 #include "sort.h"
 
 void ci_sort(int32_t *at, size_t count, ci_sort_before before, const void *owner) {

@@ -1,4 +1,4 @@
-/* span.c - comparing bytes. */
+/* span.c - spans of bytes: equality and order. */
 #include <string.h>
 
 #include "ci_common.h"

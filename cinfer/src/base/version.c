@@ -1,4 +1,4 @@
-/* version.c - which library this is. */
+/* version.c - the numbers of the library: version, ABI and numerics. */
 #include "ci_common.h"
 
 uint32_t ci_version(void) { return CI_VERSION_MAJOR << 16 | CI_VERSION_MINOR << 8 | CI_VERSION_PATCH; }

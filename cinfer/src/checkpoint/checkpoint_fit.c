@@ -1,4 +1,5 @@
-/* checkpoint_fit.c - whether a checkpoint fits the variables of a state; all differences in one message. */
+/* checkpoint_fit.c - checks that a checkpoint fits the variables of a state, and reports all differences in one
+ * message. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* checkpoint_keep.c - which checkpoints of the file `checkpoint` stay when one more is saved, and which expire. */
+/* checkpoint_keep.c - retention: decides which checkpoints of the file `checkpoint` stay when one more is saved, and
+ * which expire. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

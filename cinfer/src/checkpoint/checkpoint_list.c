@@ -1,4 +1,5 @@
-/* checkpoint_list.c - the text file `checkpoint` of a folder, and its newest checkpoint.
+/* checkpoint_list.c - reads and writes the text file `checkpoint` of a folder, and finds the folder's newest
+ * checkpoint.
  *
  * Lines `key: "text"` or `key: number`, as Python writes and reads them. Entries of other checkpoints are copied
  * unchanged, escapes included. */

@@ -1,4 +1,5 @@
-/* checkpoint_meta.c - P.meta of a model that came from a file: the same file without the values of its variables.
+/* checkpoint_meta.c - makes P.meta of a model that came from a file: the same file without the values of its
+ * variables.
  *
  * Variables lose the reference to their value. A tensor that nothing else refers to becomes an empty one, so that the
  * numbers of the others stay. All other fields are copied as they are, known or not. */

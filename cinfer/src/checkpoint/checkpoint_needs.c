@@ -1,4 +1,4 @@
-/* checkpoint_needs.c - which files of a folder its indexes need, those of copies and renamed ones included. */
+/* checkpoint_needs.c - finds the files of a folder that its indexes need, those of copies and renamed ones included. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* one_nan.c - a caller sees one NaN: payloads are what the processor made of them. */
+/* one_nan.c - replaces each NaN of a result by one quiet NaN, since payloads differ between processors. */
 #include "one_nan.h"
 
 #include <string.h>

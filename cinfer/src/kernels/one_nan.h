@@ -1,4 +1,4 @@
-/* one_nan.h - a caller sees one NaN, whatever the processor made of it. */
+/* one_nan.h - replaces each NaN of a result by one quiet NaN, since payloads differ between processors. */
 #ifndef CI_ONE_NAN_H
 #define CI_ONE_NAN_H
 #include "../base/value.h"

@@ -1,4 +1,4 @@
-/* sequence.c - see sequence.h. */
+/* sequence.c - reads and builds sequences of tensors (sequence.h). */
 #include "sequence.h"
 
 enum { SEQUENCE_ALIGN = 64 };

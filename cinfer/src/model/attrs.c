@@ -1,4 +1,4 @@
-/* attrs.c - attributes of a node, which are sorted by their keys. */
+/* attrs.c - reads the attributes of a node, which are sorted by their keys. */
 #include <string.h>
 
 #include "model.h"

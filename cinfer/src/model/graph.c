@@ -1,4 +1,4 @@
-/* graph.c - walking through graphs. */
+/* graph.c - iterates over the nodes and edges of graphs. */
 #include "model.h"
 
 ci_range ci_graph_range_at(const ci_model *model, uint32_t first, uint32_t i) {

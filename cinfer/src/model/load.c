@@ -1,4 +1,4 @@
-/* load.c - what a load may take: memory, time, and bytes of the file that are read more than once. */
+/* load.c - the limits of loading a model: memory, time, and bytes of the file that are read more than once. */
 #include "model.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* needs.c - which nodes a signature runs. */
+/* needs.c - finds the nodes that a signature runs. */
 #include "model.h"
 #include "../base/wire.h"
 

@@ -1,4 +1,4 @@
-/* node_errors.c - errors of a node: its operator, its name, and where it was built. */
+/* node_errors.c - completes the error messages of a node with its operator, its name, and where it was built. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* node_names.c - names of nodes, which are read from the file only when they are needed. */
+/* node_names.c - reads the names of nodes from the file, only when they are needed. */
 #include <string.h>
 
 #include "model.h"

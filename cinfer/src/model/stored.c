@@ -1,4 +1,4 @@
-/* stored.c - bytes of the graph section, by where their length is stored. */
+/* stored.c - finds bytes of the graph section by the offset of their length. */
 #include "model.h"
 
 ci_span ci_model_stored(const ci_model *model, ci_stored at) {

@@ -1,4 +1,4 @@
-/* compiler.c - the memory of a session's compiler. */
+/* compiler.c - allocates and frees the memory of a session's compiler of plans. */
 #include "compile.h"
 
 void ci_compiler_free(struct ci_session *session) {

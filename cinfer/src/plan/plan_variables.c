@@ -1,4 +1,5 @@
-/* plan_variables.c - operators on variables, while a plan is made and in a run. */
+/* plan_variables.c - operators on variables: their slots in the state while a plan is made, and their values in a run.
+ */
 #include "compile.h"
 
 ci_status ci_plan_variables_slot(ci_kernel *k) {

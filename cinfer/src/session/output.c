@@ -1,4 +1,4 @@
-/* output.c - hands the results of a run to the caller. */
+/* output.c - gives the results of a run to the caller: in the caller's memory, or as views. */
 #include "output.h"
 
 #include "../kernels/one_nan.h"

@@ -1,4 +1,4 @@
-/* output.h - hands the results of a run to the caller. */
+/* output.h - gives the results of a run to the caller: in the caller's memory, or as views. */
 #ifndef CI_OUTPUT_H
 #define CI_OUTPUT_H
 #include "../plan/plan.h"

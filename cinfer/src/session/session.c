@@ -1,4 +1,4 @@
-/* session.c - opening a session, finding the plan of a call, running it. */
+/* session.c - opens a session, and runs calls: finds the plan of a call and runs it. */
 #include "session.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* session_check.c - what is checked during a call: its end, inputs, checksums of constants. */
+/* session_check.c - the checks of a call: whether it has to end, its inputs, checksums of constants. */
 #include "session.h"
 
 ci_status ci_session_check_go_on(struct ci_session *session, ci_error *error) {

@@ -1,4 +1,4 @@
-/* session_keep.c - memory that stays until the next run, because views of results may show it. */
+/* session_keep.c - keeps memory until the next run, because views of results may show it. */
 #include "session.h"
 
 ci_retired *ci_session_keep_record(struct ci_session *session) {

@@ -1,4 +1,5 @@
-/* session_plan.c - the plan of a call: found, fitted to other shapes, or made; and the arena for all of them. */
+/* session_plan.c - gets the plan of a call: finds one, fits one to other shapes, or makes one; and allocates the arena
+ * for all of them. */
 #include "session.h"
 
 /* Fits plan p to the shapes, which takes a fraction of the time that a new one does. */

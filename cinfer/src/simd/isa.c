@@ -1,4 +1,4 @@
-/* isa.c - the choice between the instruction sets that a build has, and a check of the one that is chosen. */
+/* isa.c - chooses between the instruction sets that a build has, and checks the one that is chosen. */
 #include "isa_sets.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* isa_simd128.c - the vector code for WebAssembly. */
+/* isa_simd128.c - the vector code for WebAssembly's SIMD instructions. */
 #include "isa_sets.h"
 
 #if CI_ISA_WASM

@@ -1,4 +1,4 @@
-/* blobs.c - binary data of the caller (blobs) in a state. */
+/* blobs.c - the public functions for binary data of the caller (blobs) in a state. */
 #include <string.h>
 
 #include "../base/wire.h"

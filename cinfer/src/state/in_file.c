@@ -1,4 +1,4 @@
-/* in_file.c - values that are given as ranges of files: mapped, or else read and checked. */
+/* in_file.c - sets variables to values in ranges of files: maps them, or else reads and checks them. */
 #include "state.h"
 
 typedef struct in_file_job {

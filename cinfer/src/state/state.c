@@ -1,4 +1,4 @@
-/* state.c - variables and random generators by name. */
+/* state.c - a state: variables and random generators by name, which outlive a run. */
 #include "state.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* cpu.h - what an x86-64 processor has and its system lets programs use. */
+/* cpu.h - the instruction sets that an x86-64 processor has and its system lets programs use. */
 #ifndef CI_CPU_H
 #define CI_CPU_H
 #include "../base/ci_common.h"

@@ -1,4 +1,5 @@
-/* float_mode.c - puts the host's floating-point environment aside: a look at one register where it is the usual one. */
+/* float_mode.c - saves and restores the host's floating-point environment: reading one register suffices where it is
+ * the usual one. */
 #include "float_mode.h"
 
 #if (defined(__x86_64__) || defined(__SSE__)) && defined(__GNUC__)

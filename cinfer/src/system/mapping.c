@@ -1,4 +1,4 @@
-/* mapping.c - files whose bytes are values of variables until these are assigned. */
+/* mapping.c - mapped files whose bytes are the values of variables until these are assigned. */
 #include "mapping.h"
 
 #include <string.h>

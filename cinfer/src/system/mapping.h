@@ -1,4 +1,4 @@
-/* mapping.h - files whose bytes are values of variables until these are assigned. */
+/* mapping.h - mapped files whose bytes are the values of variables until these are assigned. */
 #ifndef CI_MAPPING_H
 #define CI_MAPPING_H
 #include "file.h"

@@ -1,4 +1,5 @@
-/* posix.h - asks the C library for POSIX.1-2008 under -std=c11, and MinGW for C11's; included before any other header.
+/* posix.h - requests POSIX.1-2008 from the C library under -std=c11, and MinGW for C11's; included before any other
+ * header.
  */
 #ifndef CI_POSIX_H
 #define CI_POSIX_H

@@ -1,4 +1,4 @@
-/* softmax.h - the softmax of docs/numerics.md. */
+/* softmax.h - softmax and log-softmax of rows (docs/numerics.md, "Softmax"). */
 #ifndef CI_SOFTMAX_H
 #define CI_SOFTMAX_H
 #include "../ci_kernel.h"

@@ -1,4 +1,4 @@
-/* broadcast.h - walking dense tensors that are broadcast to the shape of another. */
+/* broadcast.h - walks dense tensors that are broadcast to the shape of another. */
 #ifndef CI_BROADCAST_H
 #define CI_BROADCAST_H
 #include "../ci_kernel.h"

@@ -1,4 +1,4 @@
-/* elementwise.c - preparing and running elementwise operators.
+/* elementwise.c - prepares and runs elementwise operators.
  *
  * Rows name the operators; the functions that they compute are in isa_math.h (float32) and elementwise_unary.c,
  * _binary.c.

@@ -1,4 +1,4 @@
-/* elementwise.h - which function computes which operator on which type. */
+/* elementwise.h - the tables of elementwise functions: one for each operator and element type. */
 #ifndef CI_ELEMENTWISE_H
 #define CI_ELEMENTWISE_H
 #include "../ci_kernel.h"

@@ -1,4 +1,4 @@
-/* elementwise_unary.c - operators of one input and Clip, one plain loop for each type. */
+/* elementwise_unary.c - elementwise operators of one input, and Clip: one plain loop for each type. */
 #include <math.h>
 
 #include "../../math/scalar_math.h"

@@ -1,4 +1,4 @@
-/* control.c - If, Loop and Scan. */
+/* control.c - If, Loop and Scan: operators with bodies. */
 #include "../../plan/compile.h"
 
 static bool control_same_shape(const ci_value *a, const ci_value *b) {

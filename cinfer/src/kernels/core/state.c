@@ -1,4 +1,5 @@
-/* state.c - placeholders, variables, constants, and what only passes its input on. */
+/* state.c - kernels of placeholders, variables and constants, and of operators that pass their input on, such as
+ * Identity. */
 #include <stdio.h>
 
 #include "../../ci_schema.h"

@@ -1,4 +1,4 @@
-/* space.c - DepthToSpace and SpaceToDepth: moves of elements of any type. */
+/* space.c - DepthToSpace and SpaceToDepth: copies of elements of any type. */
 #include "../shape/copy.h"
 
 typedef struct space_sizes {

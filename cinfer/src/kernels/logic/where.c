@@ -1,4 +1,4 @@
-/* where.c - Where and Clip: a choice for each element. */
+/* where.c - Where and Clip: select between operands element by element. */
 #include <math.h>
 
 #include "../../simd/isa.h"

@@ -1,4 +1,4 @@
-/* lrn.c - LRN and Hardmax. */
+/* lrn.c - LRN (local response normalization) and Hardmax. */
 #include <math.h>
 
 #include "../../math/scalar_math.h"

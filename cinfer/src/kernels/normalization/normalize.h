@@ -1,4 +1,5 @@
-/* normalize.h - float32 and float64 by one piece of code: vectors through tables, single numbers through a union. */
+/* normalize.h - functions that write one normalization for float32 and float64: vectors through tables, single numbers
+ * through a union. */
 #ifndef CI_NORMALIZE_H
 #define CI_NORMALIZE_H
 #include "../ci_kernel.h"

@@ -1,4 +1,4 @@
-/* arg.h - where the largest and the smallest element is. */
+/* arg.h - finds the index of the largest or smallest element. */
 #ifndef CI_ARG_H
 #define CI_ARG_H
 #include "../ci_kernel.h"

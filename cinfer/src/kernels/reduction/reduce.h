@@ -1,4 +1,4 @@
-/* reduce.h - one number out of many: plain functions for types other than float32, which isa_math.h has. */
+/* reduce.h - reductions: plain functions for types other than float32, which isa_math.h has. */
 #ifndef CI_REDUCE_H
 #define CI_REDUCE_H
 #include "../ci_kernel.h"

@@ -1,4 +1,4 @@
-/* order.c - keys of elements, by which TopK, Unique and others order them. */
+/* order.c - sort keys of elements, for TopK, Unique and other operators. */
 #include "order.h"
 
 /* Sign and magnitude as in IEEE's formats; a magnitude above that of infinity is a NaN. */

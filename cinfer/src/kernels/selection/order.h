@@ -1,4 +1,4 @@
-/* order.h - one order for the elements of every type: numbers ascending, -0 equal to +0, NaN after all and equal to
+/* order.h - the order of the elements of every type: numbers ascending, -0 equal to +0, NaN after all and equal to
  * NaN, strings byte by byte. */
 #ifndef CI_ORDER_H
 #define CI_ORDER_H

@@ -1,4 +1,4 @@
-/* select.c - Trilu, EyeLike, Compress, ReverseSequence, TensorScatter: elements kept, left out or put elsewhere. */
+/* select.c - Trilu, EyeLike, Compress, ReverseSequence, TensorScatter: select or move elements. */
 #include "../arithmetic/cast.h"
 #include "../shape/copy.h"
 #include "../arithmetic/elementwise.h"

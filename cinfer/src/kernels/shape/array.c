@@ -1,5 +1,5 @@
-/* array.c - shape and layout: Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size, Transpose, Expand, Tile, Concat,
- * Split. */
+/* array.c - operators on shape and layout: Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size, Transpose, Expand, Tile,
+ * Concat, Split. */
 #include "copy.h"
 
 #include "../../simd/isa.h"

@@ -1,4 +1,4 @@
-/* array_make.c - ConstantOfShape, Range, OneHot. */
+/* array_make.c - operators that make a tensor: ConstantOfShape, Range, OneHot. */
 #include <math.h>
 
 #include "copy.h"

@@ -1,4 +1,4 @@
-/* text_normalize.c - StringConcat, StringNormalizer. */
+/* text_normalize.c - StringConcat, and StringNormalizer: case and stop words. */
 #include "../../base/letters.h"
 #include "../../base/wire.h"
 #include "text.h"

@@ -1,4 +1,4 @@
-/* text_numbers.c - strings to numbers and back; bytes as numbers. */
+/* text_numbers.c - StringToNumber and AsString: strings to numbers and back; DecodeRaw: bytes as numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* conv_grad.c - Conv2DGradInput and Conv2DGradFilter.
+/* conv_grad.c - Conv2DGradInput and Conv2DGradFilter, the gradients of Conv2D.
  *
  * GradFilter sums over the pixels of all images: dw[k, o] = sum over pixels of x's tap k times dy. GradInput
  * multiplies dy by the transposed filters (K = outputs of a group, N = kh * kw * channels) and adds the taps to dx in

@@ -1,4 +1,4 @@
-/* training.c - optimizer steps in one pass, with the very bits of their bodies (schema/graphio_operators.json). */
+/* training.c - optimizer steps in one pass, with the same bits as their bodies (schema/graphio_operators.json). */
 #include <math.h>
 
 #include "../ci_kernel.h"
