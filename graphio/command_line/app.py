@@ -30,9 +30,10 @@ __all__ = ["app", "main"]
 HELP = """Looks into models and checkpoints, converts, runs and compares them.
 
 FILE is a model (.gio), an ONNX file, a SavedModel folder or frozen graph of TensorFlow's, a
-checkpoint (its prefix or folder), or weights (.safetensors, .npz, .npy, .pt): told by their bytes.
+checkpoint (its prefix or folder), or weights (.safetensors, .npz, .npy, .pt): recognised by their
+bytes.
 
-Exit codes: 0 done; 1 the answer is no (files differ, a check failed, operators are missing);
+Exit codes: 0 done; 1 a negative answer (files differ, a check failed, operators are missing);
 2 wrong usage; 3 a file is missing, damaged or of the wrong kind; 4 a mistake of graphio's;
 5 the standard output cannot be written; 130 interrupted (Ctrl+C).
 """

@@ -33,7 +33,7 @@ def engine_names() -> list[str]:
 
 
 def _engine(text: str) -> str:
-    """What --engine is given; refuses an engine that there is not."""
+    """The value of --engine; refuses an unknown engine."""
     if text not in engines.ENGINES:
         known = ", ".join(map(repr, engine_names()))
         raise typer.BadParameter(f"{text!r} is not one of {known}.")
@@ -69,7 +69,7 @@ Sizes = Annotated[
         "--size",
         metavar="NAME=SIZES",
         help="Sizes of an input, image=1,3,224,224, or of a named dimension, batch=8. "
-        "What is not said is 1.",
+        "Others are 1.",
     ),
 ]
 

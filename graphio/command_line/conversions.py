@@ -9,7 +9,7 @@ from graphio.command_line import opening
 
 __all__ = ["FITS", "Fit", "unused_options"]
 
-#: what a target can be
+#: formats of a target
 GIO, ONNX, WEIGHTS = ".gio", ".onnx", "weights"
 _ANY = (*opening.MODELS, opening.CHECKPOINT, opening.WEIGHTS)
 

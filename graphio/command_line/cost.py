@@ -1,4 +1,4 @@
-"""What a run of a model takes: operations, bytes, memory."""
+"""The cost of a run of a model: operations, bytes, memory."""
 
 from __future__ import annotations
 

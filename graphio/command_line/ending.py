@@ -1,4 +1,4 @@
-"""How a command ends: an exit code, and for an error one message, as JSON too where that is asked.
+"""How a command ends: an exit code, and for an error one message, as JSON too on request.
 
 exits.py has the codes.
 """
@@ -18,7 +18,7 @@ from graphio.support import errors
 
 __all__ = ["end_of", "wants_json"]
 
-#: what a user can change: no traceback is shown
+#: errors that the user can fix: no traceback is shown
 EXPECTED = (exits.Refused, errors.OpError, OSError, ValueError, KeyError, NotImplementedError)
 
 
@@ -101,12 +101,12 @@ def _text(error: BaseException) -> str:
 
 
 def _is_usage(error: BaseException) -> bool:
-    """Whether it is an error of typer's, of which some versions bring a click of their own."""
+    """Whether it is an error of typer's, of which some versions bundle click."""
     return hasattr(error, "format_message") and hasattr(error, "exit_code")
 
 
 def _facts(error: BaseException, code: int) -> dict[str, Any]:
-    """What --json says of an error."""
+    """The JSON form of an error."""
     details: dict[str, Any] = {}
     if isinstance(error, errors.OpError):
         details = {"status": error.error_code, "node": error.node_name}

@@ -20,7 +20,7 @@ def ending(wanted: str) -> Callable[[str | None], str | None]:
     def check(path: str | None) -> str | None:
         if path is not None and os.path.splitext(path)[1].lower() != wanted:
             raise Refused(
-                f"'{path}' would hold what {wanted} files hold: name it so, such as "
+                f"'{path}' would hold the contents of a {wanted} file: name it so, such as "
                 f"'{os.path.splitext(path)[0] or 'file'}{wanted}'",
                 USAGE,
             )

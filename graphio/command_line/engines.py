@@ -45,7 +45,7 @@ def names() -> list[str]:
 
 
 def has_threads(engine: str) -> bool:
-    """Whether a run in an engine uses as many threads as it is told."""
+    """Whether a run in an engine uses as many threads as requested."""
     ours = engines.ENGINES.get(engine)
     return ours is None or ours.has("threads")
 
@@ -82,7 +82,7 @@ def load(engine: str, path: str, signature: str | None, threads: int = 1) -> Loa
 
 
 def _asked(engine: str, question: Callable[[], T]) -> T:
-    """The answer of an engine that is not ours, whose errors have classes of its own."""
+    """The answer of a foreign engine, whose errors have other classes."""
     try:
         return question()
     except Refused:

@@ -1,9 +1,9 @@
-"""What the exit code of a command says."""
+"""Exit codes of commands, and the exception of a refused input."""
 
 from __future__ import annotations
 
 DONE = 0
-NO = 1  # the answer is no: files differ, a check failed, operators are missing
+NO = 1  # a negative answer: files differ, a check failed, operators are missing
 USAGE = 2  # unknown options, missing arguments, values that cannot be
 FILE = 3  # a file is missing, damaged, or not what the command takes
 FAULT = 4  # a mistake of graphio's own
@@ -12,7 +12,7 @@ INTERRUPTED = 130  # by Ctrl+C
 
 
 class Refused(Exception):
-    """What the user must change; printed without a traceback."""
+    """An error that the user must fix; printed without a traceback."""
 
     def __init__(self, message: str, code: int = FILE) -> None:
         super().__init__(message)

@@ -77,7 +77,7 @@ def _identity(file: str) -> tuple[int, int]:
 
 
 def _files_of(source: str) -> list[str]:
-    """The files that what lies at a path consists of."""
+    """The files of the model or checkpoint at a path."""
     if os.path.isfile(source):
         beside = os.path.dirname(source) or os.curdir
         more = _in_folder(beside, _WEIGHTS) if source.endswith(".index.json") else []

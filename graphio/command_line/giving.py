@@ -1,4 +1,4 @@
-"""What a command feeds: files that were named, or random numbers of the sizes that were said."""
+"""Inputs of a command: the named files, or random numbers of the given sizes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def given_inputs(
     Args:
         data: bytes of the model file.
         signature: of the loaded model.
-        files: what --input was given; "NAME=random" is no file.
-        size: what --size was given.
+        files: values of --input; "NAME=random" is not a file.
+        size: values of --size.
 
     Raises:
         Refused: --size without random inputs; a file that does not fit.

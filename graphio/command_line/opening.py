@@ -1,4 +1,4 @@
-"""What a path holds, told by its bytes, and models of any format as bytes of ours."""
+"""The kind of a file, from its bytes, and models of any format as bytes of a .gio file."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _WEIGHTS = (".safetensors", ".npz", ".npy", ".pt", ".pth", ".bin", ".index.json"
 
 
 def kind_of(path: str) -> str:
-    """The kind of what lies at a path, or at a checkpoint's prefix.
+    """The kind of the file or folder at a path, or at a checkpoint's prefix.
 
     Raises:
-        Refused: there is nothing, or nothing that graphio knows.
+        Refused: there is no such file, or it is of no kind that graphio knows.
     """
     if stores.is_remote(path):
         return _in_store(path)
@@ -52,7 +52,7 @@ def kind_of(path: str) -> str:
     if stores.plain(path) and os.path.isfile(path + ".index"):
         return CHECKPOINT if _starts(path + ".index", _INDEX_MAGIC) else WEIGHTS
     if os.path.exists(path):
-        raise Refused(f"'{path}' is no regular file: pipes and devices are not read")
+        raise Refused(f"'{path}' is not a regular file: pipes and devices are not read")
     raise Refused(f"there is no file, folder or checkpoint '{path}'")
 
 
@@ -97,7 +97,7 @@ def _of_file(path: str, data: memoryview) -> str:
     if kind := foreign.kind_of(data) or foreign.kind_of_name(path):
         raise Refused(f"'{path}' is {kind}")
     if suffix == ".gio":
-        raise Refused(f"'{path}' is no model file: it does not begin as one")
+        raise Refused(f"'{path}' is not a model file: it does not begin as one")
     raise Refused(
         f"'{path}' is neither a model nor a checkpoint of graphio's, and its name ends in none of "
         f".onnx, .pb, .pbtxt, {', '.join(_WEIGHTS)}"
@@ -137,7 +137,7 @@ def model_bytes(path: str, optimize: str = "exact") -> bytes:
     """A model of any format as the bytes of a model file of ours.
 
     Raises:
-        Refused: it is no model.
+        Refused: it is not a model.
         OpError, ValueError: it is damaged, or has operators that graphio lacks (all are listed).
     """
     kind = kind_of(path)
@@ -149,7 +149,7 @@ def model_bytes(path: str, optimize: str = "exact") -> bytes:
         from graphio.tensorflow_files import convert
     else:
         raise Refused(
-            f"'{path}' is no model but {kind}, expected one (.gio, .onnx, .pb, SavedModel)"
+            f"'{path}' is not a model but {kind}, expected one (.gio, .onnx, .pb, SavedModel)"
         )
     data = convert(path, optimize=optimize)
     if data is None:

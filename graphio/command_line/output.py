@@ -18,7 +18,7 @@ __all__ = ["Json", "console", "lines", "name", "progress", "show", "table"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs to read.")]
 T = TypeVar("T")
-_PLAIN_WIDTH = 10_000  # nothing is wrapped or cut for a reader that is no terminal
+_PLAIN_WIDTH = 10_000  # nothing is wrapped or cut for a reader that is not a terminal
 
 
 def console(error: bool = False) -> Console:
@@ -32,7 +32,7 @@ def show(facts: Any, as_json: bool, text: Callable[[Console], None]) -> None:
     """Prints facts.
 
     Args:
-        facts: dicts, lists, texts and numbers.
+        facts: dicts, lists, strings and numbers.
         text: prints what people read.
     """
     if as_json:
@@ -49,7 +49,8 @@ def show(facts: Any, as_json: bool, text: Callable[[Console], None]) -> None:
 
 
 def _strict(value: Any) -> Any:
-    """Facts as JSON has them: "NaN", "Infinity" and "-Infinity" are texts, for JSON lacks them."""
+    """Facts as JSON has them: "NaN", "Infinity" and "-Infinity" are strings, for JSON lacks
+    them."""
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, bytes):
@@ -88,7 +89,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[in
 
 
 def progress(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """The items, with a bar on the standard error if it takes more than a second there."""
+    """The items, with a progress bar on the standard error if it takes more than a second there."""
     from tqdm.auto import tqdm
 
     yield from tqdm(items, what, total, delay=1.0, disable=None, file=sys.stderr)

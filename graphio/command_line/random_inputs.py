@@ -56,10 +56,10 @@ def _sizes(
 def random_inputs(
     specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int, ...]], seed: int = 0
 ) -> dict[str, Any]:
-    """Floats between 0 and 1; zeros where numbers may be places in a table, or are texts.
+    """Floats between 0 and 1; zeros where numbers may be indices of a table, or are strings.
 
     Raises:
-        Refused: an input is no tensor, or one of these sizes has no room in memory.
+        Refused: an input is not a tensor, or one of these sizes does not fit into memory.
     """
     random = np.random.default_rng(seed)
     made: dict[str, Any] = {}

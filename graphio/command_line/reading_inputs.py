@@ -170,7 +170,7 @@ def _columns(
     texts = [key for key, column in table.items() if column.dtype == object]
     if texts and _spec(name, specs).dtype != object:
         raise Refused(
-            f"columns {', '.join(texts)} of '{path}' are no numbers, which '{name}' takes"
+            f"columns {', '.join(texts)} of '{path}' are not numbers, which '{name}' takes"
         )
     return {name: np.stack([np.asarray(column) for column in table.values()], axis=1)}
 

@@ -12,8 +12,8 @@ __all__ = ["Output", "open_closed"]
 
 
 def open_closed() -> None:
-    """Puts a file in the place of each standard stream that the caller has closed, before another
-    file gets its number. Writing to such an output fails as it does for other programs."""
+    """Opens a file for each standard stream that the caller has closed, before another file gets
+    its number. Writing to such an output fails as in other programs."""
     for number, (name, mode, flags) in enumerate(_STREAMS):
         if getattr(sys, name) is None:
             found = os.open(os.devnull, flags)
@@ -23,7 +23,7 @@ def open_closed() -> None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
 
 
-#: name, mode, and how the null device is opened in its place: the output so that writing fails
+#: name, mode, and how the null device is opened instead: the output so that writing fails
 _STREAMS = (
     ("stdin", "r", os.O_RDONLY),
     ("stdout", "w", os.O_RDONLY),
@@ -77,7 +77,7 @@ class Output:
 
 
 def _discard(stream: TextIO) -> None:
-    """What a stream still holds goes nowhere."""
+    """Sends the rest of a stream's buffer to the null device."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

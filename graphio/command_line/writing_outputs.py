@@ -1,4 +1,4 @@
-"""What a run gave, into files."""
+"""Writes the outputs of a run into files."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ _TYPES: dict[str, DType] = {
     "large_string": dtypes.string, "string_view": dtypes.string, "binary": dtypes.string,
     "large_binary": dtypes.string, "binary_view": dtypes.string,
 }  # fmt: skip
-#: the types of which Arrow has few functions, and what they are cast to before others are asked
+#: the types of which Arrow has few functions, and what they are cast to before other functions are
+#: called
 _VIEWS = {"string_view": "large_string", "binary_view": "large_binary"}
 
 
@@ -67,15 +68,15 @@ class Column(NamedTuple):
 def columns_of(
     schema: Any, wanted: Sequence[str] | None, missing: Mapping[str, Any] | None, what: str
 ) -> list[Column]:
-    """The wanted columns of a schema.
+    """The requested columns of a schema.
 
     Args:
         wanted: their names; None: all.
         missing: what stands for null, by name.
 
     Raises:
-        TypeError: a type that is no tensor's.
-        ValueError: a name that is no column, or twice there.
+        TypeError: a type that no tensor has.
+        ValueError: a name that is not a column, or is there twice.
     """
     names = list(schema.names)
     fill = dict(missing or {})
@@ -102,7 +103,7 @@ def _check_fill(name: str, value: Any, kind: Any, what: str) -> None:
         pyarrow.scalar(value, inner)
     except (TypeError, OverflowError, pyarrow.ArrowException) as error:
         raise ValueError(
-            f"{what}: missing={{{name!r}: {value!r}}} is no {inner}: {error}"
+            f"{what}: missing={{{name!r}: {value!r}}} is not a value of {inner}: {error}"
         ) from None
 
 
@@ -120,7 +121,7 @@ def _spec(name: str, kind: Any, what: str) -> Spec:
         return Spec(dtypes.string, TensorShape(shape))
     if str(value) not in _TYPES:
         raise TypeError(
-            f"{what}: column {name!r} is {kind}, which is no tensor's type; choose others with "
+            f"{what}: column {name!r} is {kind}, which no tensor has; choose others with "
             "columns=[...], or cast it: to numbers, bool, strings, or lists of them"
         )
     return Spec(_TYPES[str(value)], TensorShape(shape))
@@ -130,7 +131,7 @@ def table_with(table: Any, columns: Iterable[Column]) -> dict[str, Any]:
     """The columns of a table as arrays with a row each, or lists of arrays.
 
     Raises:
-        ValueError: a value is missing, or a column is of another type than was said.
+        ValueError: a value is missing, or a column is not of the declared type.
     """
     return {column.name: _rows(table.column(column.name), column) for column in columns}
 
@@ -154,7 +155,7 @@ def _rows(values: Any, column: Column) -> Any:
 
 
 def _flat(values: Any, column: Column, dtype: DType) -> Array:
-    """Values that are no lists."""
+    """Scalar values, not lists."""
     values = _plain(values)
     if column.missing is not None and values.null_count:
         values = values.fill_null(column.missing)
@@ -167,8 +168,8 @@ def _flat(values: Any, column: Column, dtype: DType) -> Array:
 
 
 def _plain(values: Any) -> Any:
-    """The values themselves, in a type that Arrow computes with: not numbers of entries of a
-    dictionary, runs or views of bytes."""
+    """The values themselves, in a type that Arrow computes with: not indices of a dictionary, runs
+    or views of bytes."""
     pyarrow = module("tables")
     kind = values.type
     if pyarrow.types.is_run_end_encoded(kind):
@@ -182,7 +183,7 @@ def _plain(values: Any) -> Any:
 
 
 def _entries(pyarrow: Any, values: Any) -> Any:
-    """What the numbers of a dictionary's entries stand for."""
+    """The entries of a dictionary, by their indices."""
     chunks = values.chunks if isinstance(values, pyarrow.ChunkedArray) else [values]
     kind = _VIEWS.get(str(values.type.value_type), values.type.value_type)
     found = [pyarrow.DictionaryArray.from_arrays(c.indices, _plain(c.dictionary)) for c in chunks]

@@ -20,7 +20,7 @@ except ImportError:  # another system than POSIX's
 class FileCache(Stage):
     """Writes the elements of the first pass to a file and reads those after it from there.
 
-    The file is complete when it has its name; until then it has another beside it.
+    A complete file has the cache's name; until then it has a temporary name in the same folder.
     """
 
     kind = "cache"

@@ -40,7 +40,7 @@ class Rows(TextLines):
 
 @functools.cache
 def _patterns(delimiter: bytes, quotes: bool) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """What matches a row without marks, and what ends a field."""
+    """The patterns of a row without quotation marks, and of a field's end."""
     mark = _MARK if quotes else b""
     plain = re.compile(b"[^\r\n" + mark + b"]*(?:\n|\r\n|\r(?=[^\n]))")
     return plain, re.compile(b"[\r\n]|" + re.escape(delimiter))

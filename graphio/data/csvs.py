@@ -98,7 +98,7 @@ class CsvDataset(Dataset):
         header: True leaves out the first line of each file.
         field_delim: between fields, one character.
         use_quote_delim: False takes quotation marks as text.
-        na_value: what stands for a missing field, beside the empty one.
+        na_value: the string for a missing field, as well as the empty one.
         select_cols: numbers of the columns to take, ascending; None: all.
 
     Raises:
@@ -204,7 +204,7 @@ def make_csv_dataset(
         encoding: of the names of the columns, and of the rows that are looked at.
 
     Raises:
-        ValueError: names that are no columns; another number of column_defaults; rows of another
+        ValueError: names that are not columns; another number of column_defaults; rows of another
             number of fields, where types are inferred; ZLIB without names or defaults of columns.
         InvalidArgumentError: field_delim is not one character.
     """
@@ -286,7 +286,7 @@ def _chosen(names: Sequence[str], select: Sequence[Any] | None) -> list[int]:
 
 
 def _inferred(texts: Sequence[str], missing: str) -> Any:
-    """A default of the narrowest dtype that takes all texts."""
+    """A default of the narrowest dtype that takes all strings."""
     known = [text for text in texts if text not in ("", missing)]
     for dtype in _TYPES_OF_NUMBERS if known else ():
         convert = int if dtype.is_integer else float

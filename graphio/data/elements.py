@@ -140,7 +140,7 @@ class Scan(_Calling):
         while len(found) < count and (elements := self.source.elements(1)):
             try:
                 results = self.function(self.state, elements[0])
-            except errors.OutOfRangeError as error:  # it is no end of the data
+            except errors.OutOfRangeError as error:  # it is not the end of the data
                 raise self.refused(f"the function gives no element: {error.message}") from error
             self.state = results[: len(self.initial)]
             found.append(results[len(self.initial) :])
@@ -225,9 +225,9 @@ class Interleave(_Calling):
         at, taken, self.ended, slots, function = place
         self.at, self.taken = self.counted(at, self.cycle - 1), self.counted(taken, self.block)
         if len(slots) != self.cycle:
-            raise ValueError(f"{self.kind} stands in {len(slots)} datasets, of {self.cycle}")
+            raise ValueError(f"{self.kind} is in {len(slots)} datasets, of {self.cycle}")
         self.close_slots()
-        # Older places have the element in front.
+        # Positions saved by older versions begin with the element.
         self.slots = [s and _Slot(self.function, s[-2]) for s in slots]
         for slot, saved in zip(self.slots, slots, strict=True):
             if slot is not None:
@@ -317,7 +317,7 @@ class Batch(Stage):
 
 
 class SparseBatch(Batch):
-    """As Batch, where some components are the parts of SparseTensors, which begin at places."""
+    """As Batch, where some components are the parts of SparseTensors, which begin at offsets."""
 
     def __init__(
         self, source: Stage, size: int, drop_remainder: bool, places: Sequence[int]
@@ -454,7 +454,7 @@ class Unbatch(Stage):
         return [[indices[part, 1:], values[part], shape[1:]] for part in parts]
 
     def check_parts(self, indices: Array, values: Array, shape: Array) -> None:
-        """Refuses what is no SparseTensor with rows."""
+        """Refuses parts that are not a SparseTensor with rows."""
         if indices.ndim != 2 or len(indices) != len(values) or indices.shape[1] != len(shape):
             raise self.refused(
                 "The parts of a SparseTensor do not fit each other: indices have the shape "
@@ -477,7 +477,7 @@ class Unbatch(Stage):
 
 
 class SparseSlices(Unbatch):
-    """The rows of a SparseTensor whose elements stand in their order."""
+    """The rows of a SparseTensor whose elements are in ascending order."""
 
     kind = "from_sparse_tensor_slices"
 
@@ -652,7 +652,7 @@ class Choose(Stage):
         return found
 
     def set_place(self, place: Any) -> None:
-        self.position = bool(place)  # older places are None
+        self.position = bool(place)  # older versions saved None
 
 
 class Sample(Stage):

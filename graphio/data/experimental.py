@@ -222,7 +222,7 @@ def group_by_window(
 
 
 def _integer(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with a number of Python as an int64; what is no scalar int64 is left."""
+    """The function with a number of Python as an int64; values other than a scalar int64 stay."""
 
     def call(*element: Any) -> Any:
         found = function(*element)
@@ -344,7 +344,7 @@ def sample_from_datasets(
 
     Raises:
         ValueError: another number of weights.
-        TypeError: the weights are no numbers of floating point.
+        TypeError: the weights are not floating-point numbers.
 
     Raises, when run:
         InvalidArgumentError: another number of weights, or one that is negative or not finite.
@@ -440,5 +440,5 @@ class NpzDataset(Dataset):
 
 public_path.name_classes(__name__, globals())
 
-if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+if not TYPE_CHECKING:  # to type checkers, a name that is left out does not exist
     __getattr__ = refusals.getter(__name__)

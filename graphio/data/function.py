@@ -1,4 +1,4 @@
-"""Functions of datasets: built once as a graph of their own, run by the session's engine."""
+"""Functions of datasets: built once as a separate graph, run by the session's engine."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _COUNTER = "data_functions"
 
 
 class Function:
-    """What a map, a filter or another transformation calls for every element.
+    """The function of a map, a filter or another transformation, called for every element.
 
     Args:
-        function: takes the components of an element: a tuple's one by one, a dict whole.
+        function: takes the components of an element: a tuple's one by one, a dict as one value.
         specs: of its arguments: an element's, or with `arguments` a list of elements'.
         what: the transformation's name, for messages.
         arguments: True: specs is a list of what the function's arguments are.
@@ -60,7 +60,7 @@ class Function:
         self.captures: dict[Tensor, Tensor] = {}
         self.graph = Graph()
         outer = self._outer.root
-        # Random operations in here and around draw from streams of their own.
+        # Random operations in here and around draw from separate streams.
         self.graph.seed, self.graph._seeds_given = outer.seed, outer._seeds_given
         self.graph.resolver = self._capture
         self.graph.around = outer
@@ -97,7 +97,7 @@ class Function:
         return structure.element_of(specs, made)
 
     def _capture(self, tensor: Tensor) -> Tensor | None:
-        """What stands for a tensor of the graph around the function."""
+        """The placeholder of a tensor of the graph around the function."""
         if tensor.graph.root is self.graph:
             return None
         found = self._outer._resolve(tensor)
@@ -178,14 +178,14 @@ class Runner:
 
 
 class Opening:
-    """What a pipeline is opened with.
+    """The inputs of opening a pipeline.
 
     Attributes:
         runner: runs its functions.
         values: of the tensors that datasets and functions captured.
         loaded: functions that are ready, by their definition.
-        places: where functions that are not loaded yet will stand, by their numbers.
-        new_key: a key for what has no seed.
+        places: the future slots of functions that are not loaded yet, by their numbers.
+        new_key: a key for operations without a seed.
         shared: values of the variables that functions read and assign, while they run.
         one_shot: whether a one-shot iterator opens it.
     """
@@ -281,7 +281,7 @@ class Loaded:
                 self._state.set_generator(name, opening.new_key() if key is None else key, 0)
 
     def another(self) -> tuple[Any, Any]:
-        """The function once more, with a state of its own: for another thread."""
+        """The function once more, with a separate state: for another thread."""
         if not self._packed:
             return None, self.run
         return self._runner.load(self._packed, self.function.graph)
@@ -319,7 +319,7 @@ class Loaded:
                 self._held[name] = self._shared[name]
         try:
             return self.run(inputs)
-        finally:  # what was assigned before an error is assigned
+        finally:  # assignments before an error are kept
             for name, touch in self._touched.items():
                 if touch.assigned:
                     self._held[name] = self._shared[name] = self._state.get(name)
@@ -360,7 +360,7 @@ class Loaded:
         ]
 
     def set_place(self, place: Any) -> None:
-        """Goes where place stood."""
+        """Moves to a saved position."""
         for name, (key, count) in place[0].items():
             self._state.set_generator(name, int(key, 16), int(count, 16))
         self._places = dict(place[1])

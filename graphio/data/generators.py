@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Generator(Stage):
-    """What a Python generator yields. A place is the number of elements; they are skipped again."""
+    """The elements of a Python generator. The position is their number; a restore skips as many."""
 
     kind = "from_generator"
 
@@ -91,8 +91,8 @@ class Generator(Stage):
             self._next()
             if self.ended:
                 raise errors.DataLossError(
-                    message=f"the generator ended before element {place[0]}, where the checkpoint "
-                    f"was saved [{self.what}]"
+                    message=f"the generator ended before element {place[0]}, the saved "
+                    f"position [{self.what}]"
                 )
         self.given, self.ended = place
 

@@ -19,7 +19,7 @@ def of_new(inputs: Sequence[Dataset], alone: bool) -> Graph:
 
     Args:
         inputs: the datasets that it is made of.
-        alone: there are no tensors and functions beside them, so it is of their graph.
+        alone: it has no other tensors and functions, so it is of their graph.
 
     Raises:
         ValueError: they are of another graph than the default one.

@@ -49,7 +49,7 @@ class Iterator(Unpicklable):
         self._text = text
         self._initializer: Operation | None = initializer
         self._functions: dict[tuple[Graph, Any], str] = {}  # by what is touched, too
-        self._texts: dict[Graph, Tensor] = {}  # what string_handle gives, by the graph of the call
+        self._texts: dict[Graph, Tensor] = {}  # results of string_handle, by the graph of the call
         if handle is not None:
             self._texts[scopes.get_default_graph()] = self._named(None)
 
@@ -71,7 +71,7 @@ class Iterator(Unpicklable):
             output_shapes: nested shapes alike; None: unknown.
             shared_name: its name.
             output_classes: nested classes alike: tf.Tensor, or tf.SparseTensor, whose type is its
-                values' and whose shape the whole's; None: tf.Tensor.
+                values' and whose shape the dense shape; None: tf.Tensor.
 
         Raises:
             TypeError: types, shapes and classes are not nested alike.
@@ -102,7 +102,7 @@ class Iterator(Unpicklable):
 
     @property
     def initializer(self) -> Operation:
-        """The operation that begins anew.
+        """The operation that begins the data again.
 
         Raises:
             ValueError: there is none.
@@ -121,9 +121,9 @@ class Iterator(Unpicklable):
 
         Raises:
             TypeError: the dataset's types or shapes do not fit.
-            ValueError: its elements are nested in another way; the iterator is no re-initializable
-                one; a function of the dataset reads or assigns a variable, and get_next was called
-                before.
+            ValueError: its elements are nested in another way; the iterator is not
+                re-initializable; a function of the dataset reads or assigns a variable, and
+                get_next was called before.
         """
         if self._handle is None or self._handle.one_shot:
             raise ValueError(_ONE_SHOT)
@@ -134,7 +134,7 @@ class Iterator(Unpicklable):
     def get_next(self, name: str | None = None) -> Any:
         """The next element: tensors that step on in every run that needs them.
 
-        Each call of get_next is a step of its own.
+        Each call of get_next is a separate step.
         """
         flat = structure.flatten(self._specs)
         texts = [] if self._text is None else [self._text]
@@ -227,7 +227,8 @@ class Iterator(Unpicklable):
 
 
 def _always(text: bytes, session: Any) -> Any:
-    """A host function that gives a text; a module's, so that graphs with iterators pickle."""
+    """A host function that gives a constant string; a module's, so that graphs with iterators
+    pickle."""
     return lambda inputs: [text]
 
 
@@ -325,24 +326,25 @@ def _with_bodies(operation: Operation) -> list[Operation]:
 
 
 class IteratorSaveable:
-    """An iterator's place among a Saver's variables; see make_saveable_from_iterator."""
+    """An iterator as one of a Saver's variables; see make_saveable_from_iterator."""
 
     def __init__(self, iterator: Iterator) -> None:
         self.iterator = iterator
 
 
 def make_saveable_from_iterator(iterator: Iterator) -> IteratorSaveable:
-    """What stands for an iterator's place in a Saver's var_list or in SAVEABLE_OBJECTS.
+    """An iterator's position as an entry of a Saver's var_list or of SAVEABLE_OBJECTS.
 
-    A Saver of all variables saves the places of all iterators without it. With it a place at the
-    end of the data is restored as such, a one-shot iterator has its place before its first step,
+    A Saver of all variables saves the positions of all iterators without it. With it a position at
+    the end of the data is restored as such, a one-shot iterator has its position before its first
+    step,
     and one whose initializer has not run is an error of the save (FailedPreconditionError).
 
     Args:
         iterator: of this graph.
 
     Raises:
-        TypeError: it is no iterator, or one of a string handle.
+        TypeError: it is not an iterator, or one of a string handle.
     """
     if not isinstance(iterator, Iterator) or iterator._handle is None:
         raise TypeError(f"make_saveable_from_iterator: expected an Iterator, got {iterator!r}")

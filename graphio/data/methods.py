@@ -1,8 +1,8 @@
 """Methods of Dataset whose work is done by modules that are made of datasets themselves.
 
-These are iterators, what runs a whole dataset, and methods that TensorFlow 2 has for functions of
-tf.data.experimental in TensorFlow 1. Their modules import the class Dataset, so this one, its base,
-does not import them: graphio.data imports all and connects them.
+These are iterators, functions that run a complete dataset, and methods that TensorFlow 2 has for
+functions of tf.data.experimental in TensorFlow 1. Their modules import the class Dataset, so this
+one, its base, does not import them: graphio.data imports all and connects them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Methods:
         return iterator.one_shot(self)  # type: ignore[arg-type]
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
-        """An iterator whose `initializer` must run first, and each time begins anew.
+        """An iterator whose `initializer` must run first, and begins again each time.
 
         Raises:
             ValueError: the dataset is of another graph than the default one.

@@ -38,7 +38,7 @@ def arrays(path: str) -> dict[str, Array]:
     except errors.ResourceExhaustedError:
         raise
     except Exception as error:  # zipfile and numpy raise almost anything for damaged bytes
-        raise errors.DataLossError(message=f"{path} is no .npy or .npz file: {error}") from None
+        raise errors.DataLossError(message=f"{path} is not a .npy or .npz file: {error}") from None
 
 
 def _check_packed(archive: zipfile.ZipFile, path: str) -> None:

@@ -53,7 +53,7 @@ class _Wishes:
     __hash__ = None  # type: ignore[assignment]
 
     def _given(self) -> dict[str, Any]:
-        """What was set; groups as dicts of that."""
+        """The options that were set; groups as nested dicts."""
         inner = {
             name: value._given() if isinstance(value, _Wishes) else value
             for name, value in self.__dict__.items()
@@ -77,7 +77,7 @@ class _Wishes:
 
 
 class Options(_Wishes):
-    """What a program may wish of a pipeline; attributes are accepted, and results do not change.
+    """Options of a pipeline; attributes are accepted, and results do not change.
 
     An option that is not set is None. The options that Dataset.options gives cannot be set:
     that raises ValueError.

@@ -79,7 +79,7 @@ class TextLineDataset(_FileDataset):
 
     Args:
         filenames: a name, a list of them, a string tensor or a dataset of names; names are
-            texts or paths.
+            strings or paths.
         compression_type: "", "GZIP" or "ZLIB".
         buffer_size: accepted.
         num_parallel_reads: accepted; files are read one after the other.

@@ -86,7 +86,7 @@ def checked_compression(compression: Any) -> str:
 
 
 def paths_as_texts(value: Any) -> Any:
-    """Names of files as texts, one or a list of them."""
+    """Names of files as strings, one or a list of them."""
     if isinstance(value, (list, tuple)):
         return [paths_as_texts(v) for v in value]
     return os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -113,7 +113,7 @@ def matching(patterns: Array, one_shot: bool = False) -> Array:
 
 
 def masked_crc(data: bytes) -> int:
-    """TFRecord's checksum: CRC-32C, turned and moved."""
+    """TFRecord's checksum: CRC-32C, rotated, plus a constant."""
     crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF
 
@@ -144,7 +144,8 @@ def _head(file: IO[bytes], offset: int) -> bytes:
 def read_record(file: IO[bytes], path: str, offset: int) -> bytes | None:
     """The next record; None at the end.
 
-    A packed file without its end ends after its last whole record: its writer has flushed it, and
+    A packed file without its end ends after its last complete record: its writer has flushed it,
+        and
     may write on.
 
     Args:
@@ -192,7 +193,8 @@ def _lost(what: str, path: str, offset: int) -> errors.OpError:
 
 
 class Files(Stage):
-    """Records of several files, one after the other; a place is a file and a number of records."""
+    """Records of several files, one after the other; its position is a file and a number of
+    records."""
 
     def __init__(self, paths: Array, compression: str = "", buffering: int = 0) -> None:
         super().__init__()

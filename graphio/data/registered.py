@@ -1,4 +1,4 @@
-"""What the structure of elements calls of the modules above: those register their functions here.
+"""Functions of higher modules that the structure of elements calls: registered here.
 
 See graphio.support.registration; graphio/__init__.py has the module of each name.
 """
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset_of"]
 
-#: what stands for a component that is a dataset, from its spec and tensor
+#: makes a component that is a dataset, from its spec and tensor
 dataset_of: Registered[[Spec, Tensor], Any] = Registered("dataset_of")

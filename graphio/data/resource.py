@@ -38,7 +38,7 @@ class Handle:
         one_shot: whether it needs no initializer.
         functions: names of the host functions that step it.
         touched: variables that functions of its datasets read or assign.
-        saveable: whether a program has asked for its place in checkpoints; see
+        saveable: whether the program requires its position in checkpoints; see
             make_saveable_from_iterator.
     """
 
@@ -54,7 +54,8 @@ class Handle:
         """One more dataset that it may run through.
 
         Raises:
-            ValueError: it touches variables that no get_next was told of, or is of another graph.
+            ValueError: it touches variables that an earlier get_next does not know, or is of
+                another graph.
         """
         graphs.check(dataset)
         touched = variables.merged([self.touched, dataset.touched])
@@ -95,7 +96,7 @@ class Resource:
         self._ahead: tuple[Element, IteratorState] | None = None
 
     def make(self, maker: int, values: Sequence[Array]) -> None:
-        """Begins a dataset anew, with what its captured tensors hold now."""
+        """Begins a dataset again, with the present values of its captured tensors."""
         with self._lock:
             self.close()
             self._become(self._opened(maker, values), maker, values)
@@ -156,7 +157,7 @@ class Resource:
             raise errors.FailedPreconditionError(
                 message=f"GetNext() failed because the iterator '{self.handle.name}' has not been "
                 "initialized. Ensure that you have run the initializer operation for this "
-                "iterator before getting the next element, or saving its place."
+                "iterator before getting the next element, or saving its position."
             )
         return self._stage
 
@@ -172,7 +173,7 @@ class Resource:
             asked: True begins a one-shot iterator.
 
         Raises:
-            FailedPreconditionError: it is asked, and has not been initialized.
+            FailedPreconditionError: it must begin, and has not been initialized.
         """
         with self._lock:
             if asked:
@@ -210,8 +211,8 @@ class Resource:
                 return self._go(detail, state)
             except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
                 raise errors.DataLossError(
-                    message=f"the place of iterator '{self.handle.name}' is damaged, or its data "
-                    f"has changed: {error}"
+                    message=f"the position of iterator '{self.handle.name}' is damaged, or its "
+                    f"data has changed: {error}"
                 ) from error
 
     def _go(self, detail: Any, state: IteratorState) -> bool:
@@ -233,8 +234,8 @@ class Resource:
         return True
 
     def _look_ahead(self, stage: Stage, state: IteratorState, place: Any) -> None:
-        """A program that restores what was saved at the end of the data begins it anew, unless it
-        has asked for the place itself."""
+        """Begins the data again if the saved position was its end, unless the program saves the
+        position itself."""
         if self.handle.touched:
             return  # functions have variables in a run alone
         try:
@@ -248,7 +249,7 @@ class Resource:
             self.make(self._maker, self._values)
 
     def _values_for(self, maker: int) -> Sequence[Array] | None:
-        """What a dataset captures, if that is known without its initializer."""
+        """The values that a dataset captures, if they are known without its initializer."""
         if maker >= len(self.handle.makers):
             return None
         if self._stage is not None and self._maker == maker:
@@ -259,7 +260,7 @@ class Resource:
         return self._constants(dataset)
 
     def _constants(self, dataset: Dataset) -> list[Array]:
-        """What a dataset captures, where that needs neither feeds nor variables."""
+        """The values that a dataset captures, where they need neither feeds nor variables."""
         tensors = list(dataset.captures)
         if not tensors:
             return []
@@ -316,7 +317,7 @@ def _fits(wanted: Any, found: Any) -> bool:
 
 
 def resource_of(session: Any, handle: Handle) -> Resource:
-    """A session's iterator, made when it is first asked for."""
+    """A session's iterator, made at its first use."""
     key = f"{_TABLE}/{handle.name}"
     found = session.resources.get(key)
     if found is None:
@@ -353,10 +354,10 @@ def check_types(wanted: Any, found: Any) -> None:
 
 
 def save_all(session: Any, asked: bool = False) -> dict[str, IteratorState]:
-    """Where a session's iterators stand, by name.
+    """The positions of a session's iterators, by name.
 
     Args:
-        asked: whether those that make_saveable_from_iterator was called for must stand somewhere.
+        asked: whether those that make_saveable_from_iterator was called for must have a position.
 
     Raises:
         FailedPreconditionError: one of those has not been initialized.
@@ -393,7 +394,7 @@ def load_all(session: Any, states: Mapping[str, IteratorState]) -> list[str]:
 
 
 def put_back(session: Any, before: Mapping[str, IteratorState], moved: Iterable[str]) -> None:
-    """Undoes load_all: iterators stand where save_all said, those that had not begun begin anew."""
+    """Undoes load_all: moves iterators back to save_all's positions, others to the beginning."""
     load_all(session, before)
     known = handles_of(session.graph)
     for name in moved:

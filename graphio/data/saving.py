@@ -1,4 +1,4 @@
-"""Places in pipelines as bytes: nested dicts, lists, numbers and arrays, nothing that runs."""
+"""Positions in pipelines as bytes: nested dicts, lists, numbers and arrays, nothing that runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 def encode(place: Any) -> bytes:
-    """A place as bytes: JSON, whose arrays follow it."""
+    """A position as bytes: JSON, whose arrays follow it."""
     arrays: list[Array] = []
     text = json.dumps(_plain(place, arrays), separators=(",", ":")).encode()
     parts = [text, *(tensors.from_array(a).SerializeToString() for a in arrays)]
@@ -24,7 +24,7 @@ def encode(place: Any) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """The place that encode wrote.
+    """The position that encode wrote.
 
     Raises:
         DataLossError: the bytes are something else.
@@ -34,7 +34,7 @@ def decode(data: bytes) -> Any:
         size = int.from_bytes(data[at : at + 8], "little")
         at += 8
         if len(data) - at < size:
-            raise errors.DataLossError(message="the place of an iterator is cut short")
+            raise errors.DataLossError(message="the position of an iterator is cut short")
         parts.append(data[at : at + size])
         at += size
     try:
@@ -42,11 +42,11 @@ def decode(data: bytes) -> Any:
         return _restored(json.loads(parts[0]), arrays)
     except _DAMAGED as error:
         raise errors.DataLossError(
-            message=f"the place of an iterator is damaged: {error}"
+            message=f"the position of an iterator is damaged: {error}"
         ) from None
 
 
-#: what other texts than those that are written lead to
+#: raised by strings that encode did not write
 _DAMAGED = AttributeError, DecodeError, LookupError, RecursionError, TypeError, ValueError
 
 

@@ -1,6 +1,6 @@
 """Stages of a running pipeline, and those that only pick and order what comes to them.
 
-A stage is asked for items. An item is an element (a list of arrays, one a component) or, where
+A stage gives items on request. An item is an element (a list of arrays, one a component) or, where
 the stage has a table, the number of a row of it: picking and ordering then moves numbers, and a
 batch gathers its rows at once.
 """
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 Element = list[Any]
 Item = Any
 BLOCK = 256  # draws that a shuffle makes at once
-_LARGE = 1 << 24  # bytes of a buffer that a place does not hold any more
+_LARGE = 1 << 24  # bytes of a buffer that is too large for a saved position
 _HASHED = 1 << 20  # bytes of an array that its signature looks at
 
 
@@ -64,39 +64,39 @@ class Stage:
         self.restart()
 
     def restart(self) -> None:
-        """What rewind does here."""
+        """Rewinds this stage alone."""
         self.position = self.first
 
     def save(self) -> Any:
-        """Where this stage and those before it stand; see saving.encode."""
+        """The positions of this stage and those before it; see saving.encode."""
         return {"place": self.place(), "inputs": [stage.save() for stage in self.inputs]}
 
     def load(self, saved: Any) -> None:
-        """Goes where save stood."""
+        """Moves to the positions that save gave."""
         for stage, place in zip(self.inputs, saved["inputs"], strict=True):
             stage.load(place)
         self.set_place(saved["place"])
 
     def place(self) -> Any:
-        """Where this stage alone stands: nothing in it changes when the stage goes on."""
+        """The position of this stage alone: it does not change when the stage goes on."""
         return self.position
 
     def set_place(self, place: Any) -> None:
-        """Goes where place says. Raises TypeError, ValueError: it is no place of such a stage."""
+        """Moves to a position. Raises TypeError, ValueError: it is not one of such a stage."""
         if type(place) is not type(self.first):
-            raise TypeError(f"{self.kind} stands at {place!r}")
+            raise TypeError(f"{self.kind} has the position {place!r}")
         if type(place) is int:
             self.counted(place, self.most())
         self.position = place
 
     def most(self) -> int | None:
-        """How many items one pass can give at most; None: nobody knows before its end."""
+        """How many items one pass can give at most; None: unknown before its end."""
         return self.inputs[0].most() if self.never_more else None
 
     def counted(self, number: Any, most: int | None = None) -> int:
-        """A number of a place, which counts something of which there are so many.
+        """A number of a saved position, checked against the count of its items.
 
-        What a place says is replayed, so that a number out of nowhere would take for ever.
+        Positions are replayed, so an arbitrary number would run almost without end.
 
         Raises:
             TypeError, ValueError: it is none, or too large.
@@ -104,11 +104,11 @@ class Stage:
         if type(number) is not int:
             raise TypeError(f"{self.kind} counts {number!r}")
         if number < 0 or (most is not None and number > most):
-            raise ValueError(f"{self.kind} stands at {number}, of {most}")
+            raise ValueError(f"{self.kind} has the position {number}, of {most}")
         return number
 
     def parameters(self) -> Sequence[Any]:
-        """What tells this stage from others of its kind."""
+        """The parameters that distinguish this stage from others of its kind."""
         return ()
 
     def signature(self) -> str:
@@ -256,11 +256,11 @@ class _Picking(Stage):
         self.table = source.table
 
     def saved(self, items: Sequence[Item]) -> Any:
-        """Items as a place holds them."""
+        """Items in the form of a saved position."""
         return list(items) if self.table is None else np.array(items, np.int64)
 
     def loaded(self, items: Any) -> list[Item]:
-        """The items of a place. Raises ValueError: a row that there is not."""
+        """The items of a saved position. Raises ValueError: a row that there is not."""
         if self.table is None:
             return list(items)
         found: list[Item] = items.tolist()
@@ -283,7 +283,7 @@ class Take(_Picking):
         if self.count >= 0:
             count = min(count, self.count - self.position)
             if count <= 0:
-                self.source.close()  # it is asked for nothing more in this pass
+                self.source.close()  # this pass needs no more items
         items = self.source.pull(count) if count > 0 else []
         self.position += len(items)
         return items
@@ -399,7 +399,7 @@ class Repeat(_Picking):
 
 
 def _bytes(item: Item) -> int:
-    """About what an item takes in a place."""
+    """Approximate bytes of an item in a saved position."""
     if isinstance(item, (int, bytes)):
         return 8 if isinstance(item, int) else len(item)
     if isinstance(item, list):
@@ -431,8 +431,8 @@ class Draws:
 class Shuffle(_Picking):
     """Items in random order: each is drawn from a buffer, in which the next takes its place.
 
-    Each epoch has draws of its own. A place has the buffer; if that is large, it has where the
-    epoch began, from which the draws are made again.
+    Each epoch has separate draws. A saved position has the buffer; if that is large, it has the
+    beginning of the epoch instead, from which the draws are repeated.
     """
 
     kind = "shuffle"
@@ -521,7 +521,7 @@ class Shuffle(_Picking):
 class Cache(_Picking):
     """Keeps the items of the first pass in memory.
 
-    What it keeps is not part of a place: it is made again from where the first pass began.
+    The kept items are not part of a saved position: a restore repeats the first pass.
     """
 
     kind = "cache"

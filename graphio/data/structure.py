@@ -1,4 +1,4 @@
-"""What an element of a dataset looks like: nested tuples and dicts of tensors' types.
+"""The structure of a dataset's elements: nested tuples and dicts of tensors' types.
 
 Unlike in tf.nest a list is a leaf, because in data it is a tensor.
 """
@@ -41,12 +41,12 @@ class Spec:
 
 
 def dataset_spec(inside: Any) -> Spec:
-    """What stands for a dataset of such elements."""
+    """The spec of a dataset of such elements."""
     return Spec(dtypes.string, TensorShape([]), inside)
 
 
 class SparseParts(NamedTuple):
-    """What stands for a SparseTensor: its three parts' specs, dtypes or shapes."""
+    """The structure of a SparseTensor: its three parts' specs, dtypes or shapes."""
 
     indices: Any
     values: Any
@@ -54,7 +54,7 @@ class SparseParts(NamedTuple):
 
 
 class ArrayParts:
-    """What stands for a TensorArray: all its elements, stacked.
+    """The structure of a TensorArray: all its elements, stacked.
 
     Attributes:
         stack: a tensor, or its spec, dtype or shape.
@@ -246,11 +246,11 @@ def declared(types: Any, shapes: Any, what: str, classes: Any = None) -> Any:
         shapes: nested shapes alike; None: all unknown.
         what: how messages call them.
         classes: nested classes alike; None: all tf.Tensor. Where one is tf.SparseTensor, type and
-            shape are those of the whole.
+            shape are those of the SparseTensor.
 
     Raises:
-        TypeError: they are not nested alike, a type is none, or a class is no tensor's. A list is
-            no type; several are a tuple.
+        TypeError: they are not nested alike, a type is none, or a class is not that of a tensor. A
+            list is not a type; several are a tuple.
     """
     flat = [dtypes.as_dtype(t) for t in flatten(types)]
     known = [TensorShape(None)] * len(flat)
@@ -282,7 +282,7 @@ def of_values(value: Any, what: str) -> tuple[Any, list[Any]]:
     """Specs of a structure of values, and its components as arrays, tensors or datasets.
 
     Raises:
-        TypeError: a component is no tensor's value; a sparse one.
+        TypeError: a component is not a tensor's value; a sparse one.
     """
     value = with_composites(value)
     leaves = [_component(leaf, what) for leaf in flatten(value)]
@@ -340,7 +340,7 @@ def with_composites(value: Any) -> Any:
 
 
 def refuse_sparse(value: Any, what: str) -> None:
-    """Refuses components that are no dense tensors."""
+    """Refuses components that are not dense tensors."""
     if _is_array(value) or isinstance(value, (SparseTensor, SparseParts)):
         kind = type(value).__name__.replace("Parts", "Tensor")
         raise TypeError(
@@ -377,7 +377,7 @@ def _rest(shape: TensorShape) -> TensorShape:
 
 
 def sparse_shape(parts: SparseParts) -> TensorShape:
-    """What is known of the shape of a SparseTensor."""
+    """The shape of a SparseTensor, as far as known."""
     rank = sparse_rank(parts)
     shape = TensorShape(None if rank is None else [None] * rank)
     known = parts.dense_shape.known
@@ -467,7 +467,7 @@ def types_of(specs: Any) -> Any:
 
 
 def shapes_of(specs: Any) -> Any:
-    """The nested shapes; of a SparseTensor that of the whole."""
+    """The nested shapes; of a SparseTensor the dense shape."""
 
     def shape(node: Any) -> Any:
         if isinstance(node, ArrayParts):
@@ -479,7 +479,7 @@ def shapes_of(specs: Any) -> Any:
 
 
 def node_shape(node: Any) -> TensorShape:
-    """What is known of the shape of a component; of a SparseTensor that of the whole, of a
+    """The shape of a component, as far as known; of a SparseTensor the dense shape, of a
     TensorArray that of its stack."""
     if isinstance(node, SparseParts):
         return sparse_shape(node)

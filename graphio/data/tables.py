@@ -120,7 +120,7 @@ def _damaged(path: str, error: Exception) -> errors.OpError:
 
 
 class _Rows(Stage):
-    """Rows of groups, or batches of them; a place is the number of the next row."""
+    """Rows of groups, or batches of them; its position is the number of the next row."""
 
     first = 0
 
@@ -147,7 +147,7 @@ class _Rows(Stage):
         return found
 
     def _next(self, count: int) -> list[Any]:
-        """The next rows of every column, in memory of their own; fewer only at the end."""
+        """The next rows of every column, in separate memory; fewer only at the end."""
         parts: list[list[Any]] = [[] for _ in self.columns]
         while count > 0 and self.position < self._most:
             group = bisect.bisect_right(self._ends, self.position)
@@ -156,7 +156,7 @@ class _Rows(Stage):
             try:
                 arrays = self._read(group)
             except errors.OpError:
-                self.position = self._ends[group]  # who ignores errors goes on behind it
+                self.position = self._ends[group]  # a pipeline that ignores errors goes on after it
                 raise
             for part, column in zip(parts, self.columns, strict=True):
                 part.append(arrays[column.name][start:stop])
@@ -203,7 +203,7 @@ def _row(piece: Any, index: int) -> Any:
 
 
 class _TableDataset(Dataset):
-    """What both kinds of tables have in common."""
+    """The common base of both kinds of tables."""
 
     def _of_groups(
         self, groups: Any, columns: list[Column], wanted: Any, size: int, drop: bool
@@ -212,7 +212,7 @@ class _TableDataset(Dataset):
         ragged = [column.name for column in columns if column.ragged]
         if size and ragged:
             raise ValueError(
-                f"{kind}: lists of the columns {ragged} differ in length, so rows are no batch; "
+                f"{kind}: lists of the columns {ragged} differ in length: rows cannot be batched; "
                 "leave batch_size out and use padded_batch"
             )
         specs = [_batched(c.spec, size if drop else None) if size else c.spec for c in columns]
@@ -259,7 +259,7 @@ class ArrowDataset(_TableDataset):
     Raises:
         ImportError: pyarrow is not installed.
         TypeError: a column of another type.
-        ValueError: a name that is no column; a missing value that nothing stands for.
+        ValueError: a name that is not a column; a missing value without a replacement.
     """
 
     @api_boundary.rolling_back

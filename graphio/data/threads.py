@@ -1,4 +1,4 @@
-"""Stages that work ahead in threads of their own, in order: prefetch and the parallel map."""
+"""Stages that work ahead in separate threads, in order: prefetch and the parallel map."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Results = concurrent.futures.Future[list[Any]]
 
 
 class _Ahead:
-    """What a prefetch and its thread share; it does not know the prefetch, which may be let go."""
+    """The shared state of a prefetch and its thread; it has no reference to the prefetch."""
 
     def __init__(self, source: Stage, size: int) -> None:
         self.source, self.size = source, size
@@ -53,7 +53,7 @@ class _Ahead:
         while True:
             with self.changed:
                 while self._idle() and not self.stopped:
-                    self.changed.wait(1.0)  # a finalizer of this very thread wakes nobody
+                    self.changed.wait(1.0)  # a finalizer in this thread cannot wake it
                 if self.stopped:
                     return
                 self.busy = True
@@ -146,7 +146,7 @@ class Prefetch(Stage):
 
 
 class _Workers:
-    """Threads that call a function, each with a copy of its own."""
+    """Threads that call a function, each with a separate copy."""
 
     def __init__(self, function: Bound, count: int) -> None:
         self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -157,7 +157,7 @@ class _Workers:
             ).start()
 
     def submit(self, elements: list[Element]) -> _Results:
-        """What the function gives for each element, or raises, in a while."""
+        """A future of the function's results, or error, for each element."""
         future: _Results = concurrent.futures.Future()
         self._tasks.put((future, elements))
         return future
@@ -183,7 +183,7 @@ def _serve(function: Bound, tasks: queue.SimpleQueue[Any]) -> None:
 
 
 class ParallelMap(_Calling):
-    """As Map, several elements at a time. Threads take more at once where more are asked for."""
+    """As Map, several elements at a time. Threads take more at once where more are requested."""
 
     kind = "parallel_map"
     never_more = True

@@ -1,6 +1,6 @@
 """Variables that functions of datasets read and assign: they belong to the session.
 
-A function runs in an engine of its own. The operation that asks a pipeline for elements takes the
+A function runs in a separate engine. The operation that asks a pipeline for elements takes the
 variables' values, which the functions share for so long, and gives the new ones, which the graph
 assigns: a run has no effect but those of its operations. Where a function assigns, what the
 pipeline gave, be it elements or an error, comes out of a second operation behind the assignments.
@@ -50,7 +50,7 @@ Touched = dict[str, Touch]
 
 
 def merged(several: Iterable[Mapping[str, Touch]]) -> Touched:
-    """What all of several touch."""
+    """The union of several."""
     found: Touched = {}
     for touched in several:
         for name, touch in touched.items():
@@ -73,7 +73,7 @@ def touched_by(graph: Graph) -> Touched:
 
 
 def touched_here(graph: Graph) -> Touched:
-    """What touched_by found in a graph."""
+    """The result of touched_by for a graph."""
     return merged(
         {name: Touch(variables_of(graph)[name], op.op == _ASSIGN)}
         for op in with_bodies(graph.operations)
@@ -104,7 +104,7 @@ def called(
     name: str,
     tf_type: str,
 ) -> Operation:
-    """An operation on a pipeline, with reads before it and assignments behind it.
+    """An operation on a pipeline, with reads before it and assignments after it.
 
     Args:
         touched: what the pipeline touches.
@@ -138,7 +138,7 @@ def called(
 
 
 class _Results:
-    """What pipelines gave in a session, until its runs have assigned the variables."""
+    """Results of pipelines in a session, kept until its runs have assigned the variables."""
 
     def __init__(self) -> None:
         self._found: dict[int, Callable[[], Any]] = {}
@@ -171,8 +171,8 @@ def exchange(
     given: Sequence[Array],
     work: Callable[[], Any],
 ) -> Any:
-    """What work gives, a list; if variables are assigned, the number of that, or of the error that
-    work raised, in the session's results, with the new values behind it.
+    """The result of work, a list; if variables are assigned, the number of that, or of the error
+    that work raised, in the session's results, with the new values after it.
 
     Args:
         touched: as `called` has it.

@@ -31,6 +31,6 @@ class Variants:
         self.touched: variables.Touched = {}
 
     def held(self, opening: Opening) -> Array:
-        """What the tensor holds."""
+        """The value of the tensor."""
         found: Array = opening.value(self.tensor)
         return found

@@ -1,4 +1,4 @@
-"""What needs a dataset whole, in one run: reduce, get_single_element."""
+"""Functions that run a complete dataset at once: reduce, get_single_element."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class TFRecordWriter:
     """Writes a TFRecord file, which is complete when the writer is closed, or given up.
 
     Args:
-        path: of the file, which is written anew.
+        path: of the file, which is overwritten.
         options: TFRecordOptions, or a compression type.
 
     Raises:
@@ -102,7 +102,7 @@ class TFRecordWriter:
         """Adds a record.
 
         Raises:
-            TypeError: record is no bytes.
+            TypeError: record is not bytes.
             FailedPreconditionError: the writer is closed.
         """
         if isinstance(record, str) or not isinstance(record, (bytes, bytearray, memoryview)):
@@ -181,7 +181,7 @@ def tf_record_iterator(path: str | os.PathLike[str], options: Any = None) -> Ite
     """The records of a file, as bytes.
 
     Of a file that is not packed, an iterator that has met the end or a record cut short can be
-    asked again: it goes on where it was, with what has been written since.
+    used again: it goes on where it was, with what has been written since.
 
     Raises:
         NotFoundError: there is no such file.

@@ -56,7 +56,7 @@ __all__ = [
 Metric = tuple[Tensor, Tensor]
 
 
-# ---- what metrics are made of ----
+# ---- building blocks ----
 
 
 def metric_variable(shape: Sequence[int | None], dtype: Any, name: str) -> Variable:
@@ -264,7 +264,7 @@ def mean_cosine_distance(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Metric:
-    """1 less the mean scalar product along dim of unit vectors; see mean."""
+    """1 less the mean dot product along dim of unit vectors; see mean."""
     wanted, found = _floats(labels, predictions)
     product = reduction.reduce_sum(wanted * found, [dim], keepdims=True)
     pair = mean(product, weights, None, None, name or "mean_cosine_distance")
@@ -369,7 +369,7 @@ def _counting(kind: str, summary: str) -> Counter:
 
 
 def documented(build: Documented, name: str, text: str) -> Documented:
-    """A function that was made in another, with a name and a docstring of its own."""
+    """A function that was made in another, with a name and a separate docstring."""
     build.__name__ = build.__qualname__ = name
     build.__doc__ = text
     return build

@@ -16,7 +16,7 @@ def chrome_trace(stats: StepStats, show_dataflow: bool = True) -> str:
 
     Args:
         stats: of a RunMetadata that a traced run has filled.
-        show_dataflow: whether arrows lead from what an operation reads to it.
+        show_dataflow: whether flow events connect an operation to its inputs.
     """
     events: list[dict[str, Any]] = []
     ended: dict[str, dict[str, Any]] = {}

@@ -1,5 +1,5 @@
 """tf.debug: a session that keeps every value of a run, and finds where the first NaN was made;
-runs an operation at a time (stepping.py); values that stop a run (watches.py).
+runs an operation at a time (stepping.py); values that stop a run (watchpoints.py).
 
 session = tf.debug.DebugSession(tf.Session())
 session.run(train_step, feeds)
@@ -115,7 +115,7 @@ class DebugDump:
         if name not in self._by_name:
             raise KeyError(
                 f"the run did not record {name!r}; a value is recorded if the run computes it "
-                "outside of loops and branches, and the session watches it"
+                "outside of loops and branches, and the session records it"
             )
         return self._by_name[name].array
 
@@ -176,7 +176,7 @@ class DebugSession(Session):
         last: the DebugDump of the latest run that succeeded; None before the first.
 
     Raises:
-        TypeError: session is no Session.
+        TypeError: session is not a Session.
     """
 
     def __init__(
@@ -241,7 +241,7 @@ class DebugSession(Session):
         self._wrapped.close()
 
     def list_inputs(self, tensor: Any) -> str:
-        """What went into a value of the latest run, and so on back, as an indented listing.
+        """The inputs of a value of the latest run, and theirs, as an indented listing.
 
         Args:
             tensor: a tensor or the name of one.

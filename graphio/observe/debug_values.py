@@ -1,4 +1,4 @@
-"""What debugging tells of a value: its kind, its range, what is not finite, who made it."""
+"""Descriptions of values for debugging: kind, range, non-finite elements, source line."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class DebugTensor:
 
     @property
     def nonfinite(self) -> str:
-        """ "2 NaN, 1 Inf", "" if all is finite or it is no floating tensor."""
+        """ "2 NaN, 1 Inf", "" if all is finite or it is not a floating tensor."""
         if not _is_floating(self.array):
             return ""
         counts = ((int(test(self.array).sum()), name) for name, test in _TESTS)
@@ -150,7 +150,8 @@ def data_of(
 
 
 def check_engine(session: Any, what: str) -> None:
-    """Refuses what is no session, and one whose engine does not show its operations one by one."""
+    """Refuses an object that is not a session, and one whose engine does not show its operations
+    one by one."""
     if not isinstance(session, Session):
         raise TypeError(f"{what}: got {type(session).__name__}, expected a tf.Session")
     if not session._engine.has("separate"):

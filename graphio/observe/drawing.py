@@ -1,8 +1,8 @@
 """A model's graph as an SVG picture: for documents and notebooks.
 
 The layout is that of Sugiyama, Tagawa and Toda (1981): nodes in rows by their longest way from an
-input, rows ordered by the mean place of what their nodes read or who reads them; a line that goes
-past rows has a place in each. Constants and variables are written into the nodes that read them.
+input, rows ordered by the mean position of their nodes' inputs or consumers; a line that goes past
+rows has a position in each. Constants and variables are written into the nodes that read them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def draw(model: Model, signature: str | Signature | None = None, most: int = 400
     Args:
         model: a file's message.
         signature: which; None: the first; or one that the model need not have.
-        most: boxes; more are no picture any more.
+        most: boxes; a larger picture would be unreadable.
 
     Raises:
         InvalidArgumentError: there is no such signature, or it has too many nodes for a picture.
@@ -78,7 +78,7 @@ def _chosen(model: Model, name: str | None) -> Signature:
     return found[0]
 
 
-# ---- what is drawn ----
+# ---- boxes and lines ----
 
 
 def _boxes(model: Model, signature: Signature) -> dict[str, _Box]:
@@ -163,7 +163,7 @@ def _rows(boxes: dict[str, _Box]) -> list[list[_Box]]:
 
 
 def _lead_past(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
-    """A place in each row that a line goes past; lines from one box go together."""
+    """A position in each row that a line goes past; lines from one box go together."""
     for name, box in list(boxes.items()):
         readers = [other for other in boxes.values() if name in other.reads]
         last = name
@@ -195,12 +195,12 @@ def _place(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
 
 
 def _set_out(row: list[_Box], near: Mapping[int, list[_Box]]) -> None:
-    """Sorts a row by the mean middle of near boxes and places it so that the squares of the
-    distances from there are least (pool adjacent violators), with gaps between."""
+    """Sorts a row by the mean middle of near boxes and sets it so that the squares of the distances
+    from there are least (pool adjacent violators), with gaps between."""
     wish = {id(box): _mean([_middle(other) for other in near.get(id(box), [])], box) for box in row}
     row.sort(key=lambda box: wish[id(box)])
     shift, shifts = 0.0, []
-    pools: list[tuple[float, int]] = []  # the sum and number of wishes that share a place
+    pools: list[tuple[float, int]] = []  # the sum and number of wishes that share a position
     for box in row:
         shifts.append(shift)
         total, count = wish[id(box)] - box.width / 2 - shift, 1

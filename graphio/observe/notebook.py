@@ -1,4 +1,4 @@
-"""What a notebook shows of a graph: its operators, and a picture if it is small."""
+"""The notebook display of a graph: its operators, and a picture if it is small."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphio.support import errors, html
 __all__ = ["graph_html"]
 
 _MOST_BOXES = 60  # of a picture
-_LEFT_OUT = ("NoOp", "Assign")  # ends that nobody asks for
+_LEFT_OUT = ("NoOp", "Assign")  # ends that no user fetches
 
 
 @registered.graph_html.register
@@ -33,7 +33,7 @@ def graph_html(graph: Any) -> str:
 
 
 def _everything(model: Model) -> Signature:
-    """A signature from all placeholders to all that nobody reads."""
+    """A signature from all placeholders to all values without a reader."""
     read = {value.partition(":")[0] for node in model.graph.node for value in node.input}
     nodes = {node.name: node for node in model.graph.node}
     made = Signature(name="graph")

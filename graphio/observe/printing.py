@@ -33,7 +33,7 @@ def graph_text(graph: Graph, last: int | None = None) -> str:
 
 @registered.operation_text.register
 def operation_text(operation: Operation) -> str:
-    """What print(operation) shows: a field a line, as TensorFlow's node_def has them."""
+    """The string of print(operation): a field a line, as TensorFlow's node_def has them."""
     lines = [f'name: "{operation.name}"', f'op: "{operation.type}"']
     lines += [f'input: "{"" if t is None else _value(t)}"' for t in operation.operands]
     lines += [f'input: "^{c.name}"' for c in operation.awaited]
@@ -101,7 +101,7 @@ def _line(operation: Operation) -> str:
 
 
 def _is_noise(key: str, value: Any) -> bool:
-    """Bodies have lines of their own; dtype and shape stand at the end of the line."""
+    """Bodies have separate lines; dtype and shape are at the end of the line."""
     return isinstance(value, Graph) or key in ("dtype", "shape")
 
 

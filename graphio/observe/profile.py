@@ -22,12 +22,12 @@ _MOST_ROWS = 30
 
 @dataclass(frozen=True)
 class OperationTime:
-    """What an operation takes.
+    """The time of an operation.
 
     Attributes:
         name: of the operation.
         op: its type; "" if it is not known.
-        seconds: the least of the runs.
+        seconds: the minimum of the runs.
         share: of the sum of all operations, 0 to 1.
     """
 
@@ -40,8 +40,8 @@ class OperationTime:
 class Profile:
     """The times of several runs of the same fetches; print shows the slowest operations.
 
-    Operations that an engine runs as one share its time: a product with what is done to its result
-    has all of it, a chain of elementwise operations divides it evenly.
+    Operations that an engine runs as one share its time: a matrix multiplication fused with
+    operations on its result has all of it, a chain of elementwise operations divides it evenly.
 
     Attributes:
         runs: of each run the step_stats that its RunMetadata got.
@@ -65,7 +65,7 @@ class Profile:
 
     @property
     def seconds(self) -> float:
-        """What all operations together take."""
+        """The time of all operations together."""
         return sum(o.seconds for o in self.operations)
 
     def trace(self) -> str:
@@ -101,7 +101,7 @@ class Profile:
         left = len(self.operations) - len(shown)
         rest = f"\n{left} more" if left else ""
         head = f"{self.seconds * 1e6:10.1f} us in {len(self.operations)} operations"
-        return "\n".join([head + f", the least of {len(self.runs)} runs", *rows]) + rest
+        return "\n".join([head + f", the minimum of {len(self.runs)} runs", *rows]) + rest
 
 
 def _length(stats: StepStats) -> int:

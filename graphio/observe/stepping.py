@@ -25,8 +25,8 @@ class Stepper:
 
     It is a real run: variables are assigned when their operation is stepped over, and a stepper
     that is dropped has run so far and no farther. A branch or a loop is one step; tf.debug.watch
-    looks inside. Constants are there from the start and are no steps. What the session runs
-    between two steps is seen by the later one.
+    looks inside. Constants are there from the start and are not steps. Operations that the session
+    runs between two steps are seen by the later one.
 
     print(stepper) shows where it is; iterating over it makes all steps.
 
@@ -38,7 +38,7 @@ class Stepper:
         last: the Visit of the operation that ran last; None before the first.
 
     Raises:
-        TypeError: session is no Session.
+        TypeError: session is not a Session.
         UnimplementedError: the session's engine is cinfer.
         OpError: as Session.run does, before the first step, or from the operation that fails.
     """
@@ -110,7 +110,7 @@ class Stepper:
         return self._values[name].array
 
     def listing(self, around: int = _AROUND) -> str:
-        """The operations before and after the position; an arrow points at the next one.
+        """The operations before and after the position; "->" marks the next one.
 
         Args:
             around: how many on each side.

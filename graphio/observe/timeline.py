@@ -28,7 +28,7 @@ class Timeline:
         """The trace as JSON text: a process a device, a thread a thread.
 
         Args:
-            show_dataflow: whether arrows lead from what an operation reads to it.
+            show_dataflow: whether flow events connect an operation to its inputs.
             show_memory, op_time: accepted.
         """
         return chrome_trace(self._stats, show_dataflow)

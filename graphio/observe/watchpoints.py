@@ -63,7 +63,7 @@ def _break(hit: Hit) -> None:
     breakpoint()
 
 
-#: what a watch does, by the word for it
+#: actions of a watchpoint, by name
 _DEEDS: dict[str, Callable[[Hit], Any]] = {
     "raise": _raise,
     "break": _break,
@@ -147,7 +147,7 @@ def watch(
         The Watch: remove() ends it, and so does leaving a with statement.
 
     Raises:
-        TypeError: session is no Session; then is no function.
+        TypeError: session is not a Session; then is not a function.
         UnimplementedError: the session's engine is cinfer.
         ValueError: then is another word.
     """

@@ -38,7 +38,7 @@ def write_profile(runs: Sequence[StepStats], logdir: str, name: str | None) -> s
 
 
 def space_of(runs: Sequence[StepStats], host: str) -> XSpace:
-    """The runs as one XSpace; a device that is no host has a plane of its own."""
+    """The runs as one XSpace; a device other than the host has a separate plane."""
     space = XSpace(hostnames=[host])
     every = [
         (device.device, n) for run in runs for device in run.dev_stats for n in device.node_stats
@@ -56,7 +56,7 @@ def _fill(plane: XPlane, nodes: Sequence[NodeExecStats], first: int) -> None:
     """A line a thread, an event each time that an operation ran.
 
     Args:
-        first: the moment from which times count: in picoseconds today's date has no room.
+        first: the moment from which times count: in picoseconds today's date does not fit.
     """
     numbers: dict[str, int] = {}
     for thread in sorted({node.thread_id for node in nodes}):

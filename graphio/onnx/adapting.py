@@ -20,7 +20,7 @@ Inputs = Sequence["Tensor | None"]
 
 
 def adapted(node: onnx.NodeProto, inputs: Inputs) -> Inputs | None:
-    """The inputs that a node of the standard is to have in the place of its own.
+    """The inputs that a node of the standard gets instead of the given ones.
 
     Args:
         node: the node.

@@ -31,7 +31,7 @@ class Prepared(BackendRep):
         self.signature = model.signature(SIGNATURE)
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """The outputs in the model's order, also by name; texts as str, as ONNX's tools have them.
+        """The outputs in the model's order, also by name; strings as str, as in ONNX's tools.
 
         Args:
             inputs: a sequence in the model's order, a mapping from names, or the only one.
@@ -52,7 +52,7 @@ class Prepared(BackendRep):
 
 
 def plain(value: Any) -> Any:
-    """An output whose texts are str where they are UTF-8; in graphio they are bytes."""
+    """An output whose strings are str where they are UTF-8; in graphio they are bytes."""
     if isinstance(value, list):
         return [plain(v) for v in value]
     if not isinstance(value, np.ndarray) or value.dtype != object:
@@ -70,7 +70,7 @@ def _text(element: Any) -> Any:
 
 
 def _value(value: Any, kinds: Sequence[str]) -> Any:
-    """What is given for an input as arrays; a list for a sequence, None for nothing."""
+    """An input's value as arrays; a list for a sequence, None for an absent optional."""
     if value is None and kinds[:1] == ("optional",):
         return None
     if isinstance(value, list) and "sequence" in kinds:

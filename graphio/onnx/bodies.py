@@ -87,7 +87,7 @@ def _body(
 def _branch(
     importer: Importer, node: onnx.NodeProto, condition: bool, scope: Scope
 ) -> list[Tensor | None]:
-    """The branch of an If whose condition is known, in the If's place."""
+    """The branch of an If whose condition is known, which replaces the If."""
     proto = _subgraph(node, "then_branch" if condition else "else_branch")
     inner = Scope(scope)
     with scopes.name_scope(valid_name(node.name or node.output[0] or "If")):
@@ -194,7 +194,7 @@ def _given(values: Sequence[Tensor | None], what: str) -> list[Tensor]:
 
 
 def _stacked(tensor: Tensor) -> Spec:
-    """What iterations give one by one, together along a new first axis."""
+    """The type of iterations' results, stacked along a new first axis."""
     if tensor.shape.ndims is None:
         return tensor.dtype, TensorShape(None)
     return tensor.dtype, TensorShape([None, *tensor.shape.as_list()])

@@ -1,4 +1,4 @@
-"""What can be said of a node without its types, and an order for the nodes of a graph."""
+"""Checks of a node that need no types, and an order for the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EMPTY_LISTS = ("ints", "floats", "strings")
 
 
 def node_problems(node: onnx.NodeProto, row: Operator) -> list[str]:
-    """What is wrong with a node's attributes and the number of its inputs and outputs."""
+    """Errors in a node's attributes and in the number of its inputs and outputs."""
     wrong = []
     for attribute in node.attribute:
         spec = row.attributes.get(attribute.name)

@@ -26,10 +26,10 @@ from graphio.support.version import graphio_version
 __all__ = ["Emitter"]
 
 Array = np.ndarray[Any, Any]
-#: What a model has that may have any; what a caller may ask for, since nodes that stand for ours
-#: are written in it.
+# #: The opset of an exported model by default; the oldest on request, since the nodes that
+# #: operators become are of it.
 FIRST_OPSET, OLDEST_OPSET = 22, 18
-#: What ONNX's attributes hold that ours keep under another name or not at all.
+#: Operators of state, which an exported model has as inputs and outputs.
 _STATE = ("Variable", "ReadVariable")
 
 
@@ -166,7 +166,7 @@ class Emitter:
 
     def _name_inputs(self) -> None:
         keys = {b.key for b in self.signature.input} | {b.key for b in self.signature.output}
-        # What bears the name of an input or output without being it steps aside.
+        # Other values with the name of an input or output are renamed.
         for value in self.types:
             if value in keys:
                 self.renamed[value] = self.fresh(value)
@@ -188,7 +188,7 @@ class Emitter:
         return self._ranked(f"output '{key}'", key, self.types.get(value))
 
     def _ranked(self, what: str, name: str, kind: Type | None) -> onnx.ValueInfoProto:
-        """A typed name of the whole graph; a tensor's rank must be known there."""
+        """A typed input or output of the graph; a tensor's rank must be known there."""
         made = _value_info(name, kind)
         if made.type.HasField("tensor_type") and not made.type.tensor_type.HasField("shape"):
             self.problems.add(
@@ -278,7 +278,7 @@ class Emitter:
             self.problems.add(error.message, unknown=True)
 
     def _own(self, node: Node, outputs: list[str]) -> None:
-        """An operator of the program's own, which the reader must have, too."""
+        """A custom operator, which the reader must have, too."""
         self.domains[node.domain] = max(self.domains.get(node.domain, 1), node.version)
         inputs = [self.name(v) if v else "" for v in node.input]
         made = helper.make_node(node.op, inputs, outputs, name=node.name, domain=node.domain)
@@ -449,7 +449,7 @@ class Emitter:
         return [d.size if d.WhichOneof("value") == "size" else None for d in kind.tensor.shape.dim]
 
     def known(self, value: str) -> Array | None:
-        """What a constant of the file holds; None for other values and for absent ones."""
+        """The value of a constant of the file; None for other values and for absent ones."""
         node = self._constants.get(value)
         if node is None:
             return None

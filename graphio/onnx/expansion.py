@@ -114,7 +114,7 @@ _MOST_NODES = 1_000_000  # of a model whose functions are expanded
 
 
 def endless(functions: Mapping[Key, onnx.FunctionProto], graph: onnx.GraphProto) -> list[str]:
-    """What keeps a model's functions from being expanded: calls in a circle, too many nodes."""
+    """Errors that prevent the expansion of a model's functions: recursion, too many nodes."""
     sizes: dict[Key, int] = {}
     around: list[Key] = []
     wrong: list[str] = []
@@ -132,7 +132,7 @@ def endless(functions: Mapping[Key, onnx.FunctionProto], graph: onnx.GraphProto)
 
     def of(key: Key) -> int:
         if key in around or len(around) > 32:
-            what = "calls itself" if key in around else "lies in calls deeper than 32"
+            what = "calls itself" if key in around else "is in calls deeper than 32"
             wrong.append(f"function '{key[1]}' of domain '{key[0]}' {what}")
             sizes[key] = 0
         if key not in sizes:

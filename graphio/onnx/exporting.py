@@ -39,15 +39,15 @@ def export(
 
     Variables that it only reads are initializers. A variable that it assigns, as a training step
     does, is an input of its name, with the present value as default, and an output `<name>/new`:
-    whoever runs the model feeds each step what the one before gave.
+    feed each step the outputs of the one before.
 
     Operators of ours are written as their bodies in ONNX's operators; element types that an ONNX
     operator lacks are computed in a wider one. Random numbers come from the reader's generator.
-    What checks or shows values, tf.Assert and tf.print, is left out: ONNX has nothing of the sort.
+    tf.Assert and tf.print are left out: ONNX has no such operators.
 
     Args:
-        path: of the file to write; weights of more than 1 GiB go to a file `<path>.data` beside
-            it. None: nothing is written.
+        path: of the file to write; weights of more than 1 GiB go to a file
+            `<path>.data`. None: nothing is written.
         session: whose graph and values are exported.
         inputs: placeholders or other tensors to be fed, by name in the model.
         outputs: tensors by name in the model.
@@ -63,7 +63,7 @@ def export(
         InvalidArgumentError: an input and an output have the same name, or the rank of one is
             unknown; or there is no such opset.
         UnimplementedError: ONNX cannot express some nodes; all are listed.
-        TypeError: opset is no int.
+        TypeError: opset is not an int.
     """
     _check_opset(opset)
     spec = saved_model.signature_spec(session.graph, "export", (inputs, outputs, targets))
@@ -141,7 +141,7 @@ def _write_by_onnx(model: onnx.ModelProto, place: str, *, beside: bool) -> None:
     """Writes a model as onnx.save_model does; a failure leaves what was there.
 
     Args:
-        beside: whether the weights lie in a file beside it; of its name, with ".data".
+        beside: whether the weights are in a second file of its name, with ".data".
     """
     folder, name = os.path.split(place)
     data = name + ".data"

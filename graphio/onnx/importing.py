@@ -44,7 +44,7 @@ _TOLERANT = ("Range",)
 
 @dataclass
 class Imported:
-    """What an ONNX model became; keys are the names in its file.
+    """An imported ONNX model; keys are the names in its file.
 
     Attributes:
         inputs: placeholders by name of the model's input; of one that is a map, "name.keys" and
@@ -85,7 +85,7 @@ def import_model(source: Any, *, trainable: Any = False, prefix: str | None = No
         `global_variables_initializer` or their own initializers ran.
 
     Raises:
-        NotFoundError, DataLossError: there is no such file, or it is no ONNX model.
+        NotFoundError, DataLossError: there is no such file, or it is not an ONNX model.
         UnimplementedError: operators or types that graphio lacks; all problems are listed.
         InvalidArgumentError: the model contradicts itself; all problems are listed.
         TypeError: trainable is neither a bool nor callable.
@@ -108,7 +108,7 @@ def import_model(source: Any, *, trainable: Any = False, prefix: str | None = No
 def _own(
     made: custom.CustomOperator, node: onnx.NodeProto, inputs: Sequence[Tensor | None]
 ) -> Sequence[Tensor | None]:
-    """The outputs of an operator of the program's own."""
+    """The outputs of a custom operator."""
     attributes = {a.name: from_proto(a) for a in node.attribute}
     try:
         found = CustomOperator(made)(*inputs, name=name_of(node), **attributes)
@@ -172,7 +172,7 @@ class Importer:
         self.found.metadata = {p.key: p.value for p in self.model.metadata_props}
         return self.found
 
-    # ---- what a graph starts from ----
+    # ---- inputs and initializers ----
 
     def initializers(self, graph: onnx.GraphProto, scope: Scope) -> None:
         """The weights of a graph."""
@@ -313,7 +313,7 @@ class Importer:
     def plain(
         self, node: onnx.NodeProto, row: operators.Operator, inputs: Sequence[Tensor | None]
     ) -> Operation:
-        """A node that the engines know, as it is, without empty lists of texts."""
+        """A node that the engines know, as it is, without empty lists of strings."""
         given = list(inputs)
         while given and given[-1] is None:
             given.pop()

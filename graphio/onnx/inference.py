@@ -113,7 +113,7 @@ def _of_heads(k: int, dims: Dims, inputs: Sequence[Tensor | None]) -> Dims:
 
 
 def _sharper(dims: Dims, more: Dims) -> Dims:
-    """What both say of one shape; where they differ the standard's word stands."""
+    """The union of two inferred shapes; where they differ the standard's holds."""
     if dims is None or more is None:
         return more if dims is None else dims
     if len(dims) != len(more):
@@ -144,7 +144,7 @@ def _size(x: Tensor, axis: int) -> int | None:
 
 
 def _expanded(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
-    """The sizes asked for, and x's own where those are 1."""
+    """The requested sizes, and x's own where those are 1."""
     x, shape = inputs
     assert x is not None and shape is not None
     sizes, dims = partial_value(shape), dims_of(x)
@@ -160,7 +160,7 @@ def _expanded(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
 
 
 def _filled(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
-    """The sizes asked for."""
+    """The requested sizes."""
     assert inputs[0] is not None
     shape = constant_shape(inputs[0])
     return None if shape is None else dims_of(shape)
@@ -240,7 +240,7 @@ def _summed(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
     return tuple(sizes[label] for label in found.output)
 
 
-#: Where onnx's word is not what runs: it takes output_shape of a ConvTranspose for the whole shape
+#: Corrections of onnx: it takes output_shape of a ConvTranspose for the complete shape
 #: and counts otherwise where auto_pad is SAME; of an Einsum's letter it takes the first size.
 _OWN = {"ConvTranspose": _turned, "Einsum": _summed}
 

@@ -36,13 +36,13 @@ def call(
         op: the operator's name in the domain ai.onnx, such as "LayerNormalization".
         inputs: tensors, variables or what converts to a tensor, in the operator's order; None
             for an absent optional one. Python's integers become int64.
-        outputs: how many of its outputs are wanted.
+        outputs: how many of its outputs are required.
         name: of the operation; None: the operator's.
         version: the opset that the node is written for; None: the oldest that expresses it.
         attrs: its attributes: int, float, str, lists of them, arrays; a DType for `to`, `dtype`.
 
     Returns:
-        The output, or a list of them where several are wanted, with static types as the standard
+        The output, or a list of them where several are required, with static types as the standard
         infers them.
 
     Raises:
@@ -72,7 +72,7 @@ def _tensor(value: Any) -> Tensor:
 def node_proto(
     op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any], outputs: int, domain: str = ""
 ) -> onnx.NodeProto:
-    """The node as ONNX writes it, its values named by their places."""
+    """The node as ONNX writes it, its values named by their positions."""
     node = helper.make_node(
         op,
         [f"x{i}" if t is not None else "" for i, t in enumerate(inputs)],

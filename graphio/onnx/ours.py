@@ -1,5 +1,5 @@
-"""Operators of the domain graphio that are no function of their inputs alone, or whose ONNX form
-depends on static shapes: what an exported model has in their place."""
+"""Operators of the domain graphio that are not functions of their inputs alone, or whose ONNX form
+depends on static shapes: their replacements in an exported model."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _nothing(emit: Emitter, node: Node, inputs: Sequence[str], outputs: Sequence
 def _host_call(emit: Emitter, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     if not is_only_seen(node):
         raise errors.UnimplementedError(
-            message=f"{node.tf_type or node.op} '{node.name}': a function of Python's is no part of"
-            " a model; feed what it gives"
+            message=f"{node.tf_type or node.op} '{node.name}': a Python function cannot be part "
+            "of a model; feed its result"
         )
 
 
@@ -99,13 +99,13 @@ def _scatter_sum(emit: Emitter, node: Node, inputs: list[str], outputs: list[str
 
 
 def _string_to_number(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """What is no number fails in a way of each engine's own."""
+    """A string that is not a number fails in an engine-specific way."""
     emit.rename_last(emit.add("Cast", inputs, node.name, to=_dtype(node)), outputs[0])
 
 
 def _as_string(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """A Cast, where that writes the same: integers without more, floats in as few digits as tell
-    them from all others. Truths are two texts."""
+    them from all others. Booleans are two strings."""
     dtype = emit.types[node.input[0]].tensor.dtype
     plain = {"precision": -1, "scientific": 0, "shortest": 0, "width": -1, "fill": ""}
     options = plain | {a.key: message_value(a.value) for a in node.attr}

@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 
 def resize_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """ResizeGrad: along each axis that changes, a product with the weights of its elements."""
+    """ResizeGrad: along each axis that changes, a MatMul with the weights of its elements."""
     matrices = _matrices(emit, node)
     if matrices is None:
         nodes.resize_grad(emit, node, inputs, outputs)
@@ -41,7 +41,7 @@ def _product(emit: Emitter, node: Node, x: str, axis: int, matrix: Array, rank: 
     base = f"{node.name}/axis{axis}"
     number = emit.types[node.input[1]].tensor.dtype
     dtype = helper.tensor_dtype_to_np_dtype(number)
-    if axis == rank - 2:  # as it lies in memory
+    if axis == rank - 2:  # in memory order
         return emit.add("MatMul", [emit.constant(matrix.T, dtype, f"{base}/weights"), x], base)
     weights = emit.constant(matrix, dtype, f"{base}/weights")
     if axis == rank - 1:
@@ -72,7 +72,7 @@ def _matrices(emit: Emitter, node: Node) -> list[tuple[int, Array]] | None:
     if scales is None and sizes is None:
         if rule.policy != "stretch" or given[1]:
             return None
-        # Of the batch and channels nobody says more than that they stay.
+        # Batch and channels may be unknown: Resize keeps them.
         same = [(x[a], dy[a]) == (None, None) and a < 2 for a in axes]
         sizes = np.array([1 if s else dy[a] or -1 for a, s in zip(axes, same, strict=True)])
     stays = _ones(axes, scales, sizes, x)

@@ -2,7 +2,7 @@
 
 With x (n, c, ...), filters (m, c / group, ...) and dy (n, m, ...): the gradient by x is the
 transposed convolution of dy, the gradient by the filters is the convolution of x with dy in which
-batch and channels change places and strides and dilations too. Paddings are counted from static
+batch and channels are exchanged and strides and dilations too. Paddings are counted from static
 sizes; where those are unknown, composed_windows has the model count them.
 """
 
@@ -86,7 +86,7 @@ def _window(
         node: whose attributes say the rest.
         size: of the input.
         kernel: its size.
-        dy: the static shape of the windows' gradient, which may be fewer than there is room for.
+        dy: the static shape of the windows' gradient, which may be fewer than would fit.
         axes: where its spatial axes are.
     """
     rank = len(size)
@@ -258,7 +258,7 @@ def _grouped(emit: Emitter, node: Node, x: str, group: int, size: Sequence[int])
 
 
 def max_pool_2d_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """MaxPool2DGrad: dy added at the places that MaxPool's second output names."""
+    """MaxPool2DGrad: dy added at the indices of MaxPool's second output."""
     x = _to_channels_first(emit, inputs[0], f"{node.name}/x")
     dy = _to_channels_first(emit, inputs[1], f"{node.name}/dy")
     attrs = {a.key: message_value(a.value) for a in node.attr}

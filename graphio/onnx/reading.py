@@ -90,7 +90,7 @@ class Source:
         length = _number(tensor.name, entries.get("length", str(wanted)), "length")
         if length != wanted or offset > size or length > size - offset:
             raise ValueError(
-                f"tensor '{tensor.name}' of {wanted} bytes lies at {offset} with length {length} "
+                f"tensor '{tensor.name}' of {wanted} bytes is at {offset} with length {length} "
                 f"in '{path.name}' of {size} bytes"
             )
         if kind.kind == "O":
@@ -116,7 +116,7 @@ class Source:
             )
 
     def _inside(self, name: str, location: str) -> Path:
-        """The file of external data, which must lie in the model's folder."""
+        """The file of external data, which must be in the model's folder."""
         if self.folder is None:
             raise ValueError(
                 f"tensor '{name}' is external data ('{location}'), but the model came as bytes; "
@@ -135,7 +135,7 @@ class Source:
         except OSError as error:
             raise ValueError(f"tensor '{name}': '{location}': {error.strerror}") from None
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-            raise ValueError(f"tensor '{name}': '{location}' is no plain file of its own")
+            raise ValueError(f"tensor '{name}': '{location}' is not a plain file without links")
         return path
 
 
@@ -162,7 +162,7 @@ def read(source: Any) -> Source:
 
     Raises:
         NotFoundError: there is no such file.
-        DataLossError: it is no ONNX model.
+        DataLossError: it is not an ONNX model.
     """
     if isinstance(source, onnx.ModelProto):
         return Source(source, f"ONNX model '{source.graph.name}'", None)
@@ -191,19 +191,19 @@ def _parse(data: bytes, name: str) -> onnx.ModelProto:
         raise _no_model(data, name, "it has no graph")
     try:
         zeros = any(b"\0" in text.encode() for text in _texts(model))
-    except (AttributeError, UnicodeError):  # protobuf gives such texts as bytes or surrogates
+    except (AttributeError, UnicodeError):  # protobuf gives such strings as bytes or surrogates
         raise errors.DataLossError(
-            message=f"{name} is no ONNX model: a name is no UTF-8 text"
+            message=f"{name} is not an ONNX model: a name is not UTF-8"
         ) from None
     if zeros:
-        raise errors.DataLossError(message=f"{name} is no ONNX model: a name has a zero byte")
+        raise errors.DataLossError(message=f"{name} is not an ONNX model: a name has a zero byte")
     return model
 
 
 def _no_model(data: bytes, name: str, why: str) -> errors.OpError:
     kind = foreign.kind_of(data)
     text = f": {why}" if kind is None else f", but {kind}"
-    return errors.DataLossError(message=f"{name} is no ONNX model{text}")
+    return errors.DataLossError(message=f"{name} is not an ONNX model{text}")
 
 
 def _texts(model: onnx.ModelProto) -> Iterator[str]:

@@ -1,5 +1,5 @@
 """Types that the standard allows and no kernel computes with: a node of the standard is built for
-other types, between casts, or moves numbers of elements in the elements' place."""
+other types, between casts, or moves indices of elements instead of the elements."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _float_test(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | N
 
 
 def _cast_rule(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | None:
-    """Casts from texts and to texts."""
+    """Casts from strings and to strings."""
     to = next((a.i for a in node.attribute if a.name == "to"), None)
     wanted = _type(inputs[1]) if len(inputs) > 1 else None if to is None else dtypes.of_number(to)
     x = inputs[0]
@@ -131,7 +131,7 @@ def _text_of(x: Tensor) -> Tensor:
         yes, no = (constant(np.asarray(word, object)) for word in (b"True", b"False"))
         return select(x, yes, no)
     if dtype.is_complex:
-        raise ValueError(f"the standard has no text of {dtype.name}; cast the parts")
+        raise ValueError(f"the standard has no string form of {dtype.name}; cast the parts")
     if dtype.is_floating and dtype != dtypes.float64:
         x = cast(x, dtypes.float32)
     elif dtype.is_integer and dtype.name in ("int4", "uint4", "int2", "uint2"):
@@ -142,14 +142,14 @@ def _text_of(x: Tensor) -> Tensor:
 
 
 def _from_text(x: Tensor, wanted: DType, inputs: Inputs, make: Make) -> Outputs:
-    """Texts are read as integers for an integer type, else as float64, and then cast."""
+    """Strings are read as integers for an integer type, else as float64, and then cast."""
     read = dtypes.int64 if wanted.is_integer else dtypes.float64
     number = text_numbers.string_to_number(x, read)
     return [number] if wanted == read else make([number, *inputs[1:]])
 
 
 def _q_linear_mat_mul(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | None:
-    """Where one of the three is of float8, the product of what they stand for in float32."""
+    """Where one of the three is of float8, a MatMul of the dequantized operands in float32."""
     if len(inputs) != 8 or any(x is None for x in inputs):
         return None
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (x for x in inputs if x is not None)
@@ -186,7 +186,7 @@ def _flat(x: Tensor) -> Tensor:
 
 
 def _resize(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | None:
-    """Elements that are no numbers: only the nearest of them can be taken."""
+    """Elements other than numbers: only the nearest of them can be taken."""
     x = inputs[0]
     if x is None or x.dtype.is_floating or x.dtype.is_integer:
         return None

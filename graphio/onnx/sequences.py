@@ -60,7 +60,7 @@ def without_sequences(graph: onnx.GraphProto) -> None:
 
 
 def _constants(graph: onnx.GraphProto) -> dict[str, Any]:
-    """Small integers that stand in the file, as int64."""
+    """Small integers of the file, as int64."""
     found = [(t, t.name) for t in graph.initializer]
     for node in graph.node:
         if node.op_type == "Constant" and node.output:
@@ -112,7 +112,7 @@ def _reads_pieces(node: onnx.NodeProto, count: int, known: dict[str, Any]) -> bo
 def _as(
     op: str, node: onnx.NodeProto, inputs: list[str], outputs: list[str], *kept: str
 ) -> onnx.NodeProto:
-    """Another operator in a node's place."""
+    """Another operator instead of a node."""
     made = helper.make_node(op, inputs, outputs, node.name)
     made.attribute.extend(a for a in node.attribute if a.name in kept)
     return made

@@ -176,7 +176,7 @@ def gradient(
     given = [x for x in inputs if x is not None]
     wanted = _found(scope, y)
     if any(a is not b for a, b in zip(named, given, strict=True)):
-        # what is the same value for two names counts for each of them alone
+        # one value under two names counts for each of them alone
         given = [primitive.unary("Identity", x) for x in given]
         wanted = _again(importer, scope, y, dict(zip((*xs, *zs), given, strict=True)))
     slopes = gradients([wanted], given[: len(xs)])

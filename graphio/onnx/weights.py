@@ -50,7 +50,7 @@ PARAMETERS = {
 }
 #: Inputs that a forward pass would update; variables, but none that an optimizer changes.
 STATISTICS = {"BatchNormalization": (3, 4)}
-#: What passes weights on as they are, and which inputs; None: all.
+#: Operators that pass weights on unchanged, and which inputs; None: all.
 _VIEWS = {
     "Cast": 1,
     "CastLike": 1,

@@ -12,7 +12,7 @@ from graphio.schema.operators import Operator
 
 __all__ = ["nodes"]
 
-#: what stands for a type, first that the operator takes
+#: replacements of a type: the first that the operator takes
 WIDER = {
     "int8": ("int32", "int64", "float32"),
     "int16": ("int32", "int64", "float32"),

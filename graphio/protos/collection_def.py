@@ -15,7 +15,7 @@ from graphio.schema.tensorflow_pb2 import AssetFileDef
 
 __all__ = ["ASSET", "CollectionDef", "Collections"]
 
-#: keys of the model's texts that name the file of a tensor begin so
+#: keys of the model's strings that name the file of a tensor begin so
 ASSET = "saved_model/asset/"
 _ASSETS = "saved_model_assets"
 

@@ -29,7 +29,7 @@ __all__ = [
 #: the version of the GraphDef format that TensorFlow 1.15 writes
 PRODUCER = 134
 _ADD_SHAPES = "graph_def/add_shapes"
-#: what of a Model message is a graph
+#: fields of a Model message that are the graph
 _GRAPH_FIELDS = (
     "opset", "graph", "function", "variable", "resource", "producer", "seed", "has_seed",
 )  # fmt: skip
@@ -47,14 +47,14 @@ class VersionDef:
 
 
 class FunctionLibrary:
-    """Functions of a graph: none, bodies lie in the nodes that run them."""
+    """Functions of a graph: none, bodies are in the nodes that run them."""
 
     def __init__(self) -> None:
         self.function: list[Any] = []
         self.gradient: list[Any] = []
 
     def CopyFrom(self, other: Any) -> None:
-        """Accepted: there is nothing to copy."""
+        """Accepted: the library is empty."""
 
 
 class NodeList(MutableSequence[Any]):
@@ -80,7 +80,7 @@ class NodeList(MutableSequence[Any]):
         del self._nodes[index]
 
     def insert(self, index: int, value: Any) -> None:
-        """Adds a copy of a node at a place."""
+        """Inserts a copy of a node before an index."""
         self._nodes.insert(index, message_of(value))
 
     def append(self, value: Any) -> None:

@@ -33,15 +33,15 @@ def import_graph_def(
 
     Args:
         graph_def: what Graph.as_graph_def gives, or TensorFlow's own: its bytes or the message of
-            them. Its nodes may stand in any order.
-        input_map: names of values in it ("x:0" or "x") to tensors that are read in their place.
+            them. Its nodes may be in any order.
+        input_map: names of values in it ("x:0" or "x") to tensors that are read instead.
         return_elements: names of what to return: "y:0" a tensor, "y" an operation.
         name: prefix of the names, made unique; None: "import"; "": none.
         op_dict: accepted, must be None in TensorFlow, too.
         producer_op_list: accepted.
 
     Returns:
-        The elements asked for; None if return_elements is None. Collections are not touched.
+        The requested elements; None if return_elements is None. Collections are not touched.
 
     Raises:
         TypeError: graph_def is none, or an argument is of another type.
@@ -83,8 +83,8 @@ def _tensorflow_graph(graph_def: Any) -> Any:
             parsed.ParseFromString(graph_def)
         except DecodeError as error:
             raise errors.DataLossError(
-                message=f"the {len(graph_def)} bytes given as graph_def are no GraphDef, or are "
-                f"damaged or cut off ({error})"
+                message=f"the {len(graph_def)} bytes given as graph_def are not a GraphDef, or "
+                f"are damaged or cut off ({error})"
             ) from None
         return foreign_of(parsed)
     return None
@@ -162,7 +162,7 @@ def _replacements(input_map: Mapping[str, Any], name: str | None) -> dict[str, T
 def element_of(
     name: str, operations: Mapping[str, Operation], replaced: Mapping[str, Tensor]
 ) -> Tensor | Operation:
-    """What a name in the message stands for: an operation, or with an index a tensor."""
+    """Resolves a name in the message: an operation, or with an index a tensor."""
     node, colon, index = name.partition(":")
     operation = operations.get(node)
     if operation is None or (

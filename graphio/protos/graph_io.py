@@ -33,8 +33,8 @@ def write_graph(
         The path of the file.
 
     Raises:
-        TypeError: it is no Graph and no message.
-        UnavailableError, DiskFullError: what the operating system said.
+        TypeError: it is neither a Graph nor a message.
+        UnavailableError, DiskFullError: as reported by the operating system.
     """
     given = graph_or_graph_def
     if isinstance(given, Graph):

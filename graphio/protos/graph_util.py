@@ -36,14 +36,14 @@ _PASSING = {"CheckNumerics", "Identity", "StopGradient"}
 
 @api_guard.guarded
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
-    """The part of a graph that some nodes need, as a message of its own.
+    """The part of a graph that some nodes need, as a separate message.
 
     Args:
         graph_def: what Graph.as_graph_def gives; it stays as it is.
         dest_nodes: names of nodes.
 
     Raises:
-        TypeError: graph_def is none, or dest_nodes is a text.
+        TypeError: graph_def is not a graph, or dest_nodes is a string.
         AssertionError: a node that is not in the graph.
     """
     model = model_pb2.Model()
@@ -94,7 +94,7 @@ def convert_variables_to_constants(
     Args:
         sess: the session.
         input_graph_def: the graph; it stays as it is.
-        output_node_names: nodes whose values are wanted; what they do not need is left out.
+        output_node_names: nodes whose values are required; what they do not need is left out.
         variable_names_whitelist: only these variables; None: all.
         variable_names_blacklist: not these.
 

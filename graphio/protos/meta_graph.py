@@ -1,4 +1,4 @@
-"""MetaGraphDef: a whole graph as a message: nodes, variables, collections, signatures, a Saver.
+"""MetaGraphDef: a complete graph as a message: nodes, variables, collections, signatures, a Saver.
 
 It is a Model message of our schema without values of variables; `.meta` files hold one.
 """
@@ -106,7 +106,7 @@ class TagList(MutableSequence[str]):
     def insert(self, index: int, value: str) -> None:
         """Adds a tag."""
         if not value or "," in value:
-            raise ValueError(f"a tag is a text without commas, not {value!r}")
+            raise ValueError(f"a tag is a string without commas, not {value!r}")
         tags = self._all()
         tags.insert(index, value)
         self._store(tags)
@@ -116,7 +116,7 @@ class TagList(MutableSequence[str]):
 
 
 class MetaInfo:
-    """What is known about a meta graph.
+    """Information about a meta graph: tags and versions.
 
     Attributes:
         tags: its tags.
@@ -175,7 +175,7 @@ class OpList:
 
 
 class MetaGraphDef(ModelView):
-    """A whole graph as a message.
+    """A complete graph as a message.
 
     Attributes:
         graph_def: its GraphDef.
@@ -405,7 +405,7 @@ def read_message(path: str | os.PathLike[str], *, follow: bool = True) -> model_
 
     Args:
         path: of the file.
-        follow: False refuses a symbolic link in its place.
+        follow: False refuses a symbolic link.
 
     Raises:
         OSError: there is no such file, or it is none of these.

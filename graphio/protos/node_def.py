@@ -37,7 +37,7 @@ _HAS_T = frozenset(
     "Neg Pack Pad Pow Prod RealDiv Relu Reshape Rsqrt Selu Sigmoid Sign Slice Softmax Sqrt Square "
     "Squeeze StridedSlice Sub Sum Tanh Tile Transpose".split()
 )
-#: TensorFlow's names of element types whose values lie in a field "<name>_val"
+#: TensorFlow's names of element types whose values are in a field "<name>_val"
 _VALUE_FIELDS = {
     "float_val": ("float32",),
     "double_val": ("float64",),
@@ -348,7 +348,7 @@ class _Derived:
 
 
 class AttrMap(MutableMapping[str, Any]):
-    """A node's attributes by name; a name that is not there is added when it is asked for."""
+    """A node's attributes by name; a name that is not there is added at its first use."""
 
     def __init__(self, node: model_pb2.Node, add_shapes: bool) -> None:
         self._node, self._add_shapes = node, add_shapes
@@ -433,7 +433,7 @@ def attribute_of(operation: Any, name: str) -> Any:
 
 
 class InputList(MutableSequence[str]):
-    """What a node reads, as TensorFlow writes it: its variable, values, "^node" to wait for."""
+    """A node's inputs, as TensorFlow writes them: its variable, values, "^node" to wait for."""
 
     def __init__(self, node: model_pb2.Node) -> None:
         self._node = node
@@ -555,7 +555,7 @@ class NodeDef(View):
 
     @property
     def input(self) -> InputList:
-        """What it reads."""
+        """Its inputs."""
         return InputList(self._message)
 
     @property

@@ -17,7 +17,7 @@ __all__ = ["CooSparse", "KeyedMap", "SignatureDef", "TensorInfo"]
 
 
 class KeyedMap(MutableMapping[str, Any]):
-    """Messages that have a key, as a map: a key that is not there is added when asked for.
+    """Messages that have a key, as a map: a key that is not there is added at its first use.
 
     Args:
         messages: the repeated field.
@@ -44,7 +44,7 @@ class KeyedMap(MutableMapping[str, Any]):
         return self._view(found)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What is at the key, or default: nothing is added."""
+        """The message of the key, or default: none is added."""
         return self[key] if key in self else default
 
     def __setitem__(self, key: str, value: Any) -> None:
@@ -227,7 +227,7 @@ class SignatureDef(_KeyedView):
 
     Args:
         inputs, outputs: TensorInfo by key.
-        method_name: "tensorflow/serving/predict" and the like.
+        method_name: such as "tensorflow/serving/predict".
     """
 
     _KEY = "name"
@@ -262,7 +262,7 @@ class SignatureDef(_KeyedView):
 
     @property
     def method_name(self) -> str:
-        """What kind of signature it is."""
+        """The kind of signature."""
         return str(self._message.method)
 
     def __setattr__(self, name: str, value: Any) -> None:

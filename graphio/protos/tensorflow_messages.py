@@ -46,7 +46,7 @@ def graph_message(nodes: Iterable[NodeDef], producer: int = 0) -> GraphMessage:
 
     Args:
         nodes: views of nodes.
-        producer: the version of the format; 0: none is said.
+        producer: the version of the format; 0: unknown.
     """
     made = GraphMessage()
     for node in nodes:
@@ -66,7 +66,7 @@ def node_message(node: NodeDef, library: FunctionDefLibrary | None = None) -> No
     made = NodeMessage(name=node.name, op=node.op, device=node.device, input=node.input)
     if (
         made.op == "Square" and len(made.input) > 1 and made.input[0] == made.input[1]
-    ):  # a product here
+    ):  # graphio's form is x * x
         del made.input[1]
     for key in node.attr:
         _fill(made.attr[key], node.attr[key])

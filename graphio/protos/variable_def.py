@@ -39,7 +39,7 @@ class VariableDef(View):
         return str(self._message.initializer)
 
     def ClearField(self, field_name: str) -> None:
-        """Forgets what is said of a field."""
+        """Clears a field."""
         self._message.ClearField(_FIELDS.get(field_name, field_name))
 
     def __getattr__(self, name: str) -> Any:

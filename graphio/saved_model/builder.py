@@ -2,7 +2,7 @@
 
 A folder holds
 
-    saved_model.pb         the first meta graph: the whole graph with collections and signatures
+    saved_model.pb         the first meta graph: the complete graph with collections and signatures
     variables/variables.*  a checkpoint with the values, which all graphs share
     saved_model.gio        what its signatures need, values included: for engines and C programs
     saved_model-1.pb, .gio and so on: further meta graphs
@@ -158,7 +158,7 @@ class SavedModelBuilder:
         )  # fmt: skip
 
     def save(self, as_text: bool = False) -> bytes:
-        """Writes the graphs; afterwards the saved model is whole and on the disk.
+        """Writes the graphs; afterwards the saved model is complete and on the disk.
 
         Args:
             as_text: True writes protocol buffer text, `saved_model.pbtxt`.
@@ -194,7 +194,7 @@ class SavedModelBuilder:
     ) -> _Entry:
         """A graph as a model with its signatures; nothing is written but assets."""
         if isinstance(tags, str):
-            raise TypeError(f"tags must be a list of texts, not the text {tags!r}")
+            raise TypeError(f"tags must be a list of strings, not the string {tags!r}")
         model, _ = build_model(graph, [], prune=False, bodies=False, inline=True)
         made = MetaGraphDef(model)
         info = MetaInfo()
@@ -260,7 +260,7 @@ def _main_op(main_op: Any, legacy_init_op: Any) -> Any:
 
 
 class _Values:
-    """The values in a checkpoint, to be asked like an engine's state; without one there are none.
+    """The values in a checkpoint, with the interface of an engine's state.
 
     Args:
         prefix: of the checkpoint.

@@ -107,7 +107,7 @@ def meta_graphs(folder: str) -> list[MetaGraphDef]:
     names = dict.fromkeys(name for name in others.split(",") if name)
     for name in names:
         if not is_safe_name(name):
-            text = f"the saved model in {folder} is damaged: {name!r} is no plain file name"
+            text = f"the saved model in {folder} is damaged: {name!r} is not a plain file name"
             raise OSError(errors.printable(text))
     paths = (stores.join(folder, name) for name in names)
     return [first] + [MetaGraphDef(read_message(path, follow=False)) for path in paths]
@@ -143,7 +143,7 @@ def _run_init(sess: Any, texts: Mapping[str, str], folder: str, found: Imported)
 
 
 def _named(table: Mapping[str, T], name: str, folder: str) -> T:
-    """What a file says of a node, which may not be there."""
+    """An entry of a file for a node; refuses a missing one."""
     if name not in table:
         text = f"the saved model in {folder} is damaged: there is no node '{name}'"
         raise OSError(errors.printable(text))

@@ -38,10 +38,11 @@ def save(
     """Writes a model file, atomically and durably: both engines load it, and so do C programs.
 
     The file has what the signatures need: nodes, variables with their values, random generators
-    with their place. A signature that assigns variables trains the model further.
+    with their position. A signature that assigns variables trains the model further.
 
     Args:
-        path: of the file, "name.gio" by custom; or a URL of an object store, "s3://bucket/name.gio".
+        path: of the file, "name.gio" by custom; or a URL of an object store,
+            "s3://bucket/name.gio".
         session: whose graph and values are saved.
         signatures: name to (inputs, outputs) or (inputs, outputs, targets). Inputs and outputs
             are dicts from keys to tensors or variables; any tensor may be an input. Targets are
@@ -81,7 +82,7 @@ def load(
         path: of the file, or a folder that simple_save or a SavedModelBuilder wrote, TensorFlow's
             included; or a URL of either in an object store.
         target: "" or "runtime" for the Python runtime, "cinfer" for the C library.
-        state: an engine's state to share; None: one of its own with the file's values.
+        state: an engine's state to share; None: a separate one with the file's values.
         lazy: True checks the bytes of big tensors when they are first used.
 
     Returns:
@@ -137,7 +138,7 @@ def _of_another_form(name: Any, found: str) -> TypeError:
 
 
 def _check_arguments(session: Any, signatures: Any) -> None:
-    """Refuses what is no session or no signatures, and a session in the path's place."""
+    """Refuses arguments that are not a session or signatures, and a session given as path."""
     if not isinstance(getattr(session, "graph", None), Graph) or not hasattr(session, "state"):
         raise TypeError(
             f"session is {session!r}, expected a tf.Session: save(path, session, signatures)"
@@ -167,7 +168,7 @@ def _check_fed(specs: Sequence[SignatureSpec]) -> None:
             missing.append(f"signature {spec.name!r} needs {', '.join(map(repr, names))}")
     if missing:
         raise errors.InvalidArgumentError(
-            message=f"placeholders that are no inputs: {'; '.join(missing)}; make them inputs, or "
+            message=f"placeholders that are not inputs: {'; '.join(missing)}; make them inputs, or "
             "take outputs that do without"
         )
 

@@ -113,7 +113,7 @@ def _parsed(data: bytes) -> CheckpointIndex:
     try:
         index = CheckpointIndex.FromString(checkpoint_index.unwrap(data))
     except DecodeError:
-        raise checkpoint_index.damaged("it is no CheckpointIndex message") from None
+        raise checkpoint_index.damaged("it is not a CheckpointIndex message") from None
     if not all(checkpoint_index.is_safe_name(name) for name, _ in references(index)):
         raise checkpoint_index.damaged("it names no plain file")
     return index

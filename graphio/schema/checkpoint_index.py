@@ -119,7 +119,7 @@ def check(index: CheckpointIndex) -> None:
     names = [shard.file for shard in index.shard]
     for name in (*names, *([index.meta_file] if index.meta_file else ())):
         if not is_safe_name(name):
-            raise damaged(f"{name!r} is no plain file name")
+            raise damaged(f"{name!r} is not a plain file name")
     _ascending("shards", names)
     if len(index.shard_header) != len(names):
         raise damaged("its list of shards is inconsistent")
@@ -190,7 +190,7 @@ def _check_tiling(index: CheckpointIndex) -> None:
     """Every byte of a shard belongs to its header or to one variable."""
     ranges = sorted(map(operator.attrgetter("shard", "offset", "nbytes"), index.variable))
     if ranges and ranges[-1][0] >= len(index.shard):
-        raise damaged(f"a variable lies in shard {ranges[-1][0]} of {len(index.shard)}")
+        raise damaged(f"a variable is in shard {ranges[-1][0]} of {len(index.shard)}")
     ends = [shard.nbytes for shard in index.shard]
     for shard, offset, _ in reversed(ranges):
         ends[shard] = offset  # of the header

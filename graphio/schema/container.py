@@ -43,7 +43,7 @@ _OTHERS = (
         "a model file whose line ends were converted on the way: copy it as binary data",
     ),
 )
-_UNKNOWN = "no model file: it does not begin as one"
+_UNKNOWN = "not a model file: it does not begin as one"
 _FLOAT = 1  # the element type's number
 
 Array = np.ndarray[Any, Any]
@@ -139,7 +139,7 @@ def _encoded(arrays: Sequence[Array], packed: Mapping[int, int]) -> list[bytes |
         if not 0 <= i < len(arrays):
             raise ValueError(f"packed names array {i} of {len(arrays)}")
         if dtypes.of_numpy(arrays[i].dtype).number != _FLOAT:
-            raise ValueError(f"array {i} is {arrays[i].dtype}, expected float32 to lie in panels")
+            raise ValueError(f"array {i} is {arrays[i].dtype}, expected float32 to be packed")
     return [
         tensors.encode(order(array, TILE_WIDTH, packed[i]) if i in packed else array)
         for i, array in enumerate(arrays)
@@ -185,7 +185,7 @@ def named_as_folder(error: errors.OpError, path: str) -> errors.OpError:
     if not os.path.isdir(path):
         return error
     text = "is a folder: tf.saved_model.load opens those of saved models, others have files in them"
-    return type(error)(message=f"{path!r} is no regular file: it {text}")
+    return type(error)(message=f"{path!r} is not a regular file: it {text}")
 
 
 def unpack(data: Any, lazy: bool = False) -> tuple[Model, Sequence[Array]]:
@@ -214,7 +214,7 @@ def _parsed(
     try:
         model.ParseFromString(bytes(graph))
     except DecodeError:
-        raise _damaged("the graph section is no Model message") from None
+        raise _damaged("the graph section is not a Model message") from None
     model.ClearField("filling")
     return model, _stored(model, view, header)
 
@@ -291,7 +291,9 @@ def _stored(model: Model, view: memoryview, header: _Header) -> list[tensors.Sto
     if end != size:
         raise _damaged(f"the data section has {size} bytes, its tensors end at {end}")
     if any(item.packing for item in items) != bool(header.flags & PACKED):
-        raise _damaged("its flags must say whether a tensor lies in panels, and do not")
+        raise _damaged(
+            "its flags do not match the tensors: PACKED must be set where one is packed, only there"
+        )
     return items
 
 
@@ -302,8 +304,8 @@ def _packing(i: int, tensor: Tensor) -> Packing | None:
         return None
     if tensor.dtype != _FLOAT or rank < 2 or not 1 <= width <= LARGEST or axis not in (0, rank - 1):
         raise _damaged(
-            f"tensor {i} of rank {rank} lies in panels of {width} along axis {axis}; expected a "
-            f"float32 one of rank 2 or more, 1 to {LARGEST}, along the first axis or the last"
+            f"tensor {i} of rank {rank} is in packed tiles of {width} along axis {axis}; expected "
+            f"a float32 one of rank 2 or more, 1 to {LARGEST}, along the first axis or the last"
         )
     return Packing(tuple(tensor.dims), width, axis)
 

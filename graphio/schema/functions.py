@@ -44,7 +44,7 @@ def all_graphs(graph: Graph) -> Iterator[Graph]:
 
 
 def list_captures(graph: Graph) -> None:
-    """Writes anew what the bodies in a graph read from outside."""
+    """Recomputes the captures of the bodies in a graph."""
     for node in graph.node:
         for body in subgraphs(node):
             list_captures(body)

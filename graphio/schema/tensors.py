@@ -175,8 +175,7 @@ def to_array(tensor: Tensor) -> Array:
     check_dims(dims)
     if tensor.panel_width or tensor.panel_axis:
         raise errors.DataLossError(
-            message="an inline tensor claims to lie in panels, as only tensors of the data section "
-            "may"
+            message="an inline tensor claims to be packed; only tensors of the data section may be"
         )
     return decode(tensor.dtype, dims, tensor.data)
 

@@ -178,7 +178,7 @@ class _Checker:
             self.found.append(f"{where} feeds a value twice")
         for target in signature.target:
             if target not in self.scope.nodes:
-                self.found.append(f"{where} has a target '{target}', which is no node")
+                self.found.append(f"{where} has a target '{target}', which is not a node")
 
     def selftests(self) -> None:
         """Their signatures and tensors exist."""

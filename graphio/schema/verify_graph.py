@@ -154,7 +154,7 @@ class GraphChecker:
             self.reads(value, scope, f"{where} gives back")
         for target in graph.target:
             if target not in scope.nodes:
-                self.report(f"{where} has a target '{target}', which is no node of it")
+                self.report(f"{where} has a target '{target}', which is not a node of it")
         return scope
 
     def plain(self, node: Node, scope: Scope) -> bool:
@@ -199,7 +199,9 @@ class GraphChecker:
                 self.reads(value, scope, f"{title} reads")
         for name in node.control_input:
             if name not in scope.nodes:
-                self.report(f"{title} waits for '{name}', which is no earlier node of its graph")
+                self.report(
+                    f"{title} waits for '{name}', which is not an earlier node of its graph"
+                )
         self.ascending([a.key for a in node.attr], f"attributes of {title}")
         for attribute in node.attr:
             self.attribute(attribute, scope, title, depth)

@@ -19,7 +19,7 @@ def name_class(value: Any, module: str, name: str) -> None:
     """Lets a class say that it is module.name. The first such name stays; an alias is none.
 
     Args:
-        value: anything; what is no class stays as it is.
+        value: anything; only a class is changed.
         module: of the namespace.
         name: in it.
     """

@@ -71,7 +71,7 @@ def create(
 
 
 def _builder(op_type: str) -> Callable[[Any], Any] | None:
-    """What builds a type; None where graphio has no such operator."""
+    """The builder of a type; None where graphio has no such operator."""
     from graphio.ops.array import surface as array
     from graphio.ops.control_flow import branches
     from graphio.tensorflow_files import operators
@@ -161,6 +161,6 @@ def _plain(value: Any) -> Any:
     if kind not in ("i", "b", "f", "s"):
         raise ValueError(
             f"an attribute is a {kind}, expected a number, bool, text, dtype or a list of numbers "
-            f"or texts of an operator that graphio does not have"
+            f"or strings of an operator that graphio does not have"
         )
     return getattr(message, kind)

@@ -19,7 +19,7 @@ from graphio.tensorflow_files.values import dtype_of, shape_of
 __all__ = ["Call", "Handle", "Row"]
 
 Array = np.ndarray[Any, Any]
-#: What builds a node: a tensor, an operation, a list of tensors, or None.
+#: The builder of a node, which returns a tensor, an operation, a list of tensors, or None.
 Row = Callable[["Call"], Any]
 
 
@@ -33,7 +33,7 @@ class Handle:
         name: of the variable's node.
         variable: ours.
         is_read: whether nodes may use it as its value, as TensorFlow 1 does. Each of them is a use
-            of the variable at its own place.
+            of the variable at its own position in the order.
     """
 
     def __init__(
@@ -84,21 +84,21 @@ class Call:
                 self._reads[value] = value.variable.value()
             value = self._reads[value]
         if not isinstance(value, Tensor):
-            raise ValueError(f"its input {i} is no tensor")
+            raise ValueError(f"its input {i} is not a tensor")
         return value
 
     def tensor_list(self, i: int) -> TensorArray:
         """An input that is a list of tensors."""
         value = self._value(i)
         if not isinstance(value, TensorArray):
-            raise ValueError(f"its input {i} is no list of tensors")
+            raise ValueError(f"its input {i} is not a list of tensors")
         return value
 
     def handle(self, i: int) -> Handle:
         """An input that is a variable."""
         value = self._value(i)
         if not isinstance(value, Handle):
-            raise ValueError(f"its input {i} is no variable")
+            raise ValueError(f"its input {i} is not a variable")
         return value
 
     def known(self, i: int) -> Any:
@@ -159,11 +159,11 @@ class Call:
         return list(self.node.attr[key].list.i) if self._is(key, "list") else []
 
     def texts(self, key: str) -> list[bytes]:
-        """Texts; none where the attribute is missing."""
+        """Strings; none where the attribute is missing."""
         return list(self.node.attr[key].list.s) if self._is(key, "list") else []
 
     def text(self, key: str, default: str | None = None) -> str:
-        """A text. Raises ValueError where it is missing and has no default."""
+        """A string. Raises ValueError where it is missing and has no default."""
         if self._is(key, "s"):
             return self.node.attr[key].s.decode(errors="replace")
         if default is None:

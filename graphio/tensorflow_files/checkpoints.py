@@ -24,7 +24,7 @@ _ASSIGNING = ("Assign", "AssignVariableOp")
 
 
 class Stored:
-    """What the checkpoint of a SavedModel says of the graph's variables.
+    """The values of the graph's variables in the checkpoint of a SavedModel.
 
     The nodes that would restore them say which key is whose.
 
@@ -81,7 +81,7 @@ class Stored:
 
 
 def _part(array: Array, text: str) -> Array:
-    """A part of a variable that was saved whole: "10 4 0,5:-", its shape and its slices."""
+    """A slice of a saved variable: "10 4 0,5:-", its shape and its slices."""
     if not text:
         return array
     *_, last = text.split(" ")
@@ -151,7 +151,7 @@ def _assigned(
 
 
 def _texts(node: Node) -> list[str]:
-    """The texts of a constant; none where it holds something else."""
+    """The strings of a constant; none where it holds something else."""
     proto = node.attr["value"].tensor if "value" in node.attr else pb.TensorProto()
     if proto.dtype != pb.DataType.DT_STRING:
         return []

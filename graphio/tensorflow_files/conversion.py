@@ -69,7 +69,7 @@ def load(
     Args:
         source, tags: as convert.
         target: "" or "runtime" for the Python runtime, "cinfer" for the C library.
-        state: an engine's state to share; None: one of its own with the file's values.
+        state: an engine's state to share; None: a separate one with the file's values.
 
     Returns:
         The engine's model.

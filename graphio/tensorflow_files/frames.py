@@ -47,7 +47,7 @@ class Loop:
 
     @property
     def border(self) -> list[Key]:
-        """What it reads from outside."""
+        """The values that it reads from outside."""
         return [*self.entering, *self.constants.values()]
 
 
@@ -164,7 +164,7 @@ class Frames:
         return node.op in MERGE and node.name not in self.of
 
     def needs(self, node: Node) -> list[Key]:
-        """What is to be made before a node, where loops and branches are one step each."""
+        """The values to build before a node, where loops and branches are one step each."""
         if node.op in EXIT:
             return self._entered(node)
         if self.is_branch(node):
@@ -172,7 +172,7 @@ class Frames:
         return list(node.inputs)
 
     def _entered(self, exit_: Node) -> list[Key]:
-        """What a loop reads, which its first Exit builds; the others need that one alone."""
+        """The values that a loop reads, for its first Exit; the others need that Exit alone."""
         loop = self.of[exit_.name]
         first = next(iter(loop.exits))
         return loop.border if exit_.name == first else [(first, 0)]
@@ -215,7 +215,7 @@ class Frames:
             return []
         if node.op in EXIT:
             return self._entered(node)
-        # What is controlled by an Identity of a Switch belongs to its branch, too.
+        # A node controlled by an Identity of a Switch belongs to its branch, too.
         return [*node.inputs, *((name, 0) for name in self._controls(node))]
 
     def _controls(self, node: Node) -> Iterable[str]:
@@ -236,7 +236,7 @@ class Frames:
         return joined
 
     def border(self, merge: Node) -> list[Key]:
-        """What a branch reads from outside: its predicate first."""
+        """The values that a branch reads from outside: its predicate first."""
         if merge.name not in self._borders:
             predicate, _ = self.decided(merge)
             self._borders[merge.name] = [predicate, *self._outside(merge, predicate)]

@@ -1,4 +1,4 @@
-"""From TensorFlow's nodes to a graph of graphio's: what is asked for, and what that needs."""
+"""From TensorFlow's nodes to a graph of graphio's: the requested values, and all that they need."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Importer:
         finally:
             self._open_frames.discard(key)
 
-    # ---- what there is ----
+    # ---- look-ups ----
 
     def knows(self, node: Node) -> bool:
         """Whether there is a way to build a node."""
@@ -224,7 +224,7 @@ class Importer:
         if self.room < 0:
             raise errors.ResourceExhaustedError(
                 message=f"{self.problems.source}: its loops, branches and functions are built over "
-                "and over again; it is no graph that TensorFlow writes"
+                "and over again; TensorFlow writes no such graph"
             )
         try:
             waits = [
@@ -333,7 +333,7 @@ class Importer:
         if initial is None:
             raise ValueError(
                 "the variable has no value: it is in no checkpoint and no node initializes it; "
-                "read the whole SavedModel folder, or freeze the graph"
+                "read the SavedModel folder, or freeze the graph"
             )
         return tf.Variable(
             initial,

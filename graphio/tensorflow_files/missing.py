@@ -1,4 +1,4 @@
-"""What a graph has that graphio lacks: all of it is said at once, before anything is built."""
+"""Operators that graphio lacks: all of a graph are reported at once, before it is built."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class _Counting:
 
 
 def _advice(op: str) -> str:
-    """What to do about an operator that is not read."""
+    """The remedy for an operator that is not read."""
     if "Table" in op or op.startswith(("Parse", "Decode")):
-        return "take a signature behind it, or do its work before feeding"
+        return "take a signature after it, or do its work before feeding"
     if op.startswith("Cudnn"):
         return "save the model on a machine without a GPU, which writes plain operators"
     return "convert the model to ONNX, or cut the graph before it"

@@ -29,7 +29,7 @@ __all__ = ["Imported", "Signature", "import_model", "import_nodes", "meta_graph"
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 _OWN = "__saved_model"  # beginning of signatures that only loaders use
 SERVING = "serve"
-#: what saves and restores: never a part of what a model computes
+#: operators that save and restore: never a part of the model's computation
 _SAVING = (
     "DisableCopyOnRead", "MergeV2Checkpoints", "RestoreV2", "SaveV2", "ShardedFilename",
     "StaticRegexFullMatch", "StringJoin",
@@ -47,7 +47,7 @@ class Signature:
 
 @dataclass
 class Imported:
-    """What a model has become in the graph.
+    """An imported model in the graph.
 
     Attributes:
         signatures: by name; a frozen graph has one, "predict", from its placeholders to what
@@ -197,7 +197,7 @@ def _keys(infos: Mapping[str, pb.TensorInfo]) -> dict[str, Key]:
 
 
 def _ends(importer: Importer) -> Ends:
-    """What nothing reads in a frozen graph, and the placeholders that this needs.
+    """The values of a frozen graph without a reader, and the placeholders that they need.
 
     An Exit that nothing reads is what is left of a loop variable.
     """
@@ -219,7 +219,9 @@ def _finished(importer: Importer, signatures: Mapping[str, Ends]) -> Imported:
     for name, (inputs, outputs, _) in signatures.items():
         for key, (node, _) in [*inputs.items(), *outputs.items()]:
             if node not in importer.main.nodes:
-                importer.problems.add(f"signature '{name}': '{key}' is '{node}', which is no node")
+                importer.problems.add(
+                    f"signature '{name}': '{key}' is '{node}', which is not a node"
+                )
     importer.problems.raise_if_any()
     ends = [(*inputs.values(), *outputs.values()) for inputs, outputs, _ in signatures.values()]
     roots = [node for keys in ends for node, _ in keys]
@@ -264,7 +266,7 @@ def _tensor(importer: Importer, key: Key) -> Tensor:
     if _is_read(value):
         value = value.shown()
     if not isinstance(value, Tensor):
-        raise errors.InvalidArgumentError(message=f"'{key[0]}:{key[1]}' is no tensor")
+        raise errors.InvalidArgumentError(message=f"'{key[0]}:{key[1]}' is not a tensor")
     return value
 
 
@@ -282,10 +284,10 @@ def import_nodes(
         graph: the message.
         replaced: tensors to take in the place of values, "node" or "node:1"; their nodes are not
             built.
-        wanted: nodes or values that must be there; what only others need may be unknown.
+        wanted: nodes or values that must be there; nodes that only others need may be unknown.
 
     Raises:
-        ValueError: a name of replaced or wanted is none of a node.
+        ValueError: a name of replaced or wanted is not that of a node.
         UnimplementedError, InvalidArgumentError: with all problems.
     """
     with _not_too_deep():

@@ -26,7 +26,7 @@ def read_graph(source: Any) -> tuple[pb.GraphDef, str]:
         source: path of a .pb or .pbtxt file, bytes, or a GraphDef message (TensorFlow's own, too).
 
     Raises:
-        NotFoundError: there is no such file. DataLossError: it is no GraphDef.
+        NotFoundError: there is no such file. DataLossError: it is not a GraphDef.
         TypeError: source is something else.
     """
     if isinstance(source, pb.GraphDef):
@@ -87,7 +87,7 @@ def _binary(data: bytes, into: M, what: str) -> M:
     except (DecodeError, RecursionError) as error:
         kind = foreign.kind_of(data)
         why = f", or is cut off ({error})" if kind is None else f", but {kind}"
-        text = f"it is no {into.DESCRIPTOR.name} of TensorFlow{why}"
+        text = f"it is not a {into.DESCRIPTOR.name} of TensorFlow{why}"
         raise damaged(what, text) from None
     return into
 
@@ -96,7 +96,9 @@ def _text(data: bytes, into: M, what: str) -> M:
     try:
         text_format.Parse(data.decode(), into, allow_unknown_field=True)
     except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
-        raise damaged(what, f"it is no text of a {into.DESCRIPTOR.name}: {error}") from None
+        raise damaged(
+            what, f"it is not the text form of a {into.DESCRIPTOR.name}: {error}"
+        ) from None
     return into
 
 

@@ -12,7 +12,7 @@ __all__ = ["Broken", "Region"]
 
 
 class Broken(Exception):
-    """What was to be built reads something that could not be, which is noted already."""
+    """Raised where an input could not be built; its error is noted already."""
 
 
 class Region:

@@ -1,5 +1,5 @@
-"""Which constants of a frozen graph were variables: those that products, convolutions and the
-like take as their weights."""
+"""Which constants of a frozen graph were variables: the weights of matrix multiplications,
+convolutions and similar operators."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PARAMETERS = {
 }  # fmt: skip
 #: Inputs that a forward pass would update; variables, but none that an optimizer changes.
 STATISTICS = dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), (3, 4))
-#: What passes weights on as they are: their first input.
+#: Operators that pass their first input on unchanged.
 _VIEWS = ("Cast", "Enter", "ExpandDims", "Identity", "Reshape", "Split", "Squeeze", "Switch",
           "Transpose")  # fmt: skip
 

@@ -221,5 +221,5 @@ __all__ = [
     "write_graph",
 ]
 
-if not TYPE_CHECKING:  # to type checkers, what is left out is no name
+if not TYPE_CHECKING:  # to type checkers, a name that is left out does not exist
     __getattr__ = refusals.getter(__name__)

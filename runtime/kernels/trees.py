@@ -86,7 +86,7 @@ def _check_leaves(trees: tuple[Array, ...], n_targets: int) -> None:
     for leaf in np.flatnonzero((starts[1:] < starts[:-1]) | (starts[1:] > len(targets)))[:1]:
         raise _invalid(
             f"leaf {leaf} has weights {starts[leaf]} to {starts[leaf + 1]}, expected ascending "
-            f"places below {len(targets)}"
+            f"indices below {len(targets)}"
         )
     before = np.concatenate([[-1], targets[:-1]])
     before[starts[:-1][starts[:-1] < len(targets)]] = -1

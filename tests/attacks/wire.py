@@ -185,7 +185,7 @@ def _deep(levels: int) -> bytes:
     return made
 
 
-UNREADABLE = "cannot be read|no Model message"
+UNREADABLE = "cannot be read|not a Model message"
 MESSAGES: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a varint of eleven bytes": ("counts", _with(tag(14, 0) + b"\xff" * 10 + b"\1"), UNREADABLE),
     "a varint without an end": ("counts", _with(tag(14, 0) + b"\xff"), UNREADABLE),
@@ -207,7 +207,7 @@ MESSAGES: dict[str, tuple[str, Callable[[], bytes], str]] = {
         "counts", _with(tag(2, 2) + varint(200) + message(2, b"")), UNREADABLE,
     ),
     "messages nested in each other 100000 deep": (
-        "recursion", _in_node(_deep(100000)), "cannot be read|no Model message|no name|damaged",
+        "recursion", _in_node(_deep(100000)), "cannot be read|not a Model message|no name|damaged",
     ),
     "a name that is no UTF-8": (
         "missing parts", _in_node(message(1, b"\xff\xfe") + message(2, b"NoOp") + message(6, b"graphio") + tag(7, 0) + b"\1"),

@@ -145,13 +145,13 @@ def test_a_file_that_is_no_model_is_told(
 def test_a_pipe_is_not_read(graphio: Command, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     done = graphio("inspect", tmp_path / "pipe", code=exits.FILE)
-    assert "is no regular file: pipes and devices are not read" in done.err
+    assert "is not a regular file: pipes and devices are not read" in done.err
 
 
 def test_weights_are_no_model(graphio: Command, tmp_path: Path) -> None:
     np.savez(tmp_path / "w.npz", a=np.zeros(2, np.float32))
     done = graphio("profile", tmp_path / "w.npz", code=exits.FILE)
-    assert "w.npz' is no model but weights, expected one (.gio, .onnx" in done.err
+    assert "w.npz' is not a model but weights, expected one (.gio, .onnx" in done.err
 
 
 def test_an_empty_array_file_is_told(graphio: Command, files: Path, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_an_interrupt_while_the_command_is_imported_is_one_line() -> None:
         ("diff {net.gio} nowhere", exits.FILE, "Refused", "nowhere"),
         ("verify nowhere", exits.FILE, "Refused", "nowhere"),
         ("profile {net.gio} --runs 0", exits.USAGE, "BadParameter", "--runs"),
-        ("export-c {net.onnx}", exits.FILE, "Refused", "is no .gio file"),
+        ("export-c {net.onnx}", exits.FILE, "Refused", "is not a .gio file"),
         ("inspect {bad.gio}", exits.FILE, "DataLossError", "damaged"),
     ],
 )

@@ -137,7 +137,7 @@ def test_weights_become_a_checkpoint_under_other_names(
     arguments = [tmp_path / "w.safetensors", new, "--names", tmp_path / "names.json"]
     assert "'v'" in graphio("convert", *arguments, code=exits.FILE).err
     (tmp_path / "names.json").write_text("{broken")
-    assert "names.json' is no JSON" in graphio("convert", *arguments, code=exits.FILE).err
+    assert "names.json' is not JSON" in graphio("convert", *arguments, code=exits.FILE).err
 
 
 @pytest.mark.parametrize(

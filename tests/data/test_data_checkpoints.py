@@ -246,9 +246,9 @@ def test_an_iterator_without_a_place_in_the_checkpoint_is_told(
             saver.restore(session, start)
         if begun:
             session.run(element)
-            with pytest.warns(UserWarning, match="no places of the iterators OneShotIterator"):
+            with pytest.warns(UserWarning, match="no positions of the iterators OneShotIterator"):
                 saver.restore(session, start)
-        with pytest.warns(UserWarning, match="no places of the iterators OneShotIterator"):
+        with pytest.warns(UserWarning, match="no positions of the iterators OneShotIterator"):
             saver.restore(session, none)
         assert session.run(element) == begun
         with warnings.catch_warnings():
@@ -348,7 +348,7 @@ def test_places_are_read_back_as_they_were_written() -> None:
 )
 def test_places_of_other_kinds_are_refused(text: str) -> None:
     assert saving.encode({})[8:] == b'{"d":{}}'
-    with pytest.raises(errors.DataLossError, match="the place of an iterator is damaged"):
+    with pytest.raises(errors.DataLossError, match="the position of an iterator is damaged"):
         saving.decode(len(text).to_bytes(8, "little") + text.encode())
 
 

@@ -200,5 +200,5 @@ def test_npz_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(tf.errors.NotFoundError):
         tf.data.experimental.NpzDataset(tmp_path / "none.npz")
     (tmp_path / "text").write_text("nothing of the sort")
-    with pytest.raises(tf.errors.DataLossError, match=r"is no \.npy or \.npz file"):
+    with pytest.raises(tf.errors.DataLossError, match=r"is not a \.npy or \.npz file"):
         tf.data.experimental.NpzDataset(tmp_path / "text")

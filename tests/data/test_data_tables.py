@@ -366,7 +366,7 @@ def test_a_type_that_no_tensor_has_is_refused(kind: str) -> None:
     }
     table = pa.table({"fine": pa.array([1]), "when": pa.array([None], types[kind])})
     with tf.Graph().as_default():
-        with pytest.raises(TypeError, match="column 'when' is .*, which is no tensor's type"):
+        with pytest.raises(TypeError, match="column 'when' is .*, which no tensor has"):
             ArrowDataset(table)
         assert ArrowDataset(table, ["fine"]).output_types == (tf.int64,)
 
@@ -426,7 +426,9 @@ def test_who_ignores_errors_goes_on_behind_a_bad_row_group(tmp_path: Path) -> No
 def test_a_later_file_of_another_kind_is_an_error_of_the_run(tmp_path: Path) -> None:
     paths = files(tmp_path)
     parquet.write_table(pa.table({"id": pa.array([1], pa.timestamp("us"))}), paths[2])
-    with pytest.raises(tf.errors.InvalidArgumentError, match="2.parquet, row group 0.*no tensor's"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="2.parquet, row group 0.*no tensor has"
+    ):
         drain(lambda: ParquetDataset(paths, ["id"]))
 
 

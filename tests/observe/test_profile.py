@@ -51,7 +51,7 @@ def test_a_profile_tells_what_each_operation_takes(target: str) -> None:
     assert {"product", "hidden", "y"} <= {o.name for o in found.operations}
     assert sum(o.share for o in found.operations) == pytest.approx(1)
     assert found.seconds == pytest.approx(sum(o.seconds for o in found.operations))
-    assert "product" in str(found) and "the least of 4 runs" in str(found)
+    assert "product" in str(found) and "the minimum of 4 runs" in str(found)
     for o in found.operations:
         nodes = (n for run in found.runs for n in run.dev_stats[0].node_stats)
         least = min(n.all_end_rel_nanos for n in nodes if n.node_name == o.name)

@@ -481,7 +481,7 @@ SVC = machine("RBF", 3, True, 1)
         (
             "LabelEncoder",
             {"keys_floats": [1.0], "values_strings": [NOT_TEXT]},
-            "'values_strings': b'\\xff\\xfe' is no UTF-8 text",
+            "'values_strings': b'\\xff\\xfe' is not UTF-8",
         ),
         ("OneHotEncoder", {"cats_int64s": [1, 1]}, "cats_int64s has 1 twice"),
         ("OneHotEncoder", {}, "expected one of cats_int64s, cats_strings, found none"),
@@ -489,7 +489,7 @@ SVC = machine("RBF", 3, True, 1)
         (
             "DictVectorizer",
             {"string_vocabulary": ["a"]},
-            "X is no input of the model that is a map",
+            "X is not an input of the model that is a map",
         ),
         ("ZipMap", {"classlabels_int64s": [1, 2]}, "X has 3 columns, and there are 2"),
         ("LinearRegressor", {"coefficients": [1.0, 2.0]}, "X has 3 columns, and the"),
@@ -504,7 +504,7 @@ SVC = machine("RBF", 3, True, 1)
         (
             "LinearClassifier",
             {"coefficients": [1.0] * 3, "classlabels_strings": ["a", NOT_TEXT]},
-            "is no UTF-8 text",
+            "is not UTF-8",
         ),
         ("SVMRegressor", {}, "has no coefficients"),
         ("SVMRegressor", {"n_supports": 2, "support_vectors": [1.0] * 6}, "0 entries, expected 2"),

@@ -249,7 +249,7 @@ def changed(**changes: Any) -> Any:
         ({"target_treeids": [0]}, "target_treeids has 1 entries for 2 target_ids"),
         ({"nodes_treeids": [0, 0]}, "nodes_treeids has 2 entries for 3 nodes"),
         ({"n_targets": 0}, "n_targets is 0"),
-        ({"nodes_modes": [b"LEAF\xff", "LEAF", "LEAF"]}, "is no UTF-8 text"),
+        ({"nodes_modes": [b"LEAF\xff", "LEAF", "LEAF"]}, "is not UTF-8"),
     ],
 )  # fmt: skip
 def test_trees_that_contradict_themselves_are_refused_at_import(

@@ -111,7 +111,7 @@ def test_impossible_lengths_are_refused(packed: bytes, field: str, value: int) -
     [
         (b"", "f' is empty: its writer"),
         (b"\x89GIO", "^f: the model file is damaged"),
-        (b"x" * 64, "f' is no model file"),
+        (b"x" * 64, "f' is not a model file"),
         (b"\x89GIX\r\n\x1a\n" + bytes(64), "f' is the index of a checkpoint"),
     ],
 )
@@ -229,7 +229,7 @@ def test_a_file_takes_the_place_of_no_pipe_and_no_folder(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
-        with pytest.raises(files.OtherKindError, match=f"{name}'.* no regular file"):
+        with pytest.raises(files.OtherKindError, match=f"{name}'.* regular file"):
             container.write(tmp_path / name, pb.Model(), [])
     assert sorted(os.listdir(tmp_path)) == ["folder", "pipe"]
     assert not (tmp_path / "pipe").is_file()

@@ -220,18 +220,18 @@ def test_the_helper_of_these_tests_makes_files_that_are_read() -> None:
 @pytest.mark.parametrize(
     ("change", "flags", "text"),
     [
-        (lambda t: setattr(t[3], "panel_width", 4097), 1, "panels of 4097 along axis 0"),
-        (lambda t: setattr(t[3], "panel_width", 2**32 - 1), 1, "panels of 4294967295"),
+        (lambda t: setattr(t[3], "panel_width", 4097), 1, "packed tiles of 4097 along axis 0"),
+        (lambda t: setattr(t[3], "panel_width", 2**32 - 1), 1, "packed tiles of 4294967295"),
         (lambda t: setattr(t[3], "panel_axis", 1), 1, "tensor 3 of rank 3 .* along axis 1"),
         (lambda t: setattr(t[3], "panel_axis", 3), 1, "along axis 3"),
-        (lambda t: setattr(t[2], "panel_axis", 1), 1, "panels of 0 along axis 1"),
+        (lambda t: setattr(t[2], "panel_axis", 1), 1, "packed tiles of 0 along axis 1"),
         (lambda t: setattr(t[0], "panel_width", 32), 1, "tensor 0 of rank 1"),
         (lambda t: setattr(t[3], "dtype", 6), 1, "expected a float32 one"),
         (lambda t: setattr(t[3], "dtype", 99), 1, "expected a float32 one"),
         (lambda t: t[3].dims.append(2), 1, "has 960 bytes, expected 1920"),
         (lambda t: t[3].dims.extend([0, 1 << 60]), 1, "impossible"),
-        (lambda t: None, 0, "its flags must say whether a tensor lies in panels"),
-        (lambda t: t[3].ClearField("panel_width"), 1, "its flags must say"),
+        (lambda t: None, 0, "its flags do not match the tensors"),
+        (lambda t: t[3].ClearField("panel_width"), 1, "its flags do not match"),
     ],
 )
 def test_panels_that_cannot_be_are_damage(
@@ -263,12 +263,12 @@ def test_flags_that_nobody_knows_need_a_newer_reader(flags: int) -> None:
 def test_inline_tensors_do_not_lie_in_panels(field: str) -> None:
     inline = tensors.from_array(numbers(2, 2))
     setattr(inline, field, 1)
-    with pytest.raises(errors.DataLossError, match="an inline tensor claims to lie in panels"):
+    with pytest.raises(errors.DataLossError, match="an inline tensor claims to be packed"):
         tensors.to_array(inline)
     made, arrays = model()
     made.graph.node.append(node("Constant", "inline"))
     made.graph.node[-1].attr.add(key="value").value.t.CopyFrom(inline)
-    with pytest.raises(errors.DataLossError, match="an inline tensor claims to lie in panels"):
+    with pytest.raises(errors.DataLossError, match="an inline tensor claims to be packed"):
         runtime.load(container.pack(made, arrays))
 
 

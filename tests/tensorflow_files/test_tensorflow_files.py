@@ -336,7 +336,7 @@ def test_everything_that_is_missing_is_listed_at_once() -> None:
     text = found.value.message
     assert "4 problems" in text and "Strange ('d')" in text
     assert "SparseCross ('s0', 's1', 's2', 's3' and 2 more)" in text
-    assert "take a signature behind it" in text and "without a GPU" in text
+    assert "take a signature after it" in text and "without a GPU" in text
     assert tf.get_default_graph().get_operations() == before
 
 

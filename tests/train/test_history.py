@@ -159,7 +159,7 @@ def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
         History.read(tmp_path)
     path = tmp_path / "a.jsonl"
     for text, message in (
-        ('{"step": 1}\nhello\n{"step": 2}\n', "line 2 is no JSON"),
+        ('{"step": 1}\nhello\n{"step": 2}\n', "line 2 is not JSON"),
         ("[1]\n", r"line 1 is \[1\], expected an object"),
         ('{"loss": 1}\n', r"line 1: there is no 'step'; there are \['loss'\].*step=\.\.\."),
         ('{"step": "x"}\n', "the step is 'x', expected a number"),

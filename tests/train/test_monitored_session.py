@@ -536,7 +536,7 @@ def test_hooks_that_cannot_be_are_refused(tmp_path: Path) -> None:
     ("signals", "kind", "said"),
     [
         ([9], ValueError, r"stop_signals has 9 \(SIGKILL\), which no process can catch"),
-        ([999], ValueError, "stop_signals has 999, which is no signal"),
+        ([999], ValueError, "stop_signals has 999, which is not a signal"),
         (15, TypeError, "stop_signals is 15, expected a list"),
     ],
 )

@@ -144,7 +144,7 @@ def _check_signatures(data: bytes, ending: str, wanted: list[str] | None) -> Non
 
 
 def _ending(target: str) -> str:
-    """What the target becomes; checkpoints are named m, m.ckpt, m-100, m.ckpt-100, m-1.5 ..."""
+    """The format of the target; checkpoints are named m, m.ckpt, m-100, m.ckpt-100, m-1.5 ..."""
     from graphio.train.interop.exporting import WRITERS
 
     ending = os.path.splitext(target)[1].lower()
@@ -260,9 +260,9 @@ def _renamed(values: Mapping[str, Array], names: str | None) -> Mapping[str, Arr
     try:
         table = json.loads(Path(names).read_text())
     except ValueError as error:
-        raise Refused(f"'{names}' is no JSON: {error}") from None
+        raise Refused(f"'{names}' is not JSON: {error}") from None
     if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
-        raise Refused(f"'{names}' should be a JSON object of texts, {{old: new}}")
+        raise Refused(f"'{names}' should be a JSON object of strings, {{old: new}}")
     found, wrong = renamed(values, table, set(values) | set(table.values()))
     if wrong:
         raise Refused(f"'{names}': " + "; ".join(wrong))

@@ -1,4 +1,4 @@
-"""What differs between two checkpoints, files of weights, or models."""
+"""The differences between two checkpoints, files of weights, or models."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ def command(
     installed C library; CINFER=FOLDER takes the library's sources, for example in a cross build.
     """
     if opening.kind_of(model) != opening.MODEL:
-        raise Refused(f"'{model}' is no .gio file: `graphio convert {model} model.gio` makes one")
+        raise Refused(
+            f"'{model}' is not a .gio file: `graphio convert {model} model.gio` makes one"
+        )
     from graphio.model.c_source import sources
     from graphio.schema import container
     from graphio.storage import stores
@@ -64,7 +66,7 @@ def _check_targets(model: str, folder: str, made: Mapping[str, str], force: bool
     """Refuses to write over the model, or over an example that is not as it would be written.
 
     Args:
-        made: texts by the names of their files.
+        made: contents of the files, by name.
     """
     fitting.refuse_source([model], [os.path.join(folder, file) for file in made], "give --name")
     for file, text in made.items():

@@ -1,4 +1,4 @@
-"""What a file is and holds."""
+"""The kind and the contents of a file."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _bytes_of(path: str) -> int:
 
 
 def tree(facts: Facts) -> Tree:
-    """What people read."""
+    """The facts as a tree for a terminal."""
     root = Tree(output.name(f"{facts['file']}: {facts['kind']}, {facts['bytes']:,} bytes"))
     if "nodes" in facts:
         _add_signatures(root, facts["signatures"])
@@ -115,7 +115,7 @@ def tree(facts: Facts) -> Tree:
 
 
 def _verdicts(engines: Facts) -> list[tuple[str, str]]:
-    """What hinders, once for the engines that it hinders; or a line for each engine."""
+    """The obstacles, each once with all engines that it concerns; or a line for each engine."""
     whys: dict[str, list[str]] = {}
     for engine, found in engines.items():
         whys.setdefault("" if found["runs"] else found["why"], []).append(engine)

@@ -1,4 +1,4 @@
-"""What each operator of a run takes."""
+"""The time of each operation of a run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(
     size: Sizes = None,
     as_json: output.Json = False,
 ) -> None:
-    """Show what each operation of a run of MODEL takes, the least of several runs."""
+    """Show the time of each operation of a run of MODEL, the minimum of several runs."""
     from graphio.execution import engines
     from graphio.observe import profile
     from graphio.schema import container

@@ -139,7 +139,7 @@ def _difference(name: str, a: Any, b: Any, tolerance: float) -> Facts:
         return row | {"why": f"shapes {list(a.shape)} and {list(b.shape)}"}
     if a.dtype.kind not in "fiubc" or b.dtype.kind not in "fiubc":
         same = [_text(x) for x in a.ravel().tolist()] == [_text(x) for x in b.ravel().tolist()]
-        return row | {"agrees": same, "why": "" if same else "texts differ"}
+        return row | {"agrees": same, "why": "" if same else "strings differ"}
     kind = complex if "c" in (a.dtype.kind, b.dtype.kind) else float
     x, y = a.astype(kind), b.astype(kind)
     either = np.isnan(x) | np.isnan(y)

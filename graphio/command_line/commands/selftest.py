@@ -39,7 +39,7 @@ def command(as_json: output.Json = False) -> None:
 
 
 def _network() -> tuple[bytes, Array]:
-    """Convolution, pooling, a product and a softmax, and a batch for it."""
+    """Convolution, pooling, a matrix multiplication and a softmax, and a batch for it."""
     import tempfile
     from pathlib import Path
 

@@ -54,7 +54,7 @@ def _checked(path: str, every: bool) -> Facts:
 
 
 class _Newer(Exception):
-    """A newer graphio wrote it: nobody can say here whether it is whole."""
+    """A newer graphio wrote it: this version cannot check it."""
 
 
 def _model(path: str, kind: str) -> str:

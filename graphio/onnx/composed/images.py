@@ -35,8 +35,8 @@ def roi_align_grad(given: Sequence[Any], attrs: Attributes) -> list[Tensor | Non
 
 
 def resize_grad(given: Sequence[Any], attrs: Attributes) -> list[Tensor | None]:
-    """ResizeGrad of x_shape, dy, roi, scales, sizes: along each axis a product with what Resize
-    makes of the identity.
+    """ResizeGrad of x_shape, dy, roi, scales, sizes: along each axis a matrix multiplication with
+    the Resize of the identity.
 
     Raises:
         UnimplementedError: sizes keep the ratio, so that an axis depends on the others.

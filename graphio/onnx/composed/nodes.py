@@ -1,5 +1,5 @@
 """Operators of the domain graphio as compositions that are built like any graph, for the types and
-shapes of one node, and go into the model in its place."""
+shapes of one node, and replace it in the model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Compose = Callable[[Sequence[Any], Mapping[str, Any]], Sequence["Tensor | None"]
 
 
 def _composed(compose: Compose) -> Callable[[Emitter, Node, list[str], list[str]], None]:
-    """What lowers a node: the composition of its inputs and attributes."""
+    """The lowering of a node: the composition of its inputs and attributes."""
 
     def lower(emit: Emitter, source: Node, inputs: list[str], outputs: list[str]) -> None:
         attributes = {a.key: message_value(a.value) for a in source.attr}

@@ -167,7 +167,7 @@ def _from_second(shape: Tensor) -> Tensor:
 
 
 def _pads(sizes: Tensor, kernel: Tensor, count: int, attrs: Attributes) -> tuple[Tensor, Tensor]:
-    """What is added before and after each spatial axis."""
+    """The padding before and after each spatial axis."""
     rule = text(attrs, "auto_pad", "NOTSET")
     if not rule.startswith("SAME"):
         given = attrs.get("pads") if rule == "NOTSET" else None

@@ -1,5 +1,5 @@
-"""What classifiers and regressors of ai.onnx.ml make of raw scores: the attribute post_transform,
-two classes told by one score, and labels."""
+"""Outputs of classifiers and regressors of ai.onnx.ml from raw scores: the attribute
+post_transform, two classes from one score, and labels."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _fits(values: Sequence[Any], dtype: DType, what: str) -> None:
         return
     for value in values:
         if value != int(value) or not dtype.min <= value <= dtype.max:
-            raise ValueError(f"the {what} {value} is no {dtype.name}, the type of X")
+            raise ValueError(f"the {what} {value} is not a {dtype.name}, the type of X")
 
 
 def _binarizer(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
@@ -174,7 +174,7 @@ def _resized(x: Tensor, width: int) -> Tensor:
     return slice_axes(concat([x, zeros], 1), [0], [width], [1])
 
 
-#: what the importer makes of them
+#: the importer's lowerings
 TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered | None]] = {
     (ml.DOMAIN, "ArrayFeatureExtractor"): _array_feature_extractor,
     (ml.DOMAIN, "Binarizer"): _binarizer,

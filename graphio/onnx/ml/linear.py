@@ -85,7 +85,7 @@ def _rows(attrs: Mapping[str, Any], x: Tensor, names: int) -> int:
     return max(1, names)
 
 
-#: what the importer makes of them
+#: the importer's lowerings
 TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered | None]] = {
     (ml.DOMAIN, "LinearClassifier"): _classifier,
     (ml.DOMAIN, "LinearRegressor"): _regressor,

@@ -37,12 +37,12 @@ __all__ = ["TABLE"]
 
 Inputs = Sequence["Tensor | None"]
 _UNUSED = b"_Unused"
-#: places of a map that is written out
+#: the most entries of a map that is written out
 _MOST = 1 << 24
 
 
 def _distinct(keys: Array, what: str) -> Array:
-    """Refuses a key that is there twice: which one counts is said nowhere."""
+    """Refuses a key that is there twice: the standard does not define which one counts."""
     seen: set[Any] = set()
     for key in keys.tolist():
         if key in seen:
@@ -52,7 +52,7 @@ def _distinct(keys: Array, what: str) -> Array:
 
 
 def _places(x: Tensor, keys: Array, what: str) -> Tensor:
-    """The place of each element among keys, -1 where it is none; here NaN equals NaN."""
+    """The index of each element among keys, -1 where it is none; here NaN equals NaN."""
     dtype = dtypes.as_dtype(keys.dtype)
     if (x.dtype == dtypes.string) != (dtype == dtypes.string):
         raise ValueError(f"X is {x.dtype.base_dtype.name}, and {what} are {dtype.name}")
@@ -67,7 +67,7 @@ def _places(x: Tensor, keys: Array, what: str) -> Tensor:
 
 
 def _taken(values: Array, default: Any, places: Tensor, name: str) -> Tensor:
-    """The value at each place, the default at -1: it stands behind the others."""
+    """The value at each index, the default at -1: it is stored after the others."""
     table: Any = np.empty(len(values) + 1, values.dtype)
     table[:-1], table[-1] = values, default
     return gather(constant(table), places, 0, name=name)
@@ -96,12 +96,12 @@ def _checked_texts(values: list[bytes], what: str) -> Array:
         try:
             text.decode()
         except UnicodeDecodeError:
-            raise ValueError(f"attribute '{what}': {text!r} is no UTF-8 text") from None
+            raise ValueError(f"attribute '{what}': {text!r} is not UTF-8") from None
     return ml.texts(values) if values else np.empty(0, object)
 
 
 def _default(attrs: dict[str, Any], name: str, values: Array) -> Any:
-    """What a key that is not there has for a value."""
+    """The value of an absent key."""
     if name != "values_tensor":
         kinds = {"strings": "string", "int64s": "int64", "floats": "float"}
         default = attrs[f"default_{kinds[name.removeprefix('values_')]}"]
@@ -140,7 +140,7 @@ def _one(attrs: dict[str, Any], names: Sequence[str]) -> tuple[str, Array]:
 def _strings_and_numbers(
     node: onnx.NodeProto, x: Tensor, names: Array, ids: Array | None, attrs: dict[str, Any]
 ) -> Lowered:
-    """Strings to numbers (None: their places), or numbers to strings: x says which."""
+    """Strings to numbers (None: their indices), or numbers to strings: x says which."""
     whole = np.arange(len(names)) if ids is None else ids
     if x.dtype == dtypes.string:
         places = _places(x, names, "the strings")
@@ -161,7 +161,7 @@ def _category_mapper(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
 
 
 def _one_hot_encoder(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
-    """A last axis of categories; numbers are cut to whole ones."""
+    """A last axis of categories; numbers are truncated to integers."""
     attrs, (x,) = ml.attributes(node), inputs
     assert x is not None
     name, cats = _one(attrs, ("cats_int64s", "cats_strings"))
@@ -180,7 +180,7 @@ def _one_hot_encoder(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
 
 def _map(inputs: Inputs) -> tuple[Tensor, Tensor]:
     if len(inputs) != 2 or inputs[0] is None or inputs[1] is None:
-        raise ValueError("X is no input of the model that is a map")
+        raise ValueError("X is not an input of the model that is a map")
     return inputs[0], inputs[1]
 
 
@@ -195,7 +195,7 @@ def _dict_vectorizer(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
 
 
 def _values_at(wanted: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """Of each wanted key the value, 0 or an empty text where there is none."""
+    """The value of each requested key, 0 or an empty string where there is none."""
     return gather(concat([values, _nothing(values.dtype)], 0), index_of(wanted, keys), 0)
 
 
@@ -209,14 +209,14 @@ _CASTS = {"TO_FLOAT": dtypes.float32, "TO_STRING": dtypes.string, "TO_INT64": dt
 
 
 def _converted(values: Tensor, dtype: DType) -> Tensor:
-    """Numbers become texts as C's %f writes them."""
+    """Numbers become strings as C's %f writes them."""
     if (values.dtype == dtypes.string) == (dtype == dtypes.string):
         return cast(values, dtype)
     return as_string(values) if dtype == dtypes.string else string_to_number(values, dtype)
 
 
 def _cast_map(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
-    """One row: the values by ascending key, or by key as place."""
+    """One row: the values by ascending key, or by key as index."""
     attrs, (keys, values) = ml.attributes(node), _map(inputs)
     if attrs["cast_to"] not in _CASTS:
         raise ValueError(f"cast_to is {attrs['cast_to']!r}, expected {', '.join(_CASTS)}")
@@ -250,7 +250,7 @@ def _zip_map(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
     return [unary("Identity", x, ml.name_of(node))]
 
 
-#: what the importer makes of them
+#: the importer's lowerings
 TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered | None]] = {
     (ml.DOMAIN, "CastMap"): _cast_map,
     (ml.DOMAIN, "CategoryMapper"): _category_mapper,

@@ -1,4 +1,4 @@
-"""What the operators of ai.onnx.ml share: attributes that were checked, and inputs as matrices."""
+"""Common functions for ai.onnx.ml: checked attributes, and inputs as matrices."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def attributes(node: onnx.NodeProto) -> dict[str, Any]:
     """The attributes of a node by name, those of the standard's defaults among them.
 
     Raises:
-        ValueError: an attribute that the operator has not, of another kind or that is no UTF-8
-            text, and a required one that is missing; all is told at once.
+        ValueError: an attribute that the operator has not, of another kind or that is not UTF-8,
+            and a required one that is missing; all at once.
     """
     specs, wrong, found = _specs(node.op_type), [], {}
     for attribute in node.attribute:
@@ -73,7 +73,7 @@ def attributes(node: onnx.NodeProto) -> dict[str, Any]:
                 f"{spec.type.name.lower()}"
             )
         elif (at := _no_text(attribute)) is not None:
-            wrong.append(f"attribute '{attribute.name}': {at!r} is no UTF-8 text")
+            wrong.append(f"attribute '{attribute.name}': {at!r} is not UTF-8")
         else:
             found[attribute.name] = from_proto(attribute)
     for name, spec in specs.items():

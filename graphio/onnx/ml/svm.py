@@ -1,5 +1,5 @@
 """SVMClassifier and SVMRegressor of ai.onnx.ml. They are computed in float64: distances are taken
-from products, and sums over support vectors have large terms of both signs."""
+from matrix multiplications, and sums over support vectors have large terms of both signs."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _linear(attrs: Mapping[str, Any], x: Tensor | None, names: Sequence[Any], na
     return [chosen, named_cast(made, dtypes.float32)]
 
 
-#: what the importer makes of them
+#: the importer's lowerings
 TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered | None]] = {
     (ml.DOMAIN, "SVMClassifier"): _classifier,
     (ml.DOMAIN, "SVMRegressor"): _regressor,

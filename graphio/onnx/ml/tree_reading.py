@@ -58,7 +58,7 @@ def of_lists(attrs: Mapping[str, Any], kind: str) -> Branching:
     splits = _numbers(attrs, "nodes_values", count)
     missing = attrs.get("nodes_missing_value_tracks_true") or [0] * count
     inner = [i for i in range(count) if modes[i] >= 0]
-    code = np.empty(count, np.int64)  # what a node is called from now on
+    code = np.empty(count, np.int64)  # the new number of each node
     code[inner] = np.arange(len(inner))
     outer = np.asarray([i for i in range(count) if modes[i] < 0], np.int64)
     code[outer] = -1 - np.arange(len(outer))
@@ -108,7 +108,7 @@ def _unknown(mode: bytes) -> int:
 
 
 def _numbers(attrs: Mapping[str, Any], name: str, count: int) -> Values:
-    """float32 from a list, or whatever the tensor beside it has."""
+    """float32 from a list, or the dtype of the tensor form of the attribute."""
     tensor = attrs.get(f"{name}_as_tensor")
     found = np.asarray(attrs.get(name, ()), np.float32) if tensor is None else np.ravel(tensor)
     if len(found) != count:

@@ -21,8 +21,8 @@ _Rows = list[tuple[Any, ...]]
 
 
 def tree_ensemble(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """Raises UnimplementedError where the trees are no constants, or need float64: what the
-    standard has for many weights a leaf adds in float32."""
+    """Raises UnimplementedError where the trees are not constants, or need float64: the standard's
+    operator for many weights a leaf adds in float32."""
     arrays = [emit.known(name) for name in inputs[1:]]
     if any(a is None for a in arrays):
         _refuse(node, "its trees are computed, and ONNX has them as attributes")

@@ -33,7 +33,7 @@ def _raw(
     aggregate: str,
     added: DType | None = None,
 ) -> Tensor:
-    """The sums, in the widest type of x and splits unless another is said; whole numbers count as
+    """The sums, in the widest type of x and splits unless another is given; integers count as
     float32."""
     if n_targets < 1:
         raise ValueError(f"n_targets is {n_targets}, expected 1 or more")
@@ -86,7 +86,7 @@ def _classifier(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowere
 
 def _two_labels(names: Sequence[Any]) -> list[int]:
     if list(names) != [1]:
-        raise ValueError(f"the one class label is {names[0]!r}; what the other is nobody says")
+        raise ValueError(f"the one class label is {names[0]!r}; the other is missing")
     return [0, 1]
 
 
@@ -117,7 +117,7 @@ def _ensemble(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
     return [cast(made, x.dtype)]
 
 
-#: what the importer makes of them
+#: the importer's lowerings
 TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered | None]] = {
     ("ai.onnx.ml", "TreeEnsembleClassifier"): _classifier,
     ("ai.onnx.ml", "TreeEnsembleRegressor"): _regressor,

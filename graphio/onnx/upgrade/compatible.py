@@ -5,9 +5,9 @@ words. Some of the words deserve a note:
 
 - AveragePool 22, MaxPool 22: windows that start in the padding behind the data are ignored now;
   they had no value to give before.
-- Cast 24: infinities saturate in the float 8 types without them. Their tables said NaN, and
+- Cast 24: infinities saturate in the float 8 types without them. Their tables have NaN,
   against their own rule for saturation.
-- ConvTranspose 11: where an odd padding puts its larger half was said in two contradictory ways;
+- ConvTranspose 11: where an odd padding puts its larger half was defined in two contradictory ways;
   the later form keeps the one that attribute auto_pad gives.
 - Gather 11, OneHot 11, Scatter- and GatherElements 13: what negative indices mean was undefined.
 - If 11, Loop 11: the branches may differ in shape now.

@@ -1,4 +1,4 @@
-"""What is known of a model's values before its upgrade: types, shapes, small constants."""
+"""Known facts of a model's values before its upgrade: types, shapes, small constants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphio.onnx.guards import unbearable
 
 __all__ = ["MAIN", "Facts", "Path", "subgraphs"]
 
-#: where a graph stands: (index of the node, attribute, place in it) from the outermost inwards
+#: the path of a graph: (index of the node, attribute, index in it) from the outermost inwards
 Path = tuple[tuple[int, str, int], ...]
 
 MAIN: Path = ()
@@ -24,7 +24,7 @@ _SMALL = 1024  # tensors with more elements are left out: types need none of the
 
 
 def subgraphs(node: onnx.NodeProto) -> Iterator[tuple[str, int, onnx.GraphProto]]:
-    """The graphs among a node's attributes: attribute, place, graph."""
+    """The graphs among a node's attributes: attribute, index, graph."""
     for attribute in node.attribute:
         if attribute.type == onnx.AttributeProto.GRAPH:
             yield attribute.name, 0, attribute.g
@@ -34,7 +34,7 @@ def subgraphs(node: onnx.NodeProto) -> Iterator[tuple[str, int, onnx.GraphProto]
 
 
 class Facts:
-    """Types and constants of a graph and of its subgraphs, found when first asked for."""
+    """Types and constants of a graph and of its subgraphs, computed at first use."""
 
     def __init__(self, model: onnx.ModelProto | None) -> None:
         self._model = model
@@ -193,6 +193,6 @@ def _lighten_tensor(tensor: onnx.TensorProto, into: onnx.TensorProto) -> None:
 
 
 def _whole(tensor: onnx.TensorProto) -> bool:
-    """Its data lie in the model itself."""
+    """Its data are in the model itself."""
     external = tensor.data_location == onnx.TensorProto.EXTERNAL
     return math.prod(tensor.dims) <= _SMALL and not external

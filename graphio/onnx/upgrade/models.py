@@ -164,7 +164,7 @@ def _collect(owner: Owner, taken: set[str], read: set[str]) -> None:
 
 
 class _Walk:
-    """One graph or function with what lies in it, all of one opset."""
+    """One graph or function with its subgraphs, all of one opset."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class _Walk:
         return [*step.before, step.node, *step.after]
 
     def _rules(self, node: onnx.NodeProto) -> list[Rule]:
-        """What is to be done with a node.
+        """The upgrade rules of a node.
 
         Raises:
             Unsupported: its opset does not have the operator.
@@ -235,6 +235,6 @@ class _Walk:
         if schema.deprecated and not rules:
             raise Unsupported(
                 f"the standard has it no more since opset {schema.since_version}",
-                "use what the standard names in its place",
+                "use the standard's replacement",
             )
         return rules

@@ -33,12 +33,12 @@ _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 def dropped(*attributes: str) -> Rule:
-    """These attributes said nothing about the result."""
+    """Drops attributes that have no effect."""
     return lambda step: step.drop(*attributes)
 
 
 def default(attribute: str, value: Any) -> Rule:
-    """What an absent attribute meant is written down, for it means something else now."""
+    """Writes out an attribute's old default, which later opsets have changed."""
 
     def rule(step: Step) -> None:
         if step.attribute(attribute) is None:
@@ -150,7 +150,7 @@ def integral_p(step: Step) -> None:
         return
     if p != int(p):
         raise Unsupported(
-            f"its p is {p:g}, and later opsets have whole ones only",
+            f"its p is {p:g}, and later opsets have integers only",
             "compose it from Abs, Pow and a pooling by average",
         )
     step.set("p", int(p))

@@ -15,7 +15,7 @@ def scan_batches(step: Step) -> None:
     if step.input(0):
         raise Unsupported(
             f"it has sequences of different lengths, {step.input(0)!r}",
-            "leave that input out and mask what lies behind the sequences' ends",
+            "leave that input out and mask the elements after the sequences' ends",
         )
     values = list(step.node.input[1:])
     inner = onnx.NodeProto()

@@ -117,7 +117,7 @@ def _constant_fill(step: Step) -> None:
 
 
 def _mean_variance(step: Step) -> None:
-    """Over the whole batch, each channel for itself or all together; a later form has axes."""
+    """Over the batch, each channel for itself or all together; a later form has axes."""
     step.drop("consumed_inputs")
     axes = [0, 1, 2, 3] if step.take("across_channels", 0) else step.take("axes", [0, 2, 3])
     if step.take("normalize_variance", 1):

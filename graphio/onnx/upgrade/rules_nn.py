@@ -44,7 +44,7 @@ def _drop_outputs(step: Step, first: int) -> None:
 
 
 def normalization_spatial(step: Step) -> None:
-    """spatial=0 has a mean and a variance for each place of each channel: as many channels."""
+    """spatial=0 has a mean and a variance for each position of each channel: as many channels."""
     if step.take("spatial", 1):
         return
     x, mean = step.input(0), step.input(3)
@@ -99,7 +99,7 @@ def scales_of_sides(step: Step) -> None:
 
 
 def upsample_to_resize(step: Step) -> None:
-    """Upsample 9 takes the pixel at or before a place."""
+    """Upsample 9 takes the pixel at or before a coordinate."""
     step.node.op_type = "Resize"
     _make_asymmetric(step, step.input(0), step.input(1), "floor")
 
@@ -112,7 +112,7 @@ def _make_asymmetric(step: Step, data: str, scales: str, nearest: str) -> None:
 
 
 def resize_asymmetric(step: Step) -> None:
-    """Resize 10 takes the pixel before a place where it enlarges, behind it where it shrinks.
+    """Resize 10 takes the pixel before a coordinate where it enlarges, after it where it shrinks.
 
     So a Resize with unknown scales becomes two: one that enlarges and one that shrinks.
     """
@@ -174,8 +174,8 @@ _LARGEST = 1 << 31  # times as large: no size is
 
 
 def resize_corners(step: Step) -> None:
-    """Resize 18 aligns corners by the whole lengths of both; later ones by length times scale,
-    which need not be whole. Given the sizes, all mean the same."""
+    """Resize 18 aligns corners by the complete lengths of both; later ones by length times scale,
+    which need not be an integer. Given the sizes, all are equal."""
     mode, axes = step.attribute("coordinate_transformation_mode"), step.attribute("axes")
     scales = step.input(2)
     if mode is None or mode.s != b"align_corners" or not scales or step.input(3):
@@ -190,7 +190,7 @@ def resize_corners(step: Step) -> None:
 
 
 def _sizes(step: Step, scales: str, axes: list[int] | None) -> str:
-    """What the scales make of the data's sizes; "" where they are known to make whole ones."""
+    """The data's sizes times the scales; "" where they are known to be integers."""
     data, known = step.input(0), step.known(scales)
     if known is not None and not ((0 < known) & (known < _LARGEST)).all():
         return ""  # the run refuses them

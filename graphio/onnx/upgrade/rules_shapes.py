@@ -86,7 +86,8 @@ def slope_of_channels(step: Step) -> None:
 
 
 def as_matrix(default: int) -> Callable[[Step], None]:
-    """Softmax and its like worked over all dimensions from `axis` on, as if they were one."""
+    """Softmax, LogSoftmax and Hardmax worked over all dimensions from `axis` on, as if they were
+    one."""
 
     def rule(step: Step) -> None:
         if step.attribute("axis") is None:

@@ -36,7 +36,7 @@ class Names:
         self._read = read
 
     def new(self, base: str) -> str:
-        """`base`, with a number behind it if there is one already."""
+        """`base`, with a number appended if there is one already."""
         name, n = base, 0
         while name in self._taken:
             n += 1
@@ -50,7 +50,7 @@ class Names:
 
 
 class Step:
-    """A node that rules change, with the nodes that they put before and behind it.
+    """A node that rules change, with the nodes that they put before and after it.
 
     Attributes:
         node: the node in its present form; it keeps its name and the names of its values.
@@ -154,7 +154,7 @@ class Step:
         self.node.output[i] = self.new_name(suffix)
         return self.node.output[i], old
 
-    # what is known of values
+    # known facts of values
 
     def type(self, name: str) -> int:
         """Number of a value's element type; 0 where it is unknown."""

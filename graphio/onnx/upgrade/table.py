@@ -72,7 +72,7 @@ _ATTRIBUTES: dict[str, Rules] = {
         (2, attributes.required("kernel_shape", "give the kernel's sizes")),
         (2, attributes.integral_p),
     ),
-    # the same as before, but onnx's checker wants it written down
+    # the same axes as the default, but onnx's checker requires them
     "MeanVarianceNormalization": ((13, attributes.default("axes", [0, 2, 3])),),
     "Pad": ((2, attributes.renamed("paddings", "pads")), (11, attributes.pad_value)),
     "RNN": ((7, attributes.dropped("output_sequence")),),

@@ -1,4 +1,4 @@
-"""Elementwise operators, reductions and products of matrices."""
+"""Elementwise operators, reductions and matrix multiplications."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _fused_matmul(c: Call) -> Any:
 
 
 def fused(c: Call, y: Any, arguments: list[Any]) -> Any:
-    """What TensorFlow's optimizer put behind a product or convolution: bias, activation."""
+    """The bias and activation that TensorFlow's optimizer fused into a MatMul or convolution."""
     steps = {"Relu": tf.nn.relu, "Relu6": tf.nn.relu6, "Elu": tf.nn.elu, "Tanh": tf.tanh,
              "Sigmoid": tf.sigmoid}  # fmt: skip
     names = [text.decode(errors="replace") for text in c.texts("fused_ops")]

@@ -41,7 +41,7 @@ class _Layout:
 
     @property
     def name(self) -> str | None:
-        """What the inner operation is called."""
+        """The name of the inner operation."""
         return self.c.name if self.order is None else None
 
 

@@ -1,4 +1,4 @@
-"""What graphs begin with and what stands beside them: constants, placeholders, checks, lists."""
+"""Operators without tensor inputs, and others: constants, placeholders, checks, lists."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ def _const(c: Call) -> Any:
 
 
 def _no_constant(c: Call, held: Any) -> Any:
-    """What a node of another dtype than its value's gives: nothing that a run can have, as in
-    TensorFlow."""
+    """A node of another dtype than its value's: a run of it fails, as in TensorFlow."""
     found, wanted = tf.as_dtype(held.dtype), c.dtype("dtype")
     words = f"Type mismatch between value ({found.name}) and dtype ({wanted.name})"
     return assertion.never(tf.zeros(held.shape, wanted), words)

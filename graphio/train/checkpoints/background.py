@@ -1,4 +1,4 @@
-"""One job at a time in a thread of its own, and snapshots in memory that is used again."""
+"""Background saves: one job at a time in a separate thread, and reused snapshot buffers."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def _room(array: Array) -> int:
 
 
 class Background:
-    """Runs one job after the other in a thread; keeps what goes wrong until somebody asks.
+    """Runs jobs one after the other in a thread and keeps their errors until a call reports them.
 
-    The process does not end before the job has (the thread is no daemon). After os.fork() a child
-    has neither the job nor its failure: both are the parent's.
+    The process does not end before the job has (the thread is not a daemon). After os.fork() a
+    child has neither the job nor its failure: both are the parent's.
 
     Attributes:
         turn: held while a job is put together and started.
@@ -76,7 +76,7 @@ class Background:
         _all.add(self)
 
     def forget(self) -> None:
-        """What a new one has; a child of os.fork() begins with it."""
+        """Resets to the initial state; a child of os.fork() begins with it."""
         self.turn = threading.RLock()
         self._done: threading.Event | None = None
         self._failures: collections.deque[BaseException] = collections.deque()
@@ -101,7 +101,7 @@ class Background:
                 self._failures.append(_named(error, what))
                 _unseen.add(self)
             finally:
-                del job  # with all that it holds, before somebody goes on
+                del job  # with all that it holds, before a waiting caller continues
                 done.set()
 
         thread = threading.Thread(target=run, name="graphio-save", daemon=False)
@@ -110,7 +110,7 @@ class Background:
         except RuntimeError:  # no more threads, or the interpreter is ending
             run()
         except BaseException:
-            if thread.ident is None:  # nobody would ever end it
+            if thread.ident is None:  # no thread would ever end it
                 self._done = None
             raise
 
@@ -135,7 +135,7 @@ class Background:
 
 
 _all: weakref.WeakSet[Background] = weakref.WeakSet()
-#: those with an error that nobody has asked for; they must not go before it was told
+# #: those with an unreported error; they must not be collected before it was reported
 _unseen: set[Background] = set()
 
 

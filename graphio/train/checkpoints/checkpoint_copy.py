@@ -18,14 +18,14 @@ Where = str | os.PathLike[str]
 
 @api_guard.guarded
 def copy_checkpoint(source: Where, target: Where, *, overwrite: bool = False) -> str:
-    """Copies a checkpoint: index, graph file and data files, under names of its own.
+    """Copies a checkpoint: index, graph file and data files, under the target's names.
 
         best = tf.train.copy_checkpoint("run/model-1000", "export/best")
 
     Every byte is checked on the way, one variable at a time is in memory, and when this returns the
-    copy is whole and on the disk; until then there is none. Either may lie in an object store. The
-    copy has step, time, metrics, random generators, iterators and blobs of the source. It is in no
-    list: no Saver deletes it, and beside a list it is not the folder's latest checkpoint.
+    copy is complete and on the disk; until then there is none. Either may be in an object store.
+    The copy has step, time, metrics, random generators, iterators and blobs of the source. It is in
+    no list: no Saver deletes it, and in a folder with a list it is not the latest checkpoint.
 
     Args:
         source: prefix of a checkpoint, or a folder, whose newest is copied.
@@ -39,9 +39,9 @@ def copy_checkpoint(source: Where, target: Where, *, overwrite: bool = False) ->
         NotFoundError: there is no such checkpoint.
         DataLossError: it is damaged; no copy was made.
         AlreadyExistsError: there is a checkpoint of the target's name, and overwrite is False.
-        InvalidArgumentError: target is the source; the source is no checkpoint of graphio's; target
-            cannot be a checkpoint's name.
-        DiskFullError, UnavailableError: what the operating system or the store said.
+        InvalidArgumentError: target is the source; the source is not a checkpoint of graphio's;
+            target cannot be a checkpoint's name.
+        DiskFullError, UnavailableError: as reported by the operating system or the store.
     """
     begin, end = stores.plain(resolved(source)), stores.plain(target)
     _check(begin, end, overwrite)

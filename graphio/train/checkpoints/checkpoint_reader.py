@@ -23,7 +23,7 @@ __all__ = [
 
 
 class CheckpointReader:
-    """The variables of one checkpoint; a variable is read and checked when it is asked for.
+    """The variables of one checkpoint; a variable is read and checked when it is requested.
 
     Args:
         filepattern: the checkpoint's prefix, or another file that tf.train.Saver.restore reads.
@@ -127,7 +127,7 @@ def _is_path(where: Any) -> bool:
 
 
 def resolved(where: Any) -> Any:
-    """The newest checkpoint of a folder; what is no folder, or is one model, as it is.
+    """The newest checkpoint of a folder; a path that is not a folder, or is one model, as it is.
 
     Raises:
         ValueError: the folder has none.

@@ -96,7 +96,7 @@ def _state(
 
 
 def _relative(path: str, folder: str) -> str:
-    """The path from the folder if it lies in it: a folder of checkpoints can then be moved.
+    """The path from the folder if it is inside: a folder of checkpoints can then be moved.
 
     A relative path elsewhere becomes one from the folder, for it will be read as such.
     """
@@ -176,7 +176,7 @@ def _absolute(path: str) -> str:
 def get_checkpoint_state(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> CheckpointState | None:
-    """What the file of a folder says, with paths that can be opened from here.
+    """The state file of a folder, parsed, with paths that can be opened from here.
 
     Returns:
         None if there is no file, or, with a warning, if it cannot be read.
@@ -218,14 +218,14 @@ def _read_state(
 def _listed(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None
 ) -> tuple[CheckpointState | None, str]:
-    """What the file says, without a path if it names no checkpoint; and what is wrong with it."""
+    """The state file, without a path if it names no checkpoint; and the error in it."""
     store, name = stores.of_folder(checkpoint_dir), latest_filename or STATE_FILE
     try:
         state = checkpoint_text.parsed(store.read(name, follow=True))
     except errors.NotFoundError:
         return None, ""
     except errors.UnavailableError as error:
-        if store.shared:  # one that does not answer is no reason to start from nothing
+        if store.shared:  # a store that does not answer must not restart a run from nothing
             raise
         return None, f"{error}. Checkpoint ignored."
     except ValueError as error:
@@ -270,7 +270,7 @@ def existing_with_times(prefixes: Sequence[str]) -> list[tuple[str, float]]:
 
 
 def older_than_state(prefix: str) -> bool:
-    """Whether a checkpoint is there and came before the state file beside it was written."""
+    """Whether a checkpoint is there and came before the state file in its folder was written."""
     store, base = stores.of(prefix)
     try:
         return store.exists(base + ".index") and (
@@ -288,8 +288,9 @@ def latest_checkpoint(
 
     A file `checkpoint` that is missing, cannot be read, or names what is not there or has lost data
     files, does not count: then the newest valid checkpoint of the folder is found, with a warning;
-    without one where the file is missing beside one checkpoint only, as it is while the first one
-    is being saved. The newest is the one of the highest step, then the latest time; one without a
+    without one where the file is missing and the folder has one checkpoint only, as it is while the
+    first one is being saved. The newest is the one of the highest step, then the latest time; one
+    without a
     step comes before all that have one.
 
     Args:
@@ -298,7 +299,7 @@ def latest_checkpoint(
             among several: where it is missing, that run has no checkpoints.
 
     Raises:
-        UnavailableError: the folder or an index in it cannot be read now: that is no reason to
+        UnavailableError: the folder or an index in it cannot be read now: do not
             go on from an older one, or from nothing.
         UnimplementedError: the file names no checkpoint, and a newer graphio wrote one of those in
             the folder: it may be the newest.
@@ -347,7 +348,7 @@ def _is_there(folder: str, name: str) -> bool:
 
 
 def listed_beside(prefix: str) -> str | None:
-    """The checkpoint to go on from in the place of a damaged one: of those that the file beside it
+    """The checkpoint to go on from instead of a damaged one: of those that the file in its folder
     lists the one before it, or else the newest; None if there is no other."""
     folder, base = stores.split(prefix)
     try:

@@ -1,4 +1,5 @@
-"""What the text file `checkpoint` says: text protobuf, as TensorFlow writes and reads it."""
+"""Parser and writer of the text file `checkpoint`: text protobuf, as TensorFlow writes and reads
+it."""
 
 from __future__ import annotations
 
@@ -25,13 +26,13 @@ _KINDS = {
 }
 _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
 _ESCAPES = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
-#: characters that are written as escapes: those of text protobuf, and what is no UTF-8
+#: characters that are written as escapes: those of text protobuf, and bytes that are not UTF-8
 _ESCAPED = re.compile(r'[\x00-\x1f\x7f"\\\udc80-\udcff]')
 
 
 @dataclass
 class CheckpointState:
-    """What the file says.
+    """The contents of the file.
 
     Attributes:
         model_checkpoint_path: the prefix of the newest checkpoint.
@@ -93,7 +94,7 @@ def sealed(state: CheckpointState) -> bytes:
 
 
 def parsed(data: bytes) -> CheckpointState:
-    """What the file's bytes say; a file of another writer has no checksum.
+    """Parses the file's bytes; a file of another writer has no checksum.
 
     Raises:
         ValueError: the checksum is wrong, or a line is none of the file's: where the checksum is
@@ -102,7 +103,7 @@ def parsed(data: bytes) -> CheckpointState:
     match = _SEAL.fullmatch(data)
     if match is not None and crc32c(match[1]) != int(match[2], 16):
         raise ValueError(
-            "its checksum does not match; whoever edits it by hand deletes the line '# crc32c: ...'"
+            "its checksum does not match; if you edited it by hand, delete the line '# crc32c: ...'"
         )
     state = CheckpointState()
     for line in filter(str.strip, data.decode().split("\n")):

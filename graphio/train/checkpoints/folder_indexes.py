@@ -37,13 +37,13 @@ def none_is_whole(folder: str | os.PathLike[str], damaged: dict[str, str]) -> er
     """The error of a folder in which all checkpoints are damaged."""
     what = "; ".join(f"{prefix!r}: {error}" for prefix, error in damaged.items())
     return errors.DataLossError(
-        message=f"no checkpoint of {os.fspath(folder)!r} can be restored: {what}. To begin anew, "
+        message=f"no checkpoint of {os.fspath(folder)!r} can be restored: {what}. To start again, "
         "take another folder or move these away"
     )
 
 
 class _Age(NamedTuple):
-    """What orders checkpoints: the greatest is the newest."""
+    """The sort key of checkpoints: the greatest is the newest."""
 
     step: int  # -1: none
     time: int  # seconds
@@ -72,13 +72,13 @@ def indexes(folder: str) -> tuple[list[str], dict[str, str]]:
         except errors.UnimplementedError as error:
             raise _may_be_newest(store.path(base), error) from None
         except errors.UnavailableError as error:
-            # One that cannot be read now may be the newest; what is no file is not.
+            # One that cannot be read now may be the newest; a path that is not a file is not.
             if store.shared or error.errno:
                 raise
         except errors.DataLossError as error:
             if not _begins_as_ours(store, base):
                 if not foreign_matters:
-                    continue  # a file of somebody else's that is called so
+                    continue  # a foreign file of such a name
                 if _is_tensorflow(store.path(base)):
                     found.append((_age_of_foreign(store, base), base))
                     continue
@@ -129,7 +129,7 @@ def _is_tensorflow(prefix: str) -> bool:
 
 
 def _age_of_foreign(store: stores.Store, base: str) -> _Age:
-    """TensorFlow's index has no step: it stands in the name."""
+    """TensorFlow's index has no step: the name has it."""
     step = _STEP.search(base)
     return _Age(int(step[1]) if step else -1, int(store.modified(base + ".index")), False)
 

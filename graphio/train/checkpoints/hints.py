@@ -1,4 +1,4 @@
-"""What to do about values that do not fit: said below the list of what is wrong."""
+"""Remedies for values that do not fit, printed below the list of errors."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def lines(
     strict: bool = True,
     cast: bool = False,
 ) -> list[str]:
-    """What else the checkpoint has, and which options of restore would help.
+    """The checkpoint's other values, and the options of restore that would help.
 
     Args:
         problems: of this restore.
         rows: the stored values.
         wanted: the variables.
         names: variable to the name of its value, as found so far.
-        strict, cast: what restore was told.
+        strict, cast: the options of restore.
     """
     used = {names.get(key) for key in wanted}
     unused = [name for name in rows if name not in used]

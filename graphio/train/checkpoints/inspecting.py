@@ -27,7 +27,7 @@ Where = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Verified:
-    """What was checked, byte by byte.
+    """The result of a byte-by-byte check.
 
     Attributes:
         prefixes: of the checkpoints.
@@ -208,7 +208,7 @@ def _check_variable(check: _Check, file: stores.StoredFile, row: CheckpointVaria
 
 
 def _check_meta(check: _Check, store: stores.Store, base: str, index: CheckpointIndex) -> None:
-    """A graph file that is gone can be done without: it is no damage."""
+    """A missing graph file is not damage: a restore does not need it."""
     if not index.meta_file:
         return
     try:
@@ -246,10 +246,10 @@ class Listed(NamedTuple):
     Attributes:
         name: in the checkpoint.
         kind: variable, slot, generator, iterator or blob.
-        dtype: name of the element type; "" for what is no tensor.
-        shape: None for what is no tensor.
+        dtype: name of the element type; "" for anything but a tensor.
+        shape: None for anything but a tensor.
         bytes: how many it takes.
-        shard: number of its data file; None: it lies in the index, or the file is not ours.
+        shard: number of its data file; None: it is in the index, or graphio did not write the file.
         of: of a slot: the variable's name.
     """
 
@@ -267,7 +267,7 @@ _NUMBERS = (4, 5)
 
 
 class Listing(Sequence[Listed]):
-    """What a checkpoint holds: rows, and a table when it is printed.
+    """The contents of a checkpoint: rows, and a table when it is printed.
 
     Attributes:
         what: the checkpoint.
@@ -339,7 +339,7 @@ def as_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence
 
 @api_guard.guarded
 def list_checkpoint(prefix: Where) -> Listing:
-    """What a checkpoint holds; of a checkpoint of ours only the index and headers are read.
+    """The contents of a checkpoint; of one of graphio's only the index and headers are read.
 
     Args:
         prefix: of its files' names, a folder, whose newest is taken, or a file of another

@@ -1,7 +1,7 @@
-"""Protecting checkpoints from retention: files beside a checkpoint say that it stays.
+"""Protecting checkpoints from retention: mark files next to a checkpoint.
 
-They are marks: `P.keep` for what a program asked for, `P.best` for the best of a run. Each is a
-file of its own, written in one step, so that two processes never write to one list.
+`P.keep` marks what a program protects, `P.best` the best of a run. Each is a separate file, written
+in one step, so that two processes never write to one list.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TEXTS = {
 def keep_checkpoint(checkpoint_prefix: str | os.PathLike[str], keep: bool = True) -> None:
     """Protects a checkpoint from being deleted because newer ones were saved.
 
-    Any process may call it, also while another one trains: the protection is a file beside the
+    Any process may call it, also while another one trains: the protection is a file next to the
     checkpoint, `prefix`.keep, which Savers of all processes and cinfer's saves obey. The checkpoint
     does not count among the max_to_keep newest once it would have been deleted.
     tf.train.remove_checkpoint deletes it all the same.

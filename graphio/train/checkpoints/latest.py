@@ -36,7 +36,8 @@ def restore_latest(
 ) -> str | None:
     """Restores the newest checkpoint of a folder, be it that of a run that goes on.
 
-    A checkpoint that the run deletes while it is being restored is no error: the one that is the
+    A checkpoint that the run deletes while it is being restored is not an error: the one that is
+        the
     newest then is restored. In a folder that has lost its list, what is restored counts as listed:
     a save under its name deletes it when it is one too many.
 

@@ -30,21 +30,21 @@ def import_meta_graph(
     return_elements: Sequence[str] | None = None,
     **unused: Any,
 ) -> Any:
-    """Adds a whole graph to the default graph: nodes, variables and collections.
+    """Adds a complete graph to the default graph: nodes, variables and collections.
 
     Args:
         meta_graph_or_file: a MetaGraphDef, or the path of a file that a Saver or
             export_meta_graph wrote.
         clear_devices: True forgets what devices the nodes wish for.
         import_scope: prefix of the names, made unique.
-        input_map: names of values in it to tensors that are read in their place.
+        input_map: names of values in it to tensors that are read instead.
         return_elements: names of what to return besides.
 
     Returns:
         A Saver of its variables; None if it has none. With return_elements: it and the elements.
 
     Raises:
-        OSError: there is no such file, or it is no graph.
+        OSError: there is no such file, or it is not a graph.
         ValueError, NotFoundError: as tf.import_graph_def.
     """
     if isinstance(meta_graph_or_file, (str, os.PathLike)):

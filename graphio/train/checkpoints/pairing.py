@@ -101,7 +101,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _elements(value: Array) -> Hashable:
-    """What the order of axes does not change: the type and the elements, sorted."""
+    """The invariants of a transpose: the type and the elements, sorted."""
     if value.dtype == object:
         ordered = repr(sorted(value.ravel().tolist())).encode()
     else:

@@ -22,7 +22,7 @@ class Ranking(NamedTuple):
     Attributes:
         most: how many of them.
         metric: the name of the number that they are compared by.
-        mode: "min", the least is the best, or "max".
+        mode: "min", the smallest is the best, or "max".
     """
 
     most: int
@@ -43,7 +43,7 @@ class Ranking(NamedTuple):
         return self.value({metric.name: metric.value for metric in index.metric})
 
     def best(self, values: Sequence[float | None]) -> list[int]:
-        """The places of the best, the best first; of equal ones the later is the better."""
+        """The indices of the best, the best first; of equal ones the later is the better."""
         sign = 1.0 if self.mode == "min" else -1.0
         ranked = sorted((sign * v, -i) for i, v in enumerate(values) if v is not None)
         return [-i for _, i in ranked[: self.most]]
@@ -61,7 +61,7 @@ def ranking(count: Any, metric: Any, mode: Any, max_to_keep: int) -> Ranking | N
     """The rule of a Saver's arguments; None: it has none.
 
     Raises:
-        TypeError, ValueError: an argument is none, or is without effect; all that is wrong is said.
+        TypeError, ValueError: an argument is none, or is without effect; all errors at once.
     """
     if count is None and metric is None and mode is None:
         return None
@@ -74,7 +74,7 @@ def ranking(count: Any, metric: Any, mode: Any, max_to_keep: int) -> Ranking | N
 def _wrong(
     count: Any, metric: Any, mode: Any, max_to_keep: int
 ) -> Iterator[tuple[type[Exception], str]]:
-    """What is wrong with each argument, and the class of the error."""
+    """The error in each argument, and its class."""
     if count is None:
         yield ValueError, "best_metric and best_mode do nothing without best_to_keep"
     elif isinstance(count, bool) or not isinstance(count, (int, np.integer)):

@@ -162,11 +162,11 @@ def _by_patterns(pairs: Sequence[Any], stored: Collection[str]) -> tuple[_Rule, 
 def compiled(pattern: Any, what: str) -> re.Pattern[str]:
     """A regular expression. Raises TypeError, ValueError."""
     if not isinstance(pattern, (str, re.Pattern)):
-        raise TypeError(f"{what}: {pattern!r} is no regular expression")
+        raise TypeError(f"{what}: {pattern!r} is not a regular expression")
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"{what}: {pattern!r} is no regular expression: {error}") from None
+        raise ValueError(f"{what}: {pattern!r} is not a regular expression: {error}") from None
 
 
 def matching(patterns: Any, names: Iterable[str], what: str) -> tuple[set[str], list[str]]:

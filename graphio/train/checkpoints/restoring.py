@@ -31,7 +31,7 @@ VERIFY = ("full", "lazy", "meta")
 
 @dataclass(frozen=True)
 class Options:
-    """What tf.train.Saver.restore is told; see there.
+    """The options of tf.train.Saver.restore; see there.
 
     Raises:
         ValueError: there is no such way to verify.
@@ -51,14 +51,14 @@ class Options:
 
 @dataclass
 class Target:
-    """What is restored.
+    """The objects that a restore fills in.
 
     Attributes:
         session: whose state it is.
         variables: name in the checkpoint to variable.
-        iterators: whether the places of iterators are restored.
+        iterators: whether the positions of iterators are restored.
         objects: name to object with get_state and set_state.
-        whole: whether it is worth a word that a random generator is not restored.
+        whole: whether to warn of a random generator that is not restored.
     """
 
     session: Any
@@ -72,7 +72,7 @@ def restore_from(where: Any, target: Target, options: Options) -> Source:
     """Gives a session the values of what open_source opens, which is returned.
 
     Raises:
-        ValueError: there is nothing.
+        ValueError: there is no such checkpoint.
         NotFoundError, InvalidArgumentError, DataLossError: as restore.
     """
     while True:
@@ -106,10 +106,10 @@ def _damaged(what: str, prefix: str, error: errors.OpError) -> errors.OpError:
     if not isinstance(error, errors.DataLossError):
         return error
     found = checkpoint_state.listed_beside(prefix)
-    todo = "no other checkpoint is listed beside it"
+    todo = "no other checkpoint is listed in its folder"
     if found is not None:
         todo = (
-            f"go on from {found!r}, which is listed beside it, or let "
+            f"go on from {found!r}, which is listed in its folder, or let "
             "tf.train.restore_latest(..., fall_back=True) choose"
         )
     text = error.message.removeprefix(f"{what}: ").removeprefix(f"{what} ")
@@ -119,7 +119,7 @@ def _damaged(what: str, prefix: str, error: errors.OpError) -> errors.OpError:
 
 
 def without_advice(error: errors.DataLossError) -> str:
-    """What a restore says of damage, for who knows what to do."""
+    """The message of a restore from a damaged checkpoint, without the remedies."""
     return str(error).partition(_ADVICE)[0]
 
 
@@ -178,7 +178,7 @@ def _all_names(target: Target) -> Iterable[str]:
 def _settle_missing(
     problems: Problems, wanted: Required, options: Options, source: Source
 ) -> set[str]:
-    """What may be missing, with a warning: anything but everything, if not strict."""
+    """The names that may be missing, with a warning: if not strict, any but not all of them."""
     absent, lost = problems.missing, problems.lost_objects
     if options.strict or not (absent or lost) or 0 < len(absent) == len(wanted):
         return set()
@@ -195,7 +195,7 @@ def _settle_missing(
 def _reader(
     state: State, source: Source, found: Iterable[str], options: Options
 ) -> Callable[[str], Array | Stored]:
-    """What gives the value of each name."""
+    """A function from a name to its value."""
     if not isinstance(source, CheckpointSource):
         return source.array
     if options.verify == "full":
@@ -314,8 +314,8 @@ def _tell_generators(session: Any, restored: set[str]) -> None:
 
 
 def _tell_iterators(session: Any, found: Checkpoint, ignored: set[str]) -> None:
-    """Iterators of which the checkpoint says nothing: those that have begun; all, where a training
-    that had taken steps saved no place of any."""
+    """Warns of iterators that are not in the checkpoint: of those that have begun; of all, where a
+    training that had taken steps saved no position of any."""
     if not session.graph.root.state_attributes.get("iterators"):
         return
     from graphio.data import resource  # tf.data is loaded where it is used
@@ -325,8 +325,8 @@ def _tell_iterators(session: Any, found: Checkpoint, ignored: set[str]) -> None:
     absent = resource.without_place(session, places | ignored, begun=begun)
     if absent:
         warnings.warn(
-            f"the checkpoint has no places of the iterators {', '.join(absent)}; they go on from "
-            "where they are",
+            f"the checkpoint has no positions of the iterators {', '.join(absent)}; they go on "
+            "from where they are",
             stacklevel=_CALLER + 1,
         )
 

@@ -30,7 +30,7 @@ class Kept(NamedTuple):
 
     Attributes:
         path: its prefix as it was given.
-        place: the same from the root on.
+        place: the same as an absolute path.
         time: seconds since 1970.
         value: what the best are chosen by; None: it is not among them.
     """
@@ -94,7 +94,7 @@ class Retention:
 
         Args:
             where: the prefix as it was given.
-            place: the same from the root on: this process may be elsewhere by now.
+            place: the same as an absolute path: the process may have changed its directory.
             latest_filename: of the state file.
             layer: the operating system.
             meta_suffix: of the graph files that are deleted with their checkpoints.
@@ -120,8 +120,8 @@ class Retention:
     def _leave_others(self, place: str, latest_filename: str | None) -> None:
         """Of a list that was taken over only the checkpoints of the run that goes on may go.
 
-        Whoever restores from one folder and saves to another, or under another name, has only
-        looked at what is there.
+        A process that restores from one folder and saves to another, or under another name, has
+        only read the list.
         """
         if not self._adopted:
             return
@@ -191,13 +191,13 @@ class Retention:
                 keeping.unmark(place, BEST, layer)
 
     def _go_on_after(self, moment: float) -> None:
-        """The hours go on from their grid; after a pause those that nobody used are left out."""
+        """The hours go on from their grid; after a pause unused ones are left out."""
         step = self.hours * HOUR
         passed = (moment - self._next_preserved) // step if step > 0 else 0.0
         self._next_preserved += (passed + 1) * step
 
     def _delete_expired(self, layer: files.FileLayer, meta_suffix: str) -> None:
-        """What cannot be deleted is tried again after the next save."""
+        """A file that cannot be deleted is tried again after the next save."""
         failed = []
         for path in self._expired:
             try:
@@ -216,7 +216,7 @@ class Retention:
         self._expired = tuple(failed)
 
     def adopt(self, where: str) -> None:
-        """Takes over the list of the state file beside a checkpoint that was restored."""
+        """Takes over the list of the state file of a restored checkpoint's folder."""
         if self._kept or not self.max_to_keep:
             return
         where = stores.plain(where)
@@ -247,7 +247,7 @@ class Retention:
             self._next_preserved = state.last_preserved_timestamp + self.hours * HOUR
 
     def go_on_from(self, where: str) -> None:
-        """A checkpoint that was restored counts as listed where no state file lies beside it: a
+        """A checkpoint that was restored counts as listed where its folder has no state file: a
         kill may have come before the first one."""
         where = stores.plain(where)
         if self.max_to_keep and not self._kept and not _has_list(stores.split(where)[0]):
@@ -274,7 +274,7 @@ def _has_list(folder: str) -> bool:
 
 
 def _where(folder: str, path: str) -> str:
-    """A listed checkpoint where it lies; beside the list if the folder was moved."""
+    """A listed checkpoint at its path; next to the list if the folder was moved."""
     return path if checkpoint_exists(path) else stores.join(folder, stores.split(path)[1])
 
 
@@ -285,5 +285,5 @@ def _identity(path: str) -> str:
 
 
 def _run(path: str) -> str:
-    """What the checkpoints of one run share: the path without the step."""
+    """The common path of one run's checkpoints: without the step."""
     return re.sub(r"-\d+$", "", _identity(path))

@@ -1,4 +1,4 @@
-"""What a Saver saves: its variables by their names in the checkpoint."""
+"""The contents of a Saver: its variables by their names in the checkpoint."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from graphio.variables.variables import Variable, variables_of
 __all__ = ["Saveables", "of_message", "of_session", "of_var_list"]
 
 
-#: what TensorFlow calls the one variable that an object stands for, among those that it owns
+#: TensorFlow's key for the one variable that an object stands for, among its own
 _OWN_VALUE = "VARIABLE_VALUE"
 
 
 class Saveables(NamedTuple):
-    """What a Saver saves.
+    """Variables and iterators to save.
 
     Attributes:
         variables: by their names in the checkpoint.
@@ -34,8 +34,8 @@ def of_var_list(var_list: Any, allow_empty: bool) -> Saveables:
     """The argument var_list of a Saver.
 
     Raises:
-        ValueError: there is nothing to save, or something twice.
-        TypeError: it is no dict or list, or holds what is no variable.
+        ValueError: no variable to save, or one twice.
+        TypeError: it is not a dict or list, or holds something other than variables.
     """
     if var_list is None:
         graph = scopes.get_default_graph()
@@ -61,13 +61,13 @@ def of_var_list(var_list: Any, allow_empty: bool) -> Saveables:
 
 
 def _check_wholes(named: Mapping[str, Variable]) -> None:
-    """Refuses a variable that is called as the whole of parts that are saved, too."""
+    """Refuses a variable that is called like a partitioned variable whose parts are saved, too."""
     for name, variable in named.items():
         part = variable._save_slice_info
         if part is not None and name == variable.op.name and part.full_name in named:
             raise ValueError(
                 f"At least two variables have the same name: {part.full_name}, which is a variable "
-                f"and the whole of which {name} is a part"
+                f"and the partitioned variable of which {name} is a part"
             )
 
 
@@ -109,7 +109,7 @@ def _add(named: dict[str, Variable], seen: set[int], key: str | None, value: Any
 
 def _key_of_part(key: str, part: Any, otherwise: str) -> str:
     """The name of a part of what is called key in the checkpoint; otherwise: the end of its name
-    where its own does not begin like that of the whole."""
+    where it does not begin like that of the partitioned variable."""
     info = part._save_slice_info if isinstance(part, Variable) else None
     if info is None:
         raise TypeError(
@@ -161,7 +161,7 @@ def of_session(session: Any, variables: Mapping[str, Variable]) -> dict[str, Var
     """The variables as the session has them: of a session of another graph those of the same name.
 
     Raises:
-        TypeError: it is no session, or its graph lacks a variable.
+        TypeError: it is not a session, or its graph lacks a variable.
         RuntimeError: it is closed.
     """
     if not hasattr(session, "state") or not hasattr(session, "graph"):

@@ -44,7 +44,7 @@ class Saver(Described):
             with TensorFlow's method _gather_saveables_for_checkpoint; None: all global variables
             and saveable objects of the default graph as it is now.
         reshape: True restores another shape of as many elements.
-        sharded: True gives the variables of each device data files of their own; see shard_bytes,
+        sharded: True gives the variables of each device separate data files; see shard_bytes,
             too. Any reader takes both.
         max_to_keep: how many checkpoints are kept, the oldest are deleted; None, 0 or less:
             all. What tf.train.keep_checkpoint protects stays.
@@ -59,24 +59,24 @@ class Saver(Described):
         allow_empty: True lets a Saver have no variables.
         pad_step_number: True writes the step with eight digits.
         recover: False does not take over the list of checkpoints at restore.
-        iterators: whether the places of the session's tf.data iterators are saved and restored;
+        iterators: whether the positions of the session's tf.data iterators are saved and restored;
             None: where var_list is None or has a saveable iterator.
         asynchronous: True writes in the background; see save, wait and close.
         shard_bytes: a new data file begins before this size would be passed; None: never.
-        objects: of the program's own by name, with get_state() -> bytes and set_state(bytes);
+        objects: user-defined, by name, with get_state() -> bytes and set_state(bytes);
             their states are saved and restored with the variables.
-        best_to_keep: how many of the best checkpoints are kept beside the newest, also over
+        best_to_keep: how many of the best checkpoints are kept in addition to the newest, also over
             restarts of the process; None: none. Those that were saved without the metric, or with
             NaN, are never among them; of equal ones the later is the better.
         best_metric: the name of the number that they are compared by, see save's metrics.
-        best_mode: "min", the least is the best, or "max".
+        best_mode: "min", the smallest is the best, or "max".
 
     Raises:
         ValueError: no variables; two of one name; var_list with defer_build; shard_bytes below 1;
             keep_checkpoint_every_n_hours below 0; best_to_keep below 1, without best_metric or
             best_mode, or where max_to_keep keeps all.
-        TypeError: something in var_list is no variable; shard_bytes is no int; an object lacks
-            a method.
+        TypeError: something in var_list is not a variable; shard_bytes is not an int; an object
+            lacks a method.
     """
 
     _layer = files.SYSTEM
@@ -263,11 +263,12 @@ class Saver(Described):
             graph file is written.
 
         Raises:
-            TypeError: sess is no session, or its graph lacks a variable; a metric is no number.
+            TypeError: sess is not a session, or its graph lacks a variable; a metric is not a
+                number.
             ValueError: a path that cannot be; metrics without the Saver's best_metric.
             FailedPreconditionError: variables have no value.
-            DiskFullError, UnavailableError: what the operating system said; earlier checkpoints
-                are as they were.
+            DiskFullError, UnavailableError: as reported by the operating system; earlier
+                checkpoints are as they were.
             OpError: the save before failed in the background; nothing was done now.
         """
         variables = of_session(sess, self._built("save"))
@@ -323,7 +324,8 @@ class Saver(Described):
         """Waits until a save in the background has ended.
 
         Raises:
-            OpError: what went wrong there, if no call has told it yet; the message has the prefix.
+            OpError: the error of that save, if no call has raised it yet; the message has the
+                prefix.
         """
         self._background.wait()
 
@@ -383,17 +385,17 @@ class Saver(Described):
             ignore: regular expressions of names, from their beginning as re.match: variables,
                 random generators and iterators that stay as they are.
             cast: True converts values of another dtype. Bool may become any number, an integer
-                any integer that has room for it or a float that holds it exactly, a float any
+                any integer that can hold it or a float that holds it exactly, a float any
                 float (rounded; beyond its range is an error), these a complex number. Nothing
                 goes the other way.
-            reshape: True accepts another shape of as many elements; None: as the Saver was told.
+            reshape: True accepts another shape of as many elements; None: as the Saver's argument.
             verify: "full" reads every byte of the checkpoint and checks it. "lazy" maps its files,
-                which nobody else may change or cut short, copies nothing, and checks a variable
+                which must not be changed or cut short, copies nothing, and checks a variable
                 when it is first used: damage is a DataLossError then. "meta" checks index and
                 headers, but no value: for files that were just verified.
 
         Raises:
-            TypeError: sess is no session, or its graph lacks a variable.
+            TypeError: sess is not a session, or its graph lacks a variable.
             ValueError: save_path is None, or there is no such checkpoint.
             NotFoundError: variables are missing in it.
             InvalidArgumentError: dtypes or shapes differ, a value cannot be cast, or an entry of
@@ -421,17 +423,17 @@ class Saver(Described):
             self._take_list(self._retention.adopt, source.checkpoint.prefix)
 
     def _go_on_from(self, prefix: str) -> None:
-        """What tf.train.restore_latest has restored is of the run that goes on, listed or not."""
+        """Counts what tf.train.restore_latest restored to the current run, listed or not."""
         if self._recover:
             self._take_list(self._retention.go_on_from, prefix)
 
     def _take_list(self, how: Callable[[str], None], prefix: str) -> None:
-        """The values are restored by now: what fails here is no failure of that."""
+        """Warns of errors here: the values are restored already."""
         try:
             how(prefix)
         except errors.OpError as error:
             warnings.warn(
-                f"the list of checkpoints beside {prefix!r} cannot be read: {error}; this Saver "
+                f"the list of checkpoints next to {prefix!r} cannot be read: {error}; this Saver "
                 "deletes none of them",
                 stacklevel=3,
             )

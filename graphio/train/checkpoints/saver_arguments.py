@@ -1,4 +1,4 @@
-"""What a Saver is told, checked."""
+"""Checks of a Saver's arguments."""
 
 from __future__ import annotations
 

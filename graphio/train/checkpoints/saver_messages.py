@@ -20,9 +20,11 @@ __all__ = ["Described"]
 
 
 class Described(Unpicklable):
-    """What a Saver says of itself."""
+    """The descriptions of a Saver: its repr, and its protocol buffer."""
 
-    pickling_hint = "send saver.to_proto(), or make a Saver beside the session that it saves"
+    pickling_hint = (
+        "send saver.to_proto(), or make a Saver in the process of the session that it saves"
+    )
 
     _retention: Retention
     _sharded: bool
@@ -75,7 +77,7 @@ class Described(Unpicklable):
         """The Saver as a message; None before build, if that was deferred.
 
         It names operators that save and restore, which are added to the graph when this is first
-        asked for: sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: prefix}).
+        requested: sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: prefix}).
         If the graph was finalized before, the names stay "".
         """
         if self._variables is None:

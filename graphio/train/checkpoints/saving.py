@@ -45,16 +45,16 @@ SHARD_BYTES = 5_000_000_000  # of a data file, as the field's tools cut
 
 @dataclass(frozen=True)
 class Contents:
-    """What a Saver saves.
+    """The contents of one save.
 
     Attributes:
         variables: by their names in the checkpoint.
-        iterators: whether the places of the session's iterators go along.
+        iterators: whether the positions of the session's iterators go along.
         meta: the bytes of the graph file; None: there will be none.
         padded: whether the step in the path has eight digits.
         shard_bytes: how large a data file may become.
-        objects: of the program's own, by name.
-        sharded: whether each device has data files of its own.
+        objects: user-defined, by name.
+        sharded: whether each device has separate data files.
         inspect: called with the values before anything is written; what it raises ends the save.
     """
 
@@ -87,7 +87,7 @@ class Prepared:
 
     Attributes:
         where: the prefix as the caller gave it, who may go to another folder before the commit.
-        place: the same from the root on.
+        place: the same as an absolute path.
     """
 
     where: str
@@ -139,7 +139,7 @@ def _where(session: Any, contents: Contents, request: Request) -> tuple[str, int
 
 
 def save_graph(session: Any, contents: Contents, request: Request, layer: files.FileLayer) -> None:
-    """Writes the graph file alone, where there is nothing else to save."""
+    """Writes the graph file alone, for a save without values."""
     if contents.meta is not None:
         where, _ = _where(session, contents, request)
         stores.of(where, layer)[0].make()
@@ -179,8 +179,8 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
 
 @contextlib.contextmanager
 def _graph_beside(prepared: Prepared, layer: files.FileLayer) -> Iterator[None]:
-    """A graph file that the index does not know: written before the commit, so that no room for it
-    fails the save, and put in its place after it."""
+    """Writes a graph file that the index does not name: before the commit, so that a full disk
+    fails the save, and renamed to its final name after it."""
     meta = prepared.contents.meta
     if meta is None:
         yield
@@ -205,7 +205,7 @@ def _graph_beside(prepared: Prepared, layer: files.FileLayer) -> Iterator[None]:
 
 
 class GraphFile:
-    """The graph file's bytes, made anew when the graph or one of its collections has changed."""
+    """The graph file's bytes, rebuilt when the graph or one of its collections has changed."""
 
     def __init__(self) -> None:
         self._key: Any = None
@@ -224,7 +224,7 @@ class GraphFile:
 
 
 def export_meta_bytes(graph: Graph, saver: model_pb2.Saver | None) -> bytes:
-    """The graph file of a checkpoint: the whole graph with its collections, without values."""
+    """The graph file of a checkpoint: the complete graph with its collections, without values."""
     model, arrays = build_model(graph.root, [], prune=False)
     if saver is not None:
         model.saver.CopyFrom(saver)

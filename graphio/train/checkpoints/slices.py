@@ -1,6 +1,6 @@
-"""Parts of variables in checkpoints: a file holds the whole, however it was cut up.
+"""Parts of partitioned variables in checkpoints: a file holds the complete variable.
 
-So a checkpoint can be restored into another number of parts, or into a variable that is whole.
+So a checkpoint can be restored into another number of parts, or into an unpartitioned variable.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Part(NamedTuple):
     """Where a part lies.
 
     Attributes:
-        whole: the name of the whole in the file.
-        shape: of the whole.
-        place: the index of the part in the whole.
+        whole: the name of the partitioned variable in the file.
+        shape: of the complete variable.
+        place: the index of the part in the complete variable.
     """
 
     whole: str
@@ -57,7 +57,8 @@ def _whole_name(key: str, own: str, full: str) -> str | None:
 
 
 def stored_names(variables: Mapping[str, Variable]) -> dict[str, str]:
-    """Each variable's name in the file: that of the whole, where all of its parts are there."""
+    """Each variable's name in the file: that of the partitioned variable, where all of its parts
+    are there."""
     parts = {key: part for key, v in variables.items() if (part := part_of(key, v)) is not None}
     places: dict[tuple[str, tuple[int, ...]], list[tuple[slice, ...]]] = {}
     for whole, shape, place in parts.values():
@@ -74,7 +75,7 @@ def stored_names(variables: Mapping[str, Variable]) -> dict[str, str]:
 
 
 def _fill(places: Sequence[tuple[slice, ...]], shape: tuple[int, ...]) -> bool:
-    """Whether parts at these places make up a whole of this shape, and none is there twice."""
+    """Whether parts at these indices cover an array of this shape, and none twice."""
     sizes = [[at.stop - at.start for at in place] for place in places]
     if sum(math.prod(size) for size in sizes) != math.prod(shape):
         return False
@@ -123,7 +124,7 @@ def missing_parts(variables: Mapping[str, Variable], names: Collection[str]) -> 
 
 
 def info_of_slot(variable: Variable, slot: Variable) -> SaveSliceInfo | None:
-    """Which part of a whole slot the slot of a part is; None: of a variable that is whole."""
+    """Which part of a slot the slot of a part is; None: the variable is not partitioned."""
     info = variable._save_slice_info
     if info is None or slot.shape != variable.shape:
         return None

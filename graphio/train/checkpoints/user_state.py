@@ -1,4 +1,4 @@
-"""State of the program's own in a checkpoint: objects that a Saver saves, and bytes of one save."""
+"""User-defined state in a checkpoint: objects that a Saver saves, and bytes of one save."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 __all__ = ["Stateful", "checked_objects", "gather", "missing"]
 
-LIMIT = 1 << 24  # bytes: they lie in the index, which every reader reads whole
+LIMIT = 1 << 24  # bytes: they are in the index, which every reader reads completely
 
 
 class Stateful(Protocol):
@@ -24,12 +24,12 @@ def checked_objects(objects: Mapping[str, Any] | None) -> dict[str, Stateful]:
     """The argument `objects` of a Saver.
 
     Raises:
-        TypeError: an object has not both methods, or a name is no text.
+        TypeError: an object has not both methods, or a name is not a string.
     """
     found = dict(objects or {})
     for name, value in found.items():
         if not isinstance(name, str) or not name:
-            raise TypeError(f"objects: a name must be a text that is not empty, not {name!r}")
+            raise TypeError(f"objects: a name must be a string that is not empty, not {name!r}")
         lacking = [m for m in ("get_state", "set_state") if not callable(getattr(value, m, None))]
         if lacking:
             raise TypeError(
@@ -48,7 +48,7 @@ def gather(
         taken: names of generators and iterators in the same checkpoint.
 
     Raises:
-        TypeError: a state is no bytes, or a name is no text.
+        TypeError: a state is not bytes, or a name is not a string.
         ValueError: a name is there twice, or it is too much.
     """
     given = dict(blobs or {})
@@ -62,7 +62,7 @@ def gather(
     found: dict[str, bytes] = {}
     for name, value in [*given.items(), *((n, o.get_state()) for n, o in objects.items())]:
         if not isinstance(name, str) or not name:
-            raise TypeError(f"blobs: a name must be a text that is not empty, not {name!r}")
+            raise TypeError(f"blobs: a name must be a string that is not empty, not {name!r}")
         if not isinstance(value, (bytes, bytearray, memoryview)):
             raise TypeError(f"the state '{name}' is {type(value).__name__}, expected bytes")
         found[name] = bytes(value)

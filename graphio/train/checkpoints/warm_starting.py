@@ -69,7 +69,7 @@ def _named(target: Any, known: Mapping[str, Sequence[Variable]]) -> Sequence[Var
     if given and all(isinstance(v, Variable) for v in given):
         return given
     if not isinstance(target, str):
-        raise ValueError(f"assignment_map: {target!r} is no Variable and no name of one")
+        raise ValueError(f"assignment_map: {target!r} is neither a Variable nor the name of one")
     if target not in known:
         made = ", ".join(sorted(known)) or "none"
         raise ValueError(f"Variable {target} is not found: get_variable made {made}")
@@ -178,7 +178,7 @@ def warm_start(
 
 
 def _whole_name(variable: Variable) -> str:
-    """What a variable is called in a checkpoint: a part of a partitioned one, as the whole."""
+    """A variable's name in a checkpoint; of a part, that of the partitioned variable."""
     part = variable._save_slice_info
     return variable.op.name if part is None else part.full_name or ""
 
@@ -205,7 +205,7 @@ def checkpoints_iterator(
 
     Args:
         checkpoint_dir: the folder.
-        min_interval_secs: the least time from one to the next.
+        min_interval_secs: the minimum time from one to the next.
         timeout: seconds to wait for a new one; None: without end.
         timeout_fn: called when the time is over: True ends the iteration; None ends it.
 

@@ -32,7 +32,7 @@ def export_variables(
 ) -> None:
     """Writes variables to a .safetensors or an .npz file, by the path's ending.
 
-    The file is there whole and on the disk, or not at all. Names are kept.
+    The file is complete and on the disk, or not there at all. Names are kept.
 
     Args:
         session_or_prefix: a session, whose global variables are written; or whatever
@@ -45,7 +45,7 @@ def export_variables(
     Raises:
         InvalidArgumentError: another ending; a dtype that the format has not, or a name.
         FailedPreconditionError: a variable has no value.
-        DiskFullError, UnavailableError: what the operating system said.
+        DiskFullError, UnavailableError: as reported by the operating system.
     """
     where = os.fspath(path)
     writer = WRITERS.get(os.path.splitext(where)[1])
@@ -78,7 +78,7 @@ def _safetensors(values: Mapping[str, Array], align_all: bool) -> Iterator[Any]:
     for name, array in values.items():
         if name == RESERVED:
             raise errors.InvalidArgumentError(
-                message=f"safetensors keeps the name {RESERVED!r} for what is no tensor: export it "
+                message=f"safetensors keeps the name {RESERVED!r} for metadata: export it "
                 "under another name (a mapping from names to arrays is taken), or to .npz"
             )
         row = dtypes.of_numpy(array.dtype)
@@ -161,14 +161,14 @@ def _fixed_width(name: str, array: Array) -> Array:
     texts = tensors.strings(array)
     if any(text.endswith(b"\0") for text in texts.flat):
         raise errors.InvalidArgumentError(
-            message=f"a text of {name!r} ends with a zero byte, which an .npz file would lose"
+            message=f"a string of {name!r} ends with a zero byte, which an .npz file would lose"
         )
     width = max((len(text) for text in texts.flat), default=0) or 1
     return texts.astype(f"S{width}")
 
 
 def _member(file: bytes, crc: int, size: int, offset: int) -> tuple[bytes, bytes]:
-    """What stands before an entry, and in the directory; sizes always in the zip64 field."""
+    """An entry's local header, and its row of the directory; sizes always in the zip64 field."""
     date = (0, 0x21)  # the first of January 1980: the same values give the same bytes
     flags = 1 << 11  # the name is UTF-8
     sizes = size.to_bytes(8, "little") * 2

@@ -30,7 +30,7 @@ REFUSED = (
 
 
 def open_foreign(where: str, unpacked: int | None = None) -> Source:
-    """The values of a file, folder or prefix that is no checkpoint of ours.
+    """The values of a file, folder or prefix that is not a checkpoint of graphio.
 
     Args:
         where: its path.
@@ -58,7 +58,7 @@ def open_foreign(where: str, unpacked: int | None = None) -> Source:
     if os.path.isdir(path):
         known = ", ".join((*huggingface.INDEXES, *huggingface.ALONE))
         text = "of a folder of checkpoints, tf.train.latest_checkpoint gives the newest"
-        raise refused(f"folder {path!r}", f"it has none of {known} and is no SavedModel; {text}")
+        raise refused(f"folder {path!r}", f"it has none of {known} and is not a SavedModel; {text}")
     raise errors.NotFoundError(message=f"there is no checkpoint {path!r} and no such file")
 
 

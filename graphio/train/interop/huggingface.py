@@ -18,7 +18,7 @@ ALONE = ("model.safetensors", "pytorch_model.bin")
 
 
 class HuggingFaceSource:
-    """The tensors of all files that an index names; these lie beside it.
+    """The tensors of all files that an index names; these are in its folder.
 
     Args:
         path: of the index, `*.index.json`.
@@ -80,7 +80,9 @@ def _weight_map(data: memoryview, what: str) -> dict[str, str]:
         raise damaged(what, "its index has no weight_map")
     for name, file in found.items():
         if not isinstance(file, str) or not is_safe_name(file):
-            raise damaged(what, f"{name!r} is said to be in {file!r}, which is no plain file name")
+            raise damaged(
+                what, f"{name!r} is listed under {file!r}, which is not a plain file name"
+            )
     return found
 
 

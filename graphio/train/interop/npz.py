@@ -50,7 +50,7 @@ _HEADER = re.compile(rf"\{{{_S}{_ITEM}{_NEXT}{_ITEM}{_NEXT}{_ITEM}{_S},?{_S}\}}\
 
 
 class _Row(NamedTuple):
-    """What an array's header says; `start`: where its bytes start."""
+    """An array's header, parsed; `start`: where its bytes start."""
 
     order: str
     kind: str
@@ -102,7 +102,7 @@ class NpySource:
 
 
 class NpzSource:
-    """The arrays of an .npz file, read when they are asked for.
+    """The arrays of an .npz file, read when they are requested.
 
     Args:
         path: of the file, for messages.
@@ -146,7 +146,7 @@ class NpzSource:
 
 
 def _row(start: bytes, size: int, what: str) -> _Row:
-    """What the first bytes of an array's file say; it has `size` bytes."""
+    """Parses the header of an array's file of `size` bytes."""
     width = LENGTHS.get((start[6], start[7])) if len(start) > 8 else None
     if start[:6] != MAGIC or width is None:
         raise damaged(what, "it does not start as a .npy file of version 1, 2 or 3")
@@ -193,15 +193,15 @@ def _array(row: _Row, data: memoryview, what: str, name: str) -> Array:
 
 
 def _texts(row: _Row, dims: tuple[int, ...], data: memoryview, what: str, name: str) -> Array:
-    """Texts of one width as bytes objects."""
+    """Strings of one width as bytes objects."""
     if not row.width:
         if math.prod(dims) > LARGEST_HEADER:
-            raise damaged(what, f"{name!r} has {math.prod(dims)} texts without a byte")
+            raise damaged(what, f"{name!r} has {math.prod(dims)} strings without a byte")
         return frozen(np.full(dims, b"", object))
     order = row.order or "<"
     fixed: Array = np.frombuffer(data, f"{order}{row.kind}{row.width}")
     try:
-        # numpy itself would make texts of characters that do not exist.
+        # numpy itself would make strings of characters that do not exist.
         if (
             row.kind == "U"
             and len(data)
@@ -210,4 +210,4 @@ def _texts(row: _Row, dims: tuple[int, ...], data: memoryview, what: str, name: 
             raise ValueError("beyond Unicode")
         return frozen(tensors.strings(fixed.astype(object)).reshape(dims))
     except ValueError:
-        raise damaged(what, f"{name!r} holds what is no Unicode text") from None
+        raise damaged(what, f"{name!r} holds characters outside Unicode") from None

@@ -1,7 +1,7 @@
-"""The values in a pickle that is nothing but data: an interpreter of the harmless opcodes.
+"""The values in a pickle of data only: an interpreter of the harmless opcodes.
 
-It makes texts, numbers, lists, tuples, dicts, and what the caller's table says a global stands
-for. It never imports and never calls anything else: GLOBAL looks a name up in the table, REDUCE
+It makes strings, numbers, lists, tuples, dicts, and the objects that the caller's table has for
+globals. It never imports and never calls anything else: GLOBAL looks a name up in the table, REDUCE
 calls a function of the table, every other way to make an object is refused by name.
 """
 
@@ -51,9 +51,9 @@ _REFUSED = {
     **dict.fromkeys((b"0", b"1", b"2", b"d", b"l"), "that drops, doubles or collects values,"),
     **dict.fromkeys((b"F", b"I", b"L", b"S", b"V", b"g", b"p"), "of protocol 0"),
 }
-#: opcodes with a number behind them: its form
+#: opcodes with a number after them: its format
 _NUMBERS = {b"K": "<B", b"M": "<H", b"J": "<i", b"G": ">d"}
-#: opcodes with a length, then UTF-8 behind them: the length's bytes
+#: opcodes with a length, then UTF-8: the length's bytes
 _TEXTS = {b"X": 4, b"\x8c": 1, b"\x8d": 8}
 #: the same with bytes
 _BYTES = {b"C": 1, b"B": 4, b"\x8e": 8, b"U": 1, b"T": 4}
@@ -90,7 +90,7 @@ class Reader:
         """The value.
 
         Raises:
-            DataLossError: it is no pickle, or a broken one.
+            DataLossError: it is not a pickle, or a broken one.
             InvalidArgumentError: it holds anything but data.
         """
         while (op := self._take(1)) != b".":
@@ -128,7 +128,7 @@ class Reader:
         try:
             return data.decode()
         except UnicodeDecodeError:
-            raise self._broken("a text is no UTF-8") from None
+            raise self._broken("a string is not UTF-8") from None
 
     def _pop(self) -> Any:
         if not self._stack or self._stack[-1] is MARK:
@@ -195,7 +195,7 @@ class Reader:
 
     def _recall(self, place: int) -> Any:
         if place not in self._memo:
-            raise self._broken(f"value {place} was never remembered")
+            raise self._broken(f"value {place} is not in the memo")
         return self._memo[place]
 
     def _long(self) -> None:
@@ -225,10 +225,12 @@ class Reader:
             self._set(target, key, value)
 
     def _set(self, target: dict[Any, Any], key: Any, value: Any) -> None:
-        # Texts and machine integers: no other key's hash can be made to collide without end.
+        # Strings and machine integers: no other key's hash can be made to collide without end.
         if type(key) is not str and not (type(key) is int and -(1 << 63) <= key < 1 << 63):
             kind = type(key).__name__
-            raise refused(self.what, f"a key is of type {kind}, expected a text or a whole number")
+            raise refused(
+                self.what, f"a key is of type {kind}, expected a string or a machine integer"
+            )
         target[key] = value
 
     def _global(self) -> None:
@@ -237,7 +239,7 @@ class Reader:
     def _stack_global(self) -> None:
         name, module = self._pop(), self._pop()
         if type(name) is not str or type(module) is not str:
-            raise self._broken("a global is named by no text")
+            raise self._broken("a global's name is not a string")
         self._named(module, name)
 
     def _named(self, module: str, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What the readers of foreign files share: bytes of a file, errors, element counts."""
+"""Common functions of the readers of foreign files: bytes of a file, errors, element counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def map_bytes(path: str) -> memoryview:
 
     Raises:
         NotFoundError: there is no such file.
-        UnavailableError: it is no regular file, or cannot be read.
+        UnavailableError: it is not a regular file, or cannot be read.
     """
     if not stores.is_remote(path):
         return memoryview(files.map_file(path))
@@ -39,7 +39,7 @@ def map_bytes(path: str) -> memoryview:
 
 
 def is_file(path: str) -> bool:
-    """Whether there is something at a path that is no folder."""
+    """Whether a path exists and is not a folder."""
     if not stores.is_remote(path):
         return files.exists(path) and not os.path.isdir(path)
     store, name = stores.of(path)
@@ -57,7 +57,7 @@ def damaged(what: str, text: str) -> errors.DataLossError:
 
 
 def refused(what: str, text: str) -> errors.InvalidArgumentError:
-    """The error of a file, or of something in it, that is whole but not taken."""
+    """The error of a file, or of something in it, that is undamaged but not supported."""
     return errors.InvalidArgumentError(message=f"{what}: {text}")
 
 
@@ -69,7 +69,7 @@ def find(items: Mapping[str, T], name: str, what: str) -> T:
 
 
 def parse_json(data: bytes, what: str) -> dict[str, Any]:
-    """The object that a JSON text is: no key twice, all texts Unicode.
+    """Parses a JSON object: no key twice, all strings Unicode.
 
     Raises:
         DataLossError: it is another text.
@@ -78,17 +78,17 @@ def parse_json(data: bytes, what: str) -> dict[str, Any]:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) < len(pairs):
-            raise ValueError("a key stands twice in an object")
-        "".join(made).encode()  # an escaped half of a surrogate pair is no text
+            raise ValueError("an object has a key twice")
+        "".join(made).encode()  # an escaped half of a surrogate pair is not a character
         return made
 
     def constant(text: str) -> Any:
-        raise ValueError(f"{text} is no JSON")
+        raise ValueError(f"{text} is not JSON")
 
     try:
         made = json.loads(data.decode(), object_pairs_hook=unique, parse_constant=constant)
         if not isinstance(made, dict):
-            raise ValueError("it is no object")
+            raise ValueError("it is not an object")
     except (ValueError, RecursionError) as error:
         raise damaged(what, f"its JSON is broken: {error}") from None
     return made

@@ -21,7 +21,7 @@ from graphio.train.interop.source import Entry, Resource
 
 LARGEST_HEADER = 100_000_000  # the format's own limit
 
-#: the format's names to ours, beside those that checkpoints use
+#: the format's names to ours, in addition to those that checkpoints use
 NAMES = {
     **{theirs: ours for ours, theirs in shards.STORED_AS.items()},
     "C64": "complex64",
@@ -100,7 +100,7 @@ def _metadata(found: Any, what: str) -> dict[str, str]:
     if found is None:
         return {}
     if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
-        raise damaged(what, "its __metadata__ is no map from text to text")
+        raise damaged(what, "its __metadata__ is not a map from string to string")
     return found
 
 

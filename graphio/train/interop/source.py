@@ -1,4 +1,4 @@
-"""What a file with named values gives, whatever its format."""
+"""The interface of a file with named values, in any format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Entry(NamedTuple):
-    """What is known of a value before it is read.
+    """The description of a value before it is read.
 
     Attributes:
         dtype: ONNX's number; 0: one that graphio cannot hold, `array` says which.
@@ -39,7 +39,7 @@ class Source(Protocol):
 
     @property
     def skipped(self) -> Mapping[str, str]:
-        """Names of what is there and is no tensor, to what it is."""
+        """Names of entries that are not tensors, to their types."""
 
     def entries(self) -> Mapping[str, Entry]:
         """Name to dtype and dimensions."""

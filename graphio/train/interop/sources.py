@@ -32,7 +32,7 @@ class CheckpointSource:
 
     Args:
         prefix: of its files' names.
-        lazy: True checks a variable when it is asked for, False all bytes now.
+        lazy: True checks a variable when it is requested, False all bytes now.
 
     Raises:
         NotFoundError, DataLossError, UnimplementedError: as read_checkpoint.
@@ -102,9 +102,9 @@ def open_source(where: Any, *, lazy: bool = False, unpacked: int | None = None) 
     """Opens what a restore can read; its bytes say what it is, not its name.
 
     Args:
-        where: a prefix of our own or of a TensorFlow V2 checkpoint; a file .safetensors, .npz,
-            .npy, or one of torch.save's; a folder, or its `*.index.json`, as Hugging Face lays
-            models out; a Source, or a mapping from names to arrays.
+        where: a prefix of a checkpoint of graphio or of a TensorFlow V2 checkpoint; a file
+            .safetensors, .npz, .npy, or one of torch.save's; a folder, or its `*.index.json`, as
+            Hugging Face lays models out; a Source, or a mapping from names to arrays.
         lazy: True checks a variable of a checkpoint of ours when it is read, False all now.
         unpacked: bytes that the packed parts of a file may become; see graphio.schema.packed.
 

@@ -15,7 +15,7 @@ MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
 FOOTER = 48  # two handles, filled with zeros, and the magic
 TRAILER = 5  # a block's compression and its masked CRC
 PLAIN, SNAPPY = 0, 1
-ROOM = 64  # what a byte may become when keys and blocks are unpacked
+ROOM = 64  # the most bytes that a byte may unpack to, keys and blocks together
 
 
 def unmask(crc: int) -> int:
@@ -28,7 +28,7 @@ def read_table(data: bytes, what: str) -> dict[bytes, bytes]:
     """All keys with their values, in order.
 
     Raises:
-        DataLossError: it is no table, a checksum does not match, or keys are not ascending.
+        DataLossError: it is not a table, a checksum does not match, or keys are not ascending.
         InvalidArgumentError: its blocks are packed in a way that we do not read.
     """
     return _Table(data, what).rows()
@@ -98,7 +98,7 @@ class _Table:
         """Keys and values of a block: a key says how much of the one before it starts with."""
         end = len(block) - 4 * (int.from_bytes(block[-4:], "little") + 1)
         if len(block) < 4 or end < 0:
-            raise damaged(self.what, "a block has no room for its restart points")
+            raise damaged(self.what, "a block is too short for its restart points")
         at, key = 0, b""
         while at < end:
             shared, at = varint(block, at, self.what)
@@ -118,7 +118,7 @@ class _Table:
 
 
 def slice_key(name: str, extents: list[tuple[int, int]]) -> bytes:
-    """The key of a slice of a partitioned variable; a length of -1: the whole dimension."""
+    """The key of a slice of a partitioned variable; a length of -1: the complete dimension."""
     text = name.encode().replace(b"\xff", b"\xff\x00").replace(b"\0", b"\0\xff")
     numbers = b"".join(map(_signed, itertools.chain(*extents)))
     return b"\0" + text + b"\0\1" + _unsigned(len(extents)) + numbers

@@ -29,7 +29,7 @@ from graphio.train.interop.wire import Message, varint
 
 VERSION = 1  # of the format, as readers count
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
-VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"  # what object-based checkpoints append to a variable's path
+VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"  # the suffix of a variable's path in object-based checkpoints
 
 #: TensorFlow's numbers of element types to our names
 DTYPES = {
@@ -57,7 +57,8 @@ DTYPES = {
 
 
 class _Row(NamedTuple):
-    """A BundleEntry; `slices` are the keys of a partitioned variable's parts, with their places."""
+    """A BundleEntry; `slices` are the keys of a partitioned variable's parts, with their
+    indices."""
 
     kind: int
     dims: tuple[int, ...]
@@ -156,7 +157,7 @@ class TensorFlowSource:
         try:
             return key.decode()
         except UnicodeDecodeError:
-            raise damaged(self.what, f"the name {key!r} is no UTF-8") from None
+            raise damaged(self.what, f"the name {key!r} is not UTF-8") from None
 
     def _row(self, key: bytes, entry: Message, shards: int) -> _Row:
         name = key.decode(errors="replace")
@@ -171,7 +172,7 @@ class TensorFlowSource:
         if min(offset, size) < 0 or not 0 <= shard < shards:
             raise damaged(self.what, f"{name!r} has {size} bytes at {offset} of data file {shard}")
         if slices and size:
-            raise damaged(self.what, f"{name!r} has both slices and bytes of its own")
+            raise damaged(self.what, f"{name!r} has both slices and separate bytes")
         fixed = row.number not in (UNKNOWN, dtypes.STRING) and not slices
         if fixed and size != nbytes(row.number, dims):
             raise damaged(self.what, f"{name!r} {DTYPES[kind]}{list(dims)} has {size} bytes")
@@ -180,7 +181,7 @@ class TensorFlowSource:
     def _slice(
         self, key: bytes, message: Message, dims: tuple[int, ...]
     ) -> tuple[bytes, tuple[slice, ...]]:
-        """The key of a part, and its place in the whole."""
+        """The key of a part, and its index in the variable."""
         extents = [
             (extent.number(1), extent.number(2) if extent.has(2) else -1)
             for extent in message.messages(1)
@@ -197,7 +198,8 @@ class TensorFlowSource:
         return slice_key(name, extents), tuple(place)
 
     def _check_slices(self, name: str, row: _Row) -> None:
-        """The parts of a partitioned variable are there and are as many as the whole."""
+        """The parts of a partitioned variable are there and have as many elements as the
+        variable."""
         if not row.slices:
             return
         if len({key for key, _ in row.slices}) < len(row.slices):
@@ -210,10 +212,10 @@ class TensorFlowSource:
                 raise damaged(self.what, f"a slice of {name!r} is missing or has another type")
             total += math.prod(lengths)
         if total != math.prod(row.dims):
-            raise damaged(self.what, f"the slices of {name!r} are not its whole")
+            raise damaged(self.what, f"the slices of {name!r} do not cover it")
 
     def _map(self, prefix: str, count: int, rows: list[_Row]) -> dict[int, memoryview]:
-        """The data files that something lies in; every byte belongs to one value at most."""
+        """The data files with at least one value; every byte belongs to one value at most."""
         views: dict[int, memoryview] = {}
         ends: dict[int, int] = {}
         for row in sorted(rows, key=lambda row: (row.shard, row.offset, row.size)):
@@ -236,7 +238,7 @@ class TensorFlowSource:
             return rows
         row = rows.pop(OBJECT_GRAPH)
         if row.number != dtypes.STRING or row.dims:
-            raise damaged(self.what, "how its objects hang together is no text")
+            raise damaged(self.what, "its object graph is not a string")
         graph = self._read(OBJECT_GRAPH, row)
         self.skipped[OBJECT_GRAPH] = "how the objects of the program hang together"
         short = {key: key.removesuffix(VALUE) for key in rows}
@@ -265,7 +267,7 @@ class TensorFlowSource:
         return decode(row.number, row.dims, data, self.what, name, big=self._big)
 
     def _strings(self, name: str, row: _Row, data: bytes) -> Array:
-        """Lengths, a checksum of these, then the texts; one checksum is of all."""
+        """Lengths, a checksum of these, then the strings; one checksum is of all."""
         count = math.prod(row.dims)
         lengths, at = [], 0
         for _ in range(count):

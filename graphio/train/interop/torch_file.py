@@ -76,7 +76,7 @@ class _Tensor:
 class TorchSource:
     """The tensors of a state dict, or of dicts and lists of these: names are joined by ".".
 
-    What is no tensor is left out and listed in `skipped`.
+    Values other than tensors are left out and listed in `skipped`.
 
     Args:
         path: of the file, for messages.
@@ -148,7 +148,7 @@ class TorchSource:
             raise damaged(self.what, "its byte order is neither little nor big")
         return order
 
-    # ---- what its pickle makes ----
+    # ---- objects of the pickle ----
 
     def _globals(self) -> dict[str, Global]:
         makers: dict[str, Callable[..., Any]] = {
@@ -169,9 +169,9 @@ class TorchSource:
         }
 
     def _storage(self, found: Any) -> _Storage:
-        """What a persistent id stands for: ("storage", class, key, place, elements)."""
+        """Resolves a persistent id: ("storage", class, key, place, elements)."""
         if type(found) is not tuple or len(found) != 5 or found[0] != "storage":
-            raise refused(self.what, "its pickle refers to something that is no storage")
+            raise refused(self.what, "its pickle refers to something other than a storage")
         _, kind, key, _, count = found
         name = kind.name.rpartition(".")[2] if type(kind) is Global else ""
         if type(key) is not str or type(count) is not int or not name.endswith("Storage"):
@@ -228,7 +228,7 @@ class TorchSource:
         stride: Any,
         metadata: Any,
     ) -> _Tensor:
-        """A tensor of which every element lies in its storage."""
+        """A tensor of which every element is in its storage."""
         what = f"a tensor of storage {storage.key!r}"
         if not (_naturals(size) and _naturals(stride) and _naturals((offset,))):
             raise damaged(self.what, f"{what} has no sizes or strides")
@@ -262,7 +262,7 @@ class TorchSource:
         self._room -= ROOM // 2 + len(name)
         if depth > DEEPEST or self._room < 0:
             raise refused(
-                self.what, f"its dicts and lists lie in each other deeper than {DEEPEST} times, or "
+                self.what, f"its dicts and lists are nested deeper than {DEEPEST} times, or "
                 "again and again"
             )  # fmt: skip
         if type(value) is dict or type(value) is list or type(value) is tuple:

@@ -28,7 +28,7 @@ LAYOUTS: Mapping[str, tuple[int, ...]] = {
 
 
 class Values(Mapping[str, Array]):
-    """Read-only arrays by name; one is read and checked when it is asked for.
+    """Read-only arrays by name; one is read and checked when it is requested.
 
     `Saver.restore` takes it in the place of a path.
 
@@ -74,7 +74,7 @@ class Values(Mapping[str, Array]):
 
     @property
     def what(self) -> str:
-        """What it was read from, "safetensors file 'x'"."""
+        """The source, "safetensors file 'x'"."""
         return self.source.what
 
     @property
@@ -84,7 +84,7 @@ class Values(Mapping[str, Array]):
 
     @property
     def skipped(self) -> Mapping[str, str]:
-        """What is in the file and is no tensor: names to types."""
+        """The entries of the file that are not tensors: names to types."""
         return self.source.skipped
 
     @property

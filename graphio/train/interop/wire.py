@@ -1,4 +1,4 @@
-"""Protobuf messages without their classes: fields by number, as they stand in the bytes."""
+"""Protobuf messages without their classes: fields by number, as encoded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Message:
         what: how messages call the file.
 
     Raises:
-        DataLossError: it is no message.
+        DataLossError: it is not a message.
     """
 
     def __init__(self, data: bytes, what: str) -> None:
@@ -49,7 +49,7 @@ class Message:
         """A number, signed as int64 is; 0 where it is missing. The last one counts."""
         value = self._fields.get(field, [0])[-1]
         if not isinstance(value, int):
-            raise damaged(self.what, f"field {field} of a message is no number")
+            raise damaged(self.what, f"field {field} of a message is not a number")
         return value - (1 << 64) if value >= 1 << 63 else value
 
     def has(self, field: int) -> bool:
@@ -68,11 +68,11 @@ class Message:
         return (Message(part, self.what) for part in self.parts(field))
 
     def text(self, field: int) -> str:
-        """A text; "" where it is missing."""
+        """A string; "" where it is missing."""
         try:
             return self.parts(field)[-1].decode() if self.has(field) else ""
         except UnicodeDecodeError:
-            raise damaged(self.what, f"field {field} of a message is no text") from None
+            raise damaged(self.what, f"field {field} of a message is not a string") from None
 
 
 def varint(data: bytes, at: int, what: str) -> tuple[int, int]:

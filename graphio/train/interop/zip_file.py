@@ -1,6 +1,7 @@
 """A zip archive read strictly: stored and deflated entries, every one with its CRC-32.
 
-Our own reader and not zipfile: it maps stored entries without a copy, compares both places where
+Our own reader and not zipfile: it maps stored entries without a copy, compares both records in
+    which
 the format describes an entry, and takes no more memory than an entry says and its bytes can give.
 """
 
@@ -22,7 +23,7 @@ STORED, DEFLATED = 0, 8
 ENCRYPTED, DESCRIPTOR = 1 << 0, 1 << 3
 UNKNOWN_FLAGS = ~(DESCRIPTOR | 0b110 | 1 << 11)  # bits 1 and 2: effort; 11: names are UTF-8
 MOST = 1032  # how many bytes one byte of deflate can become
-FULL, FULL16 = 0xFFFFFFFF, 0xFFFF  # the value stands in the zip64 field
+FULL, FULL16 = 0xFFFFFFFF, 0xFFFF  # the value is in the zip64 field
 
 
 #: disk, disk of the directory, entries here, entries, directory's size and offset
@@ -52,7 +53,7 @@ class ZipFile:
 
     Raises:
         ResourceExhaustedError: they become more.
-        DataLossError: it is no archive, or a broken one.
+        DataLossError: it is not an archive, or a broken one.
         InvalidArgumentError: it is encrypted, or packed in a way that we do not read.
     """
 
@@ -145,7 +146,7 @@ class ZipFile:
         try:
             return bytes(self._view[at : at + length]).decode()
         except UnicodeDecodeError:
-            raise damaged(self.what, "the name of a zip entry is no UTF-8") from None
+            raise damaged(self.what, "the name of a zip entry is not UTF-8") from None
 
     def _large(self, name: str, extra: bytes, fields: list[int]) -> list[int]:
         """The fields of 32 bits with those that are full from the zip64 extra field."""
@@ -195,7 +196,7 @@ class ZipFile:
             end = start + self.members[name].packed
 
     def stored(self, name: str) -> bool:
-        """Whether an entry's bytes lie in the file as they are."""
+        """Whether an entry's bytes are stored uncompressed."""
         return find(self.members, name, self.what).method == STORED
 
     def start(self, name: str, limit: int) -> bytes:
@@ -211,7 +212,7 @@ class ZipFile:
         """
         member = find(self.members, name, self.what)
         if self._last is not None and self._last[0] == name:
-            return self._last[1]  # as a storage that many tensors share is asked for
+            return self._last[1]  # consecutive tensors may share a storage
         if member.method == STORED:
             data = self._packed(member)
         else:
@@ -233,10 +234,12 @@ class ZipFile:
             return bytes(self._packed(member)[:limit])
         machine = zlib.decompressobj(-15)
         try:
-            # One byte more than asked for shows whether the stream goes on behind its size.
+            # One byte beyond the size shows whether the stream is longer.
             data = machine.decompress(self._packed(member), limit + 1)
         except zlib.error as error:
-            raise damaged(self.what, f"the entry {member.name!r} is no deflate: {error}") from None
+            raise damaged(
+                self.what, f"the entry {member.name!r} is not a deflate stream: {error}"
+            ) from None
         if limit >= member.size and (len(data) != member.size or not machine.eof):
             raise damaged(self.what, f"the entry {member.name!r} does not unpack to its size")
         return data[:limit]

@@ -1,4 +1,4 @@
-"""The hook that saves checkpoints, and what is told of it."""
+"""The hook that saves checkpoints, and its listeners."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["CheckpointSaverHook", "CheckpointSaverListener"]
 
 
 class CheckpointSaverListener:
-    """The base of what is told of a CheckpointSaverHook's checkpoints."""
+    """The base of listeners to a CheckpointSaverHook's checkpoints."""
 
     def begin(self) -> None:
         """Called before the session is made."""

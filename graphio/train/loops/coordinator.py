@@ -45,7 +45,7 @@ class Coordinator:
             self._registered.add(thread)
 
     def should_stop(self) -> bool:
-        """Whether somebody has requested a stop."""
+        """Whether a stop was requested."""
         return self._stop.is_set()
 
     def request_stop(self, ex: Any = None) -> None:
@@ -53,7 +53,7 @@ class Coordinator:
         one, if it is the first and no clean end."""
         error = ex[1] if isinstance(ex, tuple) else ex
         if error is not None and not isinstance(error, BaseException):
-            raise TypeError(f"request_stop: {ex!r} is no exception")
+            raise TypeError(f"request_stop: {ex!r} is not an exception")
         with self._lock:
             if self._joined and error is not None and not isinstance(error, self._clean):
                 raise error
@@ -89,9 +89,9 @@ class Coordinator:
         """Waits for the threads to end; after a request to stop, at most for a while.
 
         Args:
-            threads: to wait for beside the registered ones.
+            threads: to wait for in addition to the registered ones.
             stop_grace_period_secs: how long after a request.
-            ignore_live_threads: whether threads that still run then are no error.
+            ignore_live_threads: whether threads that still run then are not an error.
 
         Raises:
             RuntimeError: threads still run.
@@ -133,7 +133,7 @@ class LooperThread(threading.Thread):
         args, kwargs: what it is called with.
 
     Raises:
-        ValueError: coord is no Coordinator.
+        ValueError: coord is not a Coordinator.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class LooperThread(threading.Thread):
         return thread
 
     def run(self) -> None:
-        """What the thread does."""
+        """The body of the thread."""
         with self._coord.stop_on_exception():
             self.start_loop()
             if self._interval is None:

@@ -18,7 +18,7 @@ __all__ = ["plot_curves"]
 
 Array = np.ndarray[Any, Any]
 _WIDTH, _HEIGHT, _DOTS = 8.0, 3.5, 120  # inches a picture and a name, dots an inch
-_STYLES = ("-", ":", "--", "-.")  # of histories that may lie on one another
+_STYLES = ("-", ":", "--", "-.")  # tells apart histories that may overlap
 
 
 @api_guard.guarded
@@ -40,7 +40,7 @@ def plot_curves(
         names: what to draw; None: all.
         smooth: so many values are one point, their mean; what they were is drawn thin.
         log_scale: whether the values' axis is logarithmic.
-        marks: texts at steps, such as where a training went on.
+        marks: labels at steps, such as where a training went on.
         title: above all.
 
     Returns:
@@ -48,7 +48,7 @@ def plot_curves(
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: there is nothing to draw, or smooth is less than 1.
+        ValueError: there are no values to draw, or smooth is less than 1.
         KeyError: a name that is in none of the histories.
     """
     if smooth < 1:

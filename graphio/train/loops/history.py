@@ -44,7 +44,7 @@ class History:
             numbers stay in memory.
 
     Raises:
-        ValueError: log is no .jsonl file, or holds something else.
+        ValueError: log is not a .jsonl file, or holds something else.
     """
 
     def __init__(self, log: str | os.PathLike[str] | None = None) -> None:
@@ -63,7 +63,7 @@ class History:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], step: str = "step") -> History:
-        """The numbers of a log; what is no number in it is left out.
+        """The numbers of a log; values other than numbers are left out.
 
         Args:
             path: a .csv or .jsonl file, an event file of TensorBoard's, or a folder of those.
@@ -72,7 +72,7 @@ class History:
         Raises:
             NotFoundError: there is no such file, or no event file in the folder.
             ImportError: for event files, the package tensorboard is not installed.
-            ValueError: another kind of file; there is no step, or it is no number.
+            ValueError: another kind of file; there is no step, or it is not a number.
         """
         made, name = cls(), os.fspath(path)
         if not os.path.exists(name):
@@ -83,7 +83,7 @@ class History:
             made._take(_json_lines(name, step))
         elif not os.path.isdir(name) and _EVENTS not in os.path.basename(name):
             raise ValueError(
-                f"'{name}' is no log that can be read: expected a .csv or .jsonl file, an event "
+                f"'{name}' cannot be read as a log: expected a .csv or .jsonl file, an event "
                 f"file of TensorBoard's ({_EVENTS}...), or a folder of those"
             )
         else:
@@ -98,7 +98,7 @@ class History:
             values, more: numbers by name.
 
         Raises:
-            TypeError: one of them is no number.
+            TypeError: one of them is not a number.
         """
         numbers = {name: _number(name, v) for name, v in {**(values or {}), **more}.items()}
         self._take(iter([(int(step), numbers)]))
@@ -115,7 +115,7 @@ class History:
         if self._log is not None:
             self._log.close()
 
-    # ---- what is known ----
+    # ---- reading ----
 
     @property
     def names(self) -> list[str]:
@@ -229,7 +229,7 @@ def _json_lines(path: str, step: str) -> Rows:
             except ValueError as error:
                 if not text.endswith("\n") or not text.strip():
                     continue
-                raise ValueError(f"{path}, line {line} is no JSON: {error}") from None
+                raise ValueError(f"{path}, line {line} is not JSON: {error}") from None
             if not isinstance(row, dict):
                 raise ValueError(f"{path}, line {line} is {text.strip()[:60]}, expected an object")
             yield _numbers(row, step, path, line)

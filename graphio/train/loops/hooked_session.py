@@ -56,7 +56,7 @@ class HookedSession:
 
     Args:
         creator: makes the session, by create_session().
-        hooks: are told that it is made.
+        hooks: their after_create_session is called.
         grace: how many seconds threads of the hooks may run after the end.
 
     Attributes:
@@ -72,7 +72,7 @@ class HookedSession:
             for hook in hooks:
                 hook.after_create_session(self.session, self._coordinator)
         except BaseException:
-            with contextlib.suppress(Exception):  # what happened first is told
+            with contextlib.suppress(Exception):  # the first error is raised
                 self.close()
             raise
 

@@ -47,7 +47,7 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Begins anew."""
+        """Restarts the timer."""
         self._last_step: int | None = None
         self._last_time = 0.0
 
@@ -131,7 +131,7 @@ class LoggingTensorHook(SessionRunHook):
         every_n_iter: every so many runs.
         every_n_secs: or every so many seconds.
         at_end: or, or also, at the end.
-        formatter: from the dictionary of values to a text; None: "name = value, ...".
+        formatter: from the dictionary of values to a string; None: "name = value, ...".
     """
 
     def __init__(
@@ -195,7 +195,7 @@ def _label(tensor: Any) -> str:
 
 
 class NanLossDuringTrainingError(RuntimeError):
-    """The loss is no number any more."""
+    """The loss is NaN."""
 
     def __str__(self) -> str:
         return "NaN loss during training."
@@ -239,7 +239,7 @@ class FinalOpsHook(SessionRunHook):
 
     @property
     def final_ops_values(self) -> Any:
-        """What the fetches gave; None before the end."""
+        """The values of the fetches; None before the end."""
         return self._values
 
     def end(self, session: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a training loop is told, checked."""
+"""Checks of a training loop's arguments."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _DEFAULT = object()
 
 
 class _StepContext:
-    """What a function given to run_step_fn gets.
+    """The argument of a function given to run_step_fn.
 
     Attributes:
         session: the session, for runs without hooks.
@@ -102,7 +102,7 @@ class MonitoredSession:
         try:
             self._signals.catch()
         except BaseException:
-            with contextlib.suppress(Exception):  # what happened first is told
+            with contextlib.suppress(Exception):  # the first error is raised
                 self._end(call_hooks=False)
             raise
 
@@ -132,7 +132,7 @@ class MonitoredSession:
         return recovers
 
     def _recovering(self, call: Callable[[HookedSession], Any]) -> Any:
-        """What a call gives, which is repeated with a new session where its own is lost."""
+        """Makes a call, and repeats it with a new session where the session is lost."""
         while True:
             live = self._open()
             try:
@@ -365,7 +365,7 @@ def _local(checkpoint_dir: str | None) -> str | None:
     if checkpoint_dir is None or not stores.is_remote(checkpoint_dir):
         return checkpoint_dir
     warnings.warn(
-        f"no summaries are written: event files cannot lie in {checkpoint_dir!r}; give "
+        f"no summaries are written: event files cannot be written to {checkpoint_dir!r}; give "
         "summary_dir, a folder of this machine",
         stacklevel=3,
     )

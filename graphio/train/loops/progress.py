@@ -1,4 +1,5 @@
-"""How far a training is: a bar of tqdm on a terminal that has it, else lines of the log."""
+"""How far a training is: a progress bar of tqdm on a terminal that has it, else lines of the
+log."""
 
 from __future__ import annotations
 

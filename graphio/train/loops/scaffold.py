@@ -34,7 +34,7 @@ def _piece(name: str) -> Any:
 
 
 class Scaffold:
-    """What a monitored session needs of a graph; what is not given is made by finalize.
+    """The operations that a monitored session needs; finalize makes those not given.
 
     Args, which are attributes, too, None until they are given or made:
         init_op: gives the variables values where there is no checkpoint; None: one for all.
@@ -51,7 +51,7 @@ class Scaffold:
         local_init_feed_dict: fed to local_init_op.
 
     Raises:
-        TypeError: copy_from_scaffold is no Scaffold.
+        TypeError: copy_from_scaffold is not a Scaffold.
     """
 
     def __init__(

@@ -89,7 +89,7 @@ class SessionManager:
             init_fn: called with the session after init_op.
 
         Raises:
-            RuntimeError: the model is not ready after all, or there is nothing to make it so.
+            RuntimeError: the model is not ready after all, or has no init operation.
             ValueError: checkpoint_dir and checkpoint_filename_with_path are both given.
         """
         session, loaded = self._restored(
@@ -236,7 +236,7 @@ def _closed_on_error(session: Session) -> Iterator[None]:
 
 
 def _missing(session: Session, ready_op: Any) -> str:
-    """What an operation says is missing, "" if nothing is."""
+    """The variables that an operation reports as missing, "" if none is."""
     if ready_op is None:
         return ""
     try:

@@ -8,7 +8,7 @@ __all__ = ["SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunV
 
 
 class SessionRunArgs(NamedTuple):
-    """What a hook adds to a run: fetches, and values of tensors."""
+    """A hook's additions to a run: fetches, and values of tensors."""
 
     fetches: Any
     feed_dict: Any = None
@@ -16,7 +16,7 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What a hook's fetches gave."""
+    """The values of a hook's fetches."""
 
     results: Any
     options: Any = None
@@ -27,7 +27,7 @@ class SessionRunContext:
     """A run as hooks see it.
 
     Attributes:
-        original_args: what the program asked for, as SessionRunArgs.
+        original_args: the program's fetches and feeds, as SessionRunArgs.
         session: the session, for runs without hooks.
         stop_requested: whether a hook has requested a stop.
     """

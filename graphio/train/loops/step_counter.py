@@ -39,7 +39,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     It is the only member of the collection GLOBAL_STEP, or else what is named "global_step".
 
     Raises:
-        TypeError: it is no integer scalar.
+        TypeError: it is not an integer scalar.
     """
     chosen = scopes.get_default_graph() if graph is None else graph
     members = chosen.get_collection(GraphKeys.GLOBAL_STEP)
@@ -90,7 +90,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
     """Refuses what cannot count steps.
 
     Raises:
-        TypeError: it is no variable or tensor, or no integer scalar.
+        TypeError: it is not a variable or tensor, or not an integer scalar.
     """
     if not isinstance(global_step_tensor, (Variable, Tensor)):
         raise TypeError(

@@ -11,7 +11,7 @@ from typing import Any
 
 __all__ = ["STOP_SIGNALS", "StopSignals", "checked_signals"]
 
-#: what a cluster sends before it takes a machine away, and Ctrl-C
+#: sent by a cluster before it takes a machine away, and by Ctrl-C
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -23,7 +23,7 @@ def checked_signals(signals: Iterable[int]) -> tuple[int, ...]:
     never = {getattr(signal, name, None) for name in ("SIGKILL", "SIGSTOP")}
     for number in numbers:
         if number not in signal.valid_signals():
-            raise ValueError(f"stop_signals has {number!r}, which is no signal of this system")
+            raise ValueError(f"stop_signals has {number!r}, which is not a signal of this system")
         if number in never:
             name = signal.Signals(number).name
             raise ValueError(
@@ -68,7 +68,7 @@ class StopSignals:
             signal.signal(each, signal.SIG_DFL)
 
     def release(self) -> None:
-        """Puts the handlers that were there before in their places."""
+        """Restores the former handlers."""
         while self._before:
             signal.signal(*self._before.popitem())
 

@@ -79,16 +79,16 @@ class TrainingLoop:
         stop_signals: signals that end the loop; only in the main thread.
         history: a History, which gets each step's metrics that are one number, at the global step
             after it.
-        progress: whether to show it: a bar, if tqdm is installed and stderr a terminal, else lines
-            of tf.logging at INFO every ten seconds.
+        progress: whether to show it: a progress bar, if tqdm is installed and stderr a terminal,
+            else lines of tf.logging at INFO every ten seconds.
 
     Attributes:
         metrics: of the last step; where a training goes on, before its first step, the numbers
             that history has of the one before; else {}.
 
     Raises:
-        TypeError: train_op is no operation, tensor or list of them; steps is no int, metrics no
-            dict.
+        TypeError: train_op is not an operation, tensor or list of them; steps is not an int,
+            metrics not a dict.
         ValueError: saver is given and scaffold has one; the Saver lacks the global step; save_steps
             or save_secs is not above 0; steps is below 0; a signal cannot be caught; best_to_keep,
             best_metric or best_mode is as Saver refuses it, without effect, or no metric of these.
@@ -126,7 +126,7 @@ class TrainingLoop:
         self._fetches, self._steps = checked_metrics(metrics), checked_steps(steps)
         self._folder = None if checkpoint_dir is None else os.fspath(checkpoint_dir)
         self._make_timer = functools.partial(_EitherTimer, save_secs, save_steps)
-        self._make_timer()  # a wrong number is told now
+        self._make_timer()  # raises for a wrong number
         if saver is not None and scaffold is not None and scaffold.saver is not None:
             raise ValueError("saver is given, and scaffold has one: give one of them")
         self._scaffold = Scaffold(saver=saver, copy_from_scaffold=scaffold)
@@ -219,7 +219,7 @@ class TrainingLoop:
 
     @property
     def session(self) -> Any:
-        """The session, for runs that are no training steps."""
+        """The session, for runs other than training steps."""
         return self._running().raw_session()
 
     @property
@@ -280,7 +280,7 @@ def train(
     feed: Feed = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Trains from the newest checkpoint of a folder on, and saves: a whole TrainingLoop.
+    """Trains from the newest checkpoint of a folder on, and saves: TrainingLoop in one call.
 
         metrics = tf.train.train(
             train_op, "run", steps=1000, metrics={"loss": loss}, save_steps=100,

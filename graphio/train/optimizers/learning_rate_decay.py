@@ -33,7 +33,7 @@ __all__ = [
 
 
 class _Given(NamedTuple):
-    """What a decay starts from, and the name for its last node."""
+    """The inputs of a decay, and the name of its last node."""
 
     at: str
     rate: Tensor
@@ -86,7 +86,7 @@ def exponential_decay(
         global_step: the step; number, scalar tensor or variable.
         decay_steps: number or scalar tensor.
         decay_rate: likewise.
-        staircase: True takes the quotient's whole part.
+        staircase: True rounds the quotient down.
         name: of the operation.
 
     Raises:
@@ -254,7 +254,7 @@ def cosine_decay_restarts(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Cosine decay that starts anew (SGDR, Loshchilov and Hutter 2016).
+    """Cosine decay with warm restarts (SGDR, Loshchilov and Hutter 2016).
 
     Args:
         learning_rate: floating number or scalar tensor.
@@ -277,7 +277,7 @@ def cosine_decay_restarts(
 
 
 def _restarts(periods: Tensor, stretch: Tensor, t_mul: Any) -> tuple[Tensor, Tensor]:
-    """How often the decay has started anew, and what part of the present period is over."""
+    """How often the decay has restarted, and what part of the present period is over."""
     whole = elementwise.floor(periods)
     even = whole, periods - whole
     if isinstance(t_mul, (int, float)) and t_mul == 1:

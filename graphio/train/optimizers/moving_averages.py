@@ -55,14 +55,14 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
-        """What the names of the averages end with."""
+        """The suffix of the averages' names."""
         return self._name
 
     @api_boundary.rolling_back_object
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
         """An operation that updates the averages, which are made at their first mention.
 
-        Variables are read at this place of the order: after a training operation under
+        Variables are read at this point of the order: after a training operation under
         control_dependencies, with their new values. Averaged variables join the collection
         MOVING_AVERAGE_VARIABLES.
 

@@ -1,6 +1,6 @@
 """The base of all optimizers: gradients, slots, and the training operation.
 
-An optimizer reads variables where its update stands in the order (as TensorFlow's Apply
+An optimizer reads variables at its update's position in the order (as TensorFlow's Apply
 operators do), computes one graphio step operator a variable, and assigns the results.
 """
 
@@ -160,9 +160,9 @@ class Optimizer(Subclassing):
 
         Raises:
             NotImplementedError: a pair has something else in place of the variable.
-            TypeError: global_step is no variable.
+            TypeError: global_step is not a variable.
             ValueError: there are no pairs, all gradients are None, one has not its variable's
-                shape, or a hyperparameter is no scalar.
+                shape, or a hyperparameter is not a scalar.
         """
         pairs = list(grads_and_vars)
         if not pairs:
@@ -218,7 +218,7 @@ class Optimizer(Subclassing):
         own = [*self._slot_variables.values(), *self._other_variables()]
         return sorted((v for v in own if v.graph is here), key=lambda v: v.name)
 
-    # ---- what subclasses fill in ----
+    # ---- overridden by subclasses ----
 
     #: hyperparameters by name, as the user gave them
     _given: dict[str, Any] = {}
@@ -283,7 +283,7 @@ class Optimizer(Subclassing):
         return [of(dtype) for of in self._scalars.values()]
 
     def _scalar(self, value: Any, name: str) -> Callable[[dtypes.DType], Tensor]:
-        """A hyperparameter (number, tensor or callable) as a tensor of the dtype asked for."""
+        """A hyperparameter (number, tensor or callable) as a tensor of the requested dtype."""
         given = value() if callable(value) else value
         tensor = given if isinstance(given, (Tensor, Variable)) else None
         _require_scalar(given, name)
@@ -301,7 +301,7 @@ class Optimizer(Subclassing):
         return of
 
     def _apply(self, gradient: Any, variable: Variable) -> list[Any]:
-        if isinstance(gradient, IndexedSlices):  # whatever shape the slices say they have
+        if isinstance(gradient, IndexedSlices):  # the slices may give no shape, or a wrong one
             shape = array.shape(variable)
             gradient = IndexedSlices(gradient.values, gradient.indices, shape)
         if type(self)._update is Optimizer._update:

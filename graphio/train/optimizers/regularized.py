@@ -32,7 +32,7 @@ def _shrunk(x: Tensor, by: Tensor) -> Tensor:
 
 
 def _proximal(point: Tensor, rate: Tensor, l1: Tensor, l2: Tensor) -> Tensor:
-    """What a step to point becomes: shrunk by rate * l1, then divided by 1 + rate * l2."""
+    """A proximal step to point: shrunk by rate * l1, then divided by 1 + rate * l2."""
     return _shrunk(point, rate * l1) / (1 + rate * l2)
 
 

@@ -1,4 +1,4 @@
-"""What programs fill in and call when they write an optimizer of their own.
+"""The methods that a user-defined optimizer overrides and calls.
 
 A subclass gives `_apply_dense` (or `_resource_apply_dense`) and perhaps `_apply_sparse`,
 `_create_slots`, `_prepare` and `_finish`, as in TensorFlow 1.
@@ -110,7 +110,7 @@ class Subclassing:
     # ---- how the hooks are called ----
 
     def _apply_own(self, gradient: Any, variable: Variable) -> Any:
-        """What the subclass makes of one gradient.
+        """The update of one gradient by the subclass.
 
         Raises:
             NotImplementedError: it gives no function for it.

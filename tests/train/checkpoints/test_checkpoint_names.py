@@ -119,5 +119,5 @@ def test_a_name_leads_nowhere_else(tmp_path: Path) -> None:
     index = checkpoint.read_index(tmp_path / "m")
     for name in ("../x", "a/b", "a\\b", "..", ".", ".x", "", "a\0b"):
         index.shard[0].file = name
-        with pytest.raises(errors.DataLossError, match="no plain file name|sorted"):
+        with pytest.raises(errors.DataLossError, match="not a plain file name|sorted"):
             checkpoint.checkpoint_index.check(index)

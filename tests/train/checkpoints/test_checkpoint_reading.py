@@ -112,13 +112,13 @@ def test_a_graph_that_is_damaged_or_another_one(prefix: Path) -> None:
 
 IMPOSSIBLE: list[tuple[Callable[[CheckpointIndex], object], str]] = [
     (lambda index: setattr(index, "min_reader", 999), "needs a reader of version"),
-    (lambda index: setattr(index, "meta_file", "../m.meta"), "no plain file name"),
+    (lambda index: setattr(index, "meta_file", "../m.meta"), "not a plain file name"),
     (lambda index: index.shard_header.pop(), "its list of shards is inconsistent"),
     (lambda index: index.resource.add(name="r"), "resource 'r' has no state"),
     (lambda index: index.variable.append(index.variable[0]), "variables"),
     (lambda index: setattr(row(index, "a"), "nbytes", 9), "'a'"),
     (lambda index: setattr(row(index, "a"), "offset", 4), "shard|bytes|variable"),
-    (lambda index: setattr(row(index, "g"), "shard", 1), "lies in shard 1 of 1"),
+    (lambda index: setattr(row(index, "g"), "shard", 1), "is in shard 1 of 1"),
     (lambda index: setattr(index.shard[0], "nbytes", index.shard[0].nbytes + 8), "variables end"),
 ]
 

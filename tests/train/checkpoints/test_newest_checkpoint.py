@@ -306,7 +306,7 @@ def test_checkpoints_that_are_all_damaged_are_an_error_in_both_engines(tmp_path:
     damage(tmp_path / "m-2")
     assert latest(tmp_path) == latest_in_c(tmp_path) == "m-1"
     (tmp_path / "m-1.index").write_bytes(b"")
-    with pytest.raises(errors.DataLossError, match=r"m-1'.*m-2'.*To begin anew"):
+    with pytest.raises(errors.DataLossError, match=r"m-1'.*m-2'.*To start again"):
         tf.train.latest_checkpoint(tmp_path)
     with pytest.raises(errors.DataLossError, match="damaged"):
         latest_in_c(tmp_path)

@@ -124,7 +124,9 @@ def test_where_no_older_checkpoint_is_none_is_promised(tmp_path: Path) -> None:
     (data,) = tmp_path.glob("*.safetensors")
     shorter(data)
     tf.Variable([0.0], name="v")
-    with pytest.raises(tf.errors.DataLossError, match="no other checkpoint is listed beside it"):
+    with pytest.raises(
+        tf.errors.DataLossError, match="no other checkpoint is listed in its folder"
+    ):
         tf.train.Saver().restore(tf.Session(), prefix)
 
 

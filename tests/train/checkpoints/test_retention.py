@@ -187,7 +187,7 @@ def test_states_that_cannot_be_saved(tmp_path: Path) -> None:
     session = started()
     with pytest.raises(TypeError, match="'a' is a dict without get_state and set_state"):
         tf.train.Saver(objects={"a": {}})
-    with pytest.raises(TypeError, match="must be a text that is not empty"):
+    with pytest.raises(TypeError, match="must be a string that is not empty"):
         tf.train.Saver(objects={"": State()})
     with pytest.raises(TypeError, match="the state 'a' is str, expected bytes"):
         tf.train.Saver(objects={"a": State("text")}).save(session, tmp_path / "m")

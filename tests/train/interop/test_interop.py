@@ -510,7 +510,7 @@ def test_a_sessions_variables_are_exported_under_their_names(target: str, tmp_pa
         ("m.bin", {}, r"should end with one of \.safetensors, \.npz"),
         ("m.safetensors", {"t": np.array([b"x"], object)}, "safetensors has no string, which 't'"),
         ("m.npz", {"h": np.zeros(2, ml_dtypes.bfloat16)}, "numpy has no bfloat16, which 'h'"),
-        ("m.npz", {"t": np.array([b"x\0"], object)}, "a text of 't' ends with a zero byte"),
+        ("m.npz", {"t": np.array([b"x\0"], object)}, "a string of 't' ends with a zero byte"),
     ],
 )
 def test_what_a_format_cannot_hold_is_refused_and_the_old_file_stays(

@@ -86,7 +86,7 @@ def test_endless_texts_of_no_bytes_are_refused(kind: str, tmp_path: Path) -> Non
         if count == 3:
             assert open_source(tmp_path / "m.npy").array("m").tolist() == [b""] * 3
             continue
-        with pytest.raises(errors.DataLossError, match="1099511627776 texts without a byte"):
+        with pytest.raises(errors.DataLossError, match="1099511627776 strings without a byte"):
             open_source(tmp_path / "m.npy").array("m")
 
 
@@ -96,7 +96,7 @@ def test_text_that_is_no_unicode_is_refused(tmp_path: Path) -> None:
     for code in (0x110000, 0xD800, 0xFFFFFFFF):
         raw = data.getvalue()[:-4] + code.to_bytes(4, "little")
         (tmp_path / "m.npy").write_bytes(raw)
-        with pytest.raises(errors.DataLossError, match="no Unicode text"):
+        with pytest.raises(errors.DataLossError, match="characters outside Unicode"):
             everything(tmp_path / "m.npy")
 
 
@@ -161,7 +161,7 @@ def local(at: int, form: str, value: int) -> Callable[[bytearray], None]:
         (edited(42, "<I", 0), "described in two ways|overlaps"),
         (edited(42, "<I", 5000), "starts beyond the entries"),
         (edited(46, "<B", ord("x")), "described in two ways"),
-        (edited(46, "<B", 0xFF), "no UTF-8"),
+        (edited(46, "<B", 0xFF), "not UTF-8"),
         (edited(46, "<B", ord("s")), "there twice"),
         (edited(28, "<H", 60000), "entry of its zip directory is broken"),
         (end(4, "<H", 1), "several parts"),

@@ -91,7 +91,7 @@ TRICKS: dict[str, tuple[bytes, str]] = {
     "a new protocol": (b"\x80\x09N.", "has protocol 9"),
     "a key whose hash collides": (P + b"}" + b"\x8a\x0a" + b"\1" * 10 + b"Ns.", "is of type int"),
     "a tuple as a key": (P + b"})Ns.", "is of type tuple"),
-    "a reference to no storage": (P + b"K\x01Q.", "refers to something that is no storage"),
+    "a reference to no storage": (P + b"K\x01Q.", "refers to something other than a storage"),
 }
 BROKEN: dict[str, tuple[bytes, str]] = {
     "an empty pickle": (b"", "it is cut off"),
@@ -99,12 +99,12 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "values left over": (P + b"K\1K\2.", "values are left over"),
     "bytes behind the end": (P + b"N.N.", "bytes follow its end"),
     "a length beyond the end": (P + b"\x8d\xff\xff\xff\xff\xff\xff\xff\x7fx.", "it is cut off"),
-    "a memo of nothing": (P + b"h\x05.", "value 5 was never remembered"),
+    "a memo of nothing": (P + b"h\x05.", "value 5 is not in the memo"),
     "no mark": (P + b"t.", "a mark is missing"),
     "a mark as a value": (P + b"(\x85.", "a value is missing"),
     "a remembered mark": (P + b"(q\0.", "no value to remember"),
     "a frame beyond the end": (P + b"\x95\xff\0\0\0\0\0\0\0N.", "a frame is cut off"),
-    "text that is no UTF-8": (P + b"\x8c\1\xff.", "no UTF-8"),
+    "text that is no UTF-8": (P + b"\x8c\1\xff.", "not UTF-8"),
     "an odd number of items": (P + b"}(Nu.", "a key has no value"),
     "an append to a text": (P + text("x") + b"Na.", "has no list to work on"),
     "an unended name": (P + b"ctorch", "a name is cut off"),
@@ -333,7 +333,7 @@ def long_names() -> bytes:
 )
 def test_values_without_end_are_refused(data: bytes, tmp_path: Path) -> None:
     path = torch_file(tmp_path / "m.pt", data)
-    with bounded(400), pytest.raises(errors.InvalidArgumentError, match="lie in each other deeper"):
+    with bounded(400), pytest.raises(errors.InvalidArgumentError, match="are nested deeper"):
         open_source(path)
 
 

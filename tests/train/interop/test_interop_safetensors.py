@@ -60,8 +60,8 @@ def row(name: str = "a", kind: str = "U8", shape: Any = (1,), offsets: Any = (0,
         (header("{" + row() + "}"), "end at 1, 0 bytes"),
         (header("{" + row() + "," + row("b") + "}", b"x"), "overlaps"),
         (header("{" + row() + "," + row("b", offsets=[2, 3]) + "}", b"xyz"), "after a gap"),
-        (header('{"__metadata__":{"a":1}}'), "__metadata__ is no map"),
-        (header('{"__metadata__":[]}'), "__metadata__ is no map"),
+        (header('{"__metadata__":{"a":1}}'), "__metadata__ is not a map"),
+        (header('{"__metadata__":[]}'), "__metadata__ is not a map"),
     ],
 )
 def test_a_broken_safetensors_file_is_refused(data: bytes, words: str, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_an_index_leads_to_no_file_outside_its_folder(name: Any, tmp_path: Path)
     tf.train.export_variables({"a": [1.0]}, tmp_path / "m.safetensors")
     index = inside / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"a": name}}))
-    with nothing_runs(inside), pytest.raises(errors.DataLossError, match="no plain file name"):
+    with nothing_runs(inside), pytest.raises(errors.DataLossError, match="not a plain file name"):
         open_source(index)
 
 
