@@ -1,4 +1,4 @@
-"""Which options of `graphio convert` have an effect, by what is converted into what."""
+"""Options of `graphio convert` that have an effect, by source and target format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANY = (*opening.MODELS, opening.CHECKPOINT, opening.WEIGHTS)
 
 
 class Fit(NamedTuple):
-    """Where an option has an effect.
+    """The conversions for which an option has an effect.
 
     Attributes:
         sources: kinds of what is converted, as opening.kind_of gives them.

@@ -1,4 +1,4 @@
-"""How a command ends: an exit code, and for an error one message, as JSON too on request.
+"""The end of a command: an exit code, and for an error one message, as JSON too on request.
 
 exits.py has the codes.
 """

@@ -60,7 +60,7 @@ class _Scan:
         self._done = self.open = False
 
     def _more(self) -> None:
-        """Reads on; what was given is forgotten."""
+        """Reads on, and drops the fields that were returned."""
         del self._data[: self._start]
         self._at -= self._start
         self._start = 0

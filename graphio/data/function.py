@@ -350,7 +350,7 @@ class Loaded:
         return dataset.open(opening)
 
     def place(self) -> Any:
-        """Where the random numbers stand, here and in functions inside."""
+        """The positions of the random generators, here and in nested functions."""
         state = {} if self._state is None else self._state.generators()
         inner = {str(function.number): loaded.place() for function, loaded in self._inner.items()}
         return [

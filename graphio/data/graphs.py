@@ -1,4 +1,4 @@
-"""Which graph a dataset is of: what is made of it is made in the same."""
+"""The graph of a dataset: iterators and datasets made of it are of the same."""
 
 from __future__ import annotations
 

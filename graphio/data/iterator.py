@@ -227,8 +227,7 @@ class Iterator(Unpicklable):
 
 
 def _always(text: bytes, session: Any) -> Any:
-    """A host function that gives a constant string; a module's, so that graphs with iterators
-    pickle."""
+    """A host function of a constant string; at module level, so that graphs pickle."""
     return lambda inputs: [text]
 
 

@@ -34,7 +34,7 @@ class _Inflated(io.RawIOBase):
         self._read = 0
 
     def tell(self) -> int:
-        """How many unpacked bytes were read."""
+        """The number of unpacked bytes read so far."""
         return self._read
 
     def readable(self) -> bool:
@@ -193,8 +193,7 @@ def _lost(what: str, path: str, offset: int) -> errors.OpError:
 
 
 class Files(Stage):
-    """Records of several files, one after the other; its position is a file and a number of
-    records."""
+    """Records of several files, one after the other; a position: file and number of records."""
 
     def __init__(self, paths: Array, compression: str = "", buffering: int = 0) -> None:
         super().__init__()

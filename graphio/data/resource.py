@@ -167,7 +167,7 @@ class Resource:
         return self._stage is not None
 
     def save(self, asked: bool = False) -> IteratorState | None:
-        """Where it stands; None before it begins.
+        """Its position; None before it begins.
 
         Args:
             asked: True begins a one-shot iterator.

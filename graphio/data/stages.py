@@ -90,7 +90,7 @@ class Stage:
         self.position = place
 
     def most(self) -> int | None:
-        """How many items one pass can give at most; None: unknown before its end."""
+        """The most items that one pass can give; None: unknown before its end."""
         return self.inputs[0].most() if self.never_more else None
 
     def counted(self, number: Any, most: int | None = None) -> int:

@@ -410,7 +410,7 @@ def nodes(value: Any) -> list[Any]:
 
 
 def sparse_places(specs: Any) -> list[int]:
-    """Where in flatten(specs) the parts of SparseTensors begin."""
+    """The indices in flatten(specs) at which the parts of SparseTensors begin."""
     found, place = [], 0
     for node in nodes(specs):
         if isinstance(node, (SparseTensor, SparseParts)):

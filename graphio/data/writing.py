@@ -20,7 +20,7 @@ __all__ = [
 
 
 class TFRecordCompressionType:
-    """How a file of records is packed."""
+    """The compression of a file of records."""
 
     NONE = 0
     ZLIB = 1

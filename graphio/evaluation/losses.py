@@ -43,7 +43,7 @@ __all__ = [
 
 
 class Reduction:
-    """How a tensor of losses becomes one number."""
+    """Reductions of a tensor of losses to one number."""
 
     NONE = "none"
     SUM = "weighted_sum"

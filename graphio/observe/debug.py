@@ -57,7 +57,7 @@ def listing(graph: Graph | None = None) -> str:
 
 @dataclass(frozen=True)
 class NonFinite:
-    """Where the first value that is not finite was made.
+    """The origin of the first value that is not finite.
 
     Attributes:
         datum: the value.

@@ -50,7 +50,7 @@ class DebugTensor:
 
     @property
     def output_slot(self) -> int:
-        """Which output of the operation it is."""
+        """The index of the operation's output."""
         return self.tensor.value_index
 
     @property

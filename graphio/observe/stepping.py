@@ -66,7 +66,7 @@ class Stepper:
 
     @property
     def position(self) -> int:
-        """How many operations have run."""
+        """The number of operations that have run."""
         return self._steps.position if self._steps else 0
 
     @property

@@ -51,7 +51,7 @@ class _Window:
         return [*self.begin, *self.end]
 
     def reach(self, i: int) -> int:
-        """How many elements a window spans along axis i."""
+        """The number of elements that a window spans along axis i."""
         return (self.kernel[i] - 1) * self.dilations[i] + 1
 
 
@@ -112,7 +112,7 @@ def _window(
 
 
 def _windows(node: Node, window: _Window, i: int, whole: int) -> int:
-    """How many windows there are along axis i, whose last one starts at `whole` at most."""
+    """The number of windows along axis i, whose last one starts at `whole` at most."""
     if not _attribute(node, "ceil_mode", 0):
         return whole // window.strides[i] + 1
     count = -(-whole // window.strides[i]) + 1
@@ -327,7 +327,8 @@ def _spread(emit: Emitter, node: Node, dy: str, window: _Window, divisor: str) -
 
 
 def _counts(window: _Window, i: int, padded: bool) -> Any:
-    """How many taps of each window along axis i count: in the image, or in its padding too."""
+    """The number of taps of each window along axis i that count: in the image, or in its padding
+    too."""
     first = np.arange(window.output[i]) * window.strides[i] - window.begin[i]
     taps = first[:, None] + np.arange(window.kernel[i]) * window.dilations[i]
     least, most = 0, window.size[i]

@@ -167,7 +167,7 @@ def read(source: Any) -> Source:
     if isinstance(source, onnx.ModelProto):
         return Source(source, f"ONNX model '{source.graph.name}'", None)
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Source(_parse(bytes(source), "what was given"), "the ONNX model", None)
+        return Source(_parse(bytes(source), "the given value"), "the ONNX model", None)
     if stores.is_remote(source):
         where = os.fspath(source)
         return Source(_parse(stores.loadable(where), f"'{where}'"), f"'{where}'", None)

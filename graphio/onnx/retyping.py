@@ -149,7 +149,7 @@ def _from_text(x: Tensor, wanted: DType, inputs: Inputs, make: Make) -> Outputs:
 
 
 def _q_linear_mat_mul(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | None:
-    """Where one of the three is of float8, a MatMul of the dequantized operands in float32."""
+    """With an operand of float8: a MatMul of the dequantized operands in float32."""
     if len(inputs) != 8 or any(x is None for x in inputs):
         return None
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (x for x in inputs if x is not None)

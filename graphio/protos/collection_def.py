@@ -32,7 +32,7 @@ class CollectionDef(View):
         self._message = model_pb2.Collection() if message is None else message
 
     def WhichOneof(self, oneof: str = "kind") -> str | None:
-        """Which list it is."""
+        """The name of the list in use."""
         kinds = [item.WhichOneof("value") for item in self._message.item]
         return _KINDS[kinds[0]] if kinds else None
 

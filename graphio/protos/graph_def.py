@@ -215,7 +215,7 @@ class GraphDef(ModelView):
         return data
 
     def ByteSize(self) -> int:
-        """How many bytes SerializeToString gives."""
+        """The number of bytes of SerializeToString."""
         return (self._part() if self._foreign is None else self._foreign).ByteSize()
 
     def ClearField(self, name: str) -> None:

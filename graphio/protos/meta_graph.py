@@ -38,7 +38,7 @@ _LARGEST = (1 << 31) - 1  # bytes of a message
 
 
 class SaverDef(View):
-    """Which variables a Saver saves, and how many checkpoints it keeps.
+    """The variables of a Saver, and its number of checkpoints to keep.
 
     Attributes:
         max_to_keep, keep_checkpoint_every_n_hours, sharded: the Saver's arguments.

@@ -197,7 +197,7 @@ class TensorInfo(_KeyedView):
         return TensorShapeProto.of(static_type(self._message.type)[1])
 
     def WhichOneof(self, oneof: str = "encoding") -> str | None:
-        """How the tensor is given: by its name, or, a sparse one, by those of its parts."""
+        """The form of the tensor: by its name, or, a sparse one, by those of its parts."""
         if self._message.HasField("sparse"):
             return "coo_sparse"
         return "name" if self._message.value else None

@@ -22,7 +22,7 @@ _FIELDS = {**_TENSORS, "initializer_name": "initializer"}
 
 
 class VariableDef(View):
-    """Which nodes a variable is.
+    """The nodes of a variable.
 
     Attributes:
         variable_name, initial_value_name, snapshot_name: names of tensors, "v:0".

@@ -290,7 +290,7 @@ class _Values:
         return self._found.variables[self._keys[name]]
 
     def generators(self) -> dict[str, tuple[int, int]]:
-        """Where the random generators stand."""
+        """The positions of the random generators."""
         return {} if self._found is None else dict(self._found.generators)
 
 

@@ -192,7 +192,7 @@ class _Files:
             return data.toreadonly()
 
     def location(self, row: CheckpointVariable, checkpoint: str) -> tensors.Location | None:
-        """Where a variable lies; None: not on this machine."""
+        """The location of a variable in a local file; None: not on this machine."""
         if not isinstance(self._store, stores.LocalStore):
             return None
         path = self._store.path(self._names[row.shard])

@@ -1,4 +1,4 @@
-"""Which files of a folder belong to which save, and which of them an index needs.
+"""The files of a save in a folder, and those that an index needs.
 
 A checkpoint may have been copied by its file names, `best.index` with `best.data-...`: its index
 names the files of the original. What it names counts; where that is missing, the file of the same
@@ -231,7 +231,7 @@ def read_graph(store: Store, base: str, index: CheckpointIndex) -> tuple[bytes, 
 
 
 def graph_name(store: Store, plain: str) -> str:
-    """Where the graph file `P.meta` of a checkpoint lies: until it gets that name, under the one
+    """The path of a checkpoint's graph file `P.meta`: until it gets that name, under the one
     that its index knows."""
     base = plain.removesuffix(_PLAIN_GRAPH)
     try:

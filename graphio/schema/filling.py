@@ -1,4 +1,4 @@
-"""How many bytes a model file must have for the C library to open it without a higher limit.
+"""The size that a model file must have for the C library to open it without a higher limit.
 
 An open may take four bytes of memory for each of the file's, of which a copy of the file is one,
 and some for any file (docs/security.md, S2). Nodes of few bytes and lists of small numbers take
@@ -48,7 +48,7 @@ _Key = tuple[str, str, int]
 
 
 def filling(model: Model, graph: int, size: int) -> int:
-    """How many bytes of filling the file of a model needs.
+    """The bytes of filling that the file of a model needs.
 
     Args:
         model: the message, with Model.tensor and without filling.

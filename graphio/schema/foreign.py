@@ -26,7 +26,7 @@ def check_source(source: Any) -> None:
 
 
 class _Form(NamedTuple):
-    """How files of a kind begin, from an offset on, and the words about them in messages."""
+    """The first bytes of a kind of file, from an offset on, and its description in messages."""
 
     begins: bytes
     text: str

@@ -127,7 +127,7 @@ def inline(model: Model, known: Known) -> Model:
 
 
 class _Size:
-    """How much a call of a body makes.
+    """The cost of a call of a body.
 
     Attributes:
         nodes: of the body, those in its graphs too.

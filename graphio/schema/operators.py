@@ -74,22 +74,22 @@ class Operator:
 
     @property
     def min_inputs(self) -> int:
-        """How many inputs at least, absent ones between others included."""
+        """The minimum number of inputs, absent ones between others included."""
         return _least(self.inputs, self.domain)
 
     @property
     def max_inputs(self) -> int:
-        """How many inputs at most."""
+        """The maximum number of inputs."""
         return _most(self.inputs)
 
     @property
     def min_outputs(self) -> int:
-        """How many outputs at least."""
+        """The minimum number of outputs."""
         return _least(self.outputs, self.domain)
 
     @property
     def max_outputs(self) -> int:
-        """How many outputs at most."""
+        """The maximum number of outputs."""
         return _most(self.outputs)
 
     @property

@@ -1,4 +1,4 @@
-"""How much the packed parts of a file may become: a small file must not fill the memory."""
+"""The limit of a file's unpacked parts: a small file must not fill the memory."""
 
 from __future__ import annotations
 

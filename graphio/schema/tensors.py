@@ -42,7 +42,7 @@ def encode(array: Array) -> bytes | memoryview:
 
 
 def stored_size(array: Array) -> int:
-    """How many bytes encode gives."""
+    """The number of bytes of encode."""
     row = dtypes.of_numpy(array.dtype)
     if row.number == dtypes.STRING:
         return sum(8 + len(_text(element)) for element in array.ravel().tolist())
@@ -181,7 +181,7 @@ def to_array(tensor: Tensor) -> Array:
 
 
 class Location(NamedTuple):
-    """Where a tensor's bytes lie.
+    """The location of a tensor's bytes.
 
     Attributes:
         path: of a file on this machine.

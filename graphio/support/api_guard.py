@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Guard(enum.Enum):
-    """How the public form of a function treats a call that fails."""
+    """The treatment of a failed call by the public form of a function."""
 
     UNGUARDED = "nothing is rolled back, the error stays as it is"
     GUARDED = "the new operations of the default graph are rolled back"

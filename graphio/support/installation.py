@@ -1,4 +1,4 @@
-"""How this copy of graphio was installed, and the commands that add to it or mend it.
+"""The installation of this copy of graphio, and the commands that extend or fix it.
 
 Engines import this for their error messages, so what only a message needs is imported in functions.
 """

@@ -79,7 +79,7 @@ def vlog(level: int, msg: Any, *args: Any, **options: Any) -> None:
 
 
 def _seen() -> int:
-    """How often the program's line that logs now has done so before."""
+    """The number of earlier calls from the program's line that logs."""
     frame = _sys._getframe(2)
     caller = (frame.f_code.co_filename, frame.f_lineno)
     _counts[caller] += 1

@@ -84,7 +84,7 @@ class Body:
 
     @property
     def title(self) -> str:
-        """How messages name it."""
+        """Its name in messages."""
         return f" of function '{self.name}'" if self.name else ""
 
 

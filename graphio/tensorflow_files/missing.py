@@ -40,7 +40,7 @@ def check(importer: Importer, roots: Iterable[str]) -> None:
 
 
 class _Counting:
-    """How many nodes functions make, each looked through once, and what in them is unknown."""
+    """The number of nodes that functions make, and unknown operators in them; each is read once."""
 
     def __init__(self, importer: Importer) -> None:
         self.importer = importer

@@ -1,5 +1,4 @@
-"""Which constants of a frozen graph were variables: the weights of matrix multiplications,
-convolutions and similar operators."""
+"""Constants of a frozen graph that were variables: weights of MatMuls, convolutions and others."""
 
 from __future__ import annotations
 

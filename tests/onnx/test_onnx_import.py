@@ -533,7 +533,7 @@ def test_all_nodes_that_no_rule_upgrades_are_listed_one_a_line() -> None:
 
 def test_no_protobuf_and_no_file(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"\xff" * 100)
-    with pytest.raises(tf.errors.DataLossError, match="no ONNX model"):
+    with pytest.raises(tf.errors.DataLossError, match="not an ONNX model"):
         tfonnx.convert(tmp_path / "m.onnx")
     with pytest.raises(tf.errors.DataLossError, match="but empty: its writer"):
         tfonnx.convert(b"")
@@ -811,7 +811,7 @@ def test_a_strange_model_is_refused_at_once(name: str) -> None:
 
 def test_a_name_that_is_no_text_is_no_model() -> None:
     data = model([node("Relu", ["x"], ["y"], "name_of_it")], X, ["y"]).SerializeToString()
-    with pytest.raises(tf.errors.DataLossError, match="no UTF-8"):
+    with pytest.raises(tf.errors.DataLossError, match="not UTF-8"):
         tfonnx.convert(data.replace(b"name_of_it", b"name_\xff\xfe_it"))
 
 

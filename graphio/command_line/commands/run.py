@@ -125,7 +125,7 @@ def _text(number: Any) -> Any:
 def _compared(
     what: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], tolerance: float
 ) -> Facts:
-    """How far outputs are apart, in parts of the largest number of each."""
+    """The differences of outputs, in parts of the largest number of each."""
     rows = [_difference(name, ours.get(name), theirs[name], tolerance) for name in theirs]
     return {"with": what, "agrees": all(row["agrees"] for row in rows), "outputs": rows}
 

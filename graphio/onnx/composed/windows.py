@@ -145,7 +145,8 @@ def _turned(made: Sequence[Tensor | None], order: Sequence[int]) -> Tensor:
 
 
 def _counts(dy: Tensor, i: int, rank: int, ends: Sequence[Tensor], attrs: Attributes) -> Tensor:
-    """How many taps of each window along axis i count, to broadcast with dy; one at least."""
+    """The number of taps of each window along axis i that count, to broadcast with dy; at least
+    1."""
     begin, least, most = (slice_axes(v, [i], [i + 1], [0]) for v in ends)
     stride, gap = (_each(attrs, key, rank - 2)[i] for key in ("strides", "dilations"))
     out = size(dy, i + 2)

@@ -75,7 +75,7 @@ def _classifier(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
 
 
 def _rows(attrs: Mapping[str, Any], x: Tensor, names: int) -> int:
-    """How many scores a row has."""
+    """The number of scores of a row."""
     given, dims = len(attrs["coefficients"]), dims_of(x)
     if attrs.get("intercepts"):
         return len(attrs["intercepts"])

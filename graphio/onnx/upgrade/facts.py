@@ -97,7 +97,7 @@ class _Values:
         self._carry_on(graph.node)
 
     def _carry_on(self, nodes: Iterable[onnx.NodeProto]) -> None:
-        """Where inference gave up: an output has its first input's element type if the standard
+        """After a failed inference: an output has its first input's element type if the standard
         gives both one type variable."""
         for node in nodes:
             known = node.domain in ("", "ai.onnx") and node.input and node.input[0] in self.types

@@ -1,4 +1,4 @@
-"""Which rule each operator needs, by the opset in which its meaning or its form changed."""
+"""The upgrade rules of each operator, by the opset in which its meaning or form changed."""
 
 from __future__ import annotations
 

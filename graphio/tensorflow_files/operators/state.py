@@ -12,7 +12,7 @@ __all__ = ["ROWS"]
 
 
 def _read(c: Call) -> Any:
-    """Where the node stands: an assignment that its control inputs name has happened."""
+    """The node's position in the order: after assignments that its control inputs name."""
     return c.handle(0).variable.read_value()
 
 

@@ -24,7 +24,7 @@ _ORDER = {"shape": 0, "differs": 1, "dtype": 1, "only in a": 2, "only in b": 3, 
 
 @dataclass(frozen=True)
 class Difference:
-    """How a variable differs.
+    """The difference of a variable.
 
     Attributes:
         name: in both.
@@ -161,7 +161,8 @@ def _compared(name: str, about: tuple[str, str], x: Array, y: Array) -> Differen
 
 
 def _differences(x: Array, y: Array) -> tuple[int, float, float]:
-    """How many elements differ, by how much at most, and as a part of the larger one."""
+    """The number of different elements, the largest difference, and its part of the larger
+    value."""
     if object in (x.dtype, y.dtype):
         return sum(p != q for p, q in zip(x.tolist(), y.tolist(), strict=True)), 0.0, 0.0
     count = None

@@ -1,4 +1,4 @@
-"""Which tensors of two models are the same ones under other names, perhaps with other axes.
+"""Pairs equal tensors of two models that have other names, perhaps other orders of axes.
 
 A converter renames weights, transposes them, adds axes of size one or drops them.
 """

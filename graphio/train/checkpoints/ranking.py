@@ -1,4 +1,4 @@
-"""Which checkpoints are the best by a metric."""
+"""The best checkpoints by a metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which stored value is for which variable: names, scopes, regular expressions, functions."""
+"""The mapping from stored values to variables: names, scopes, regular expressions, functions."""
 
 from __future__ import annotations
 

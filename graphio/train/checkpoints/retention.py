@@ -1,4 +1,4 @@
-"""Which checkpoints are kept: the newest, the best, one in so many hours, and what is protected."""
+"""Retention of checkpoints: the newest, the best, one in so many hours, and protected ones."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Saveables(NamedTuple):
 
     Attributes:
         variables: by their names in the checkpoint.
-        iterators: whether there are iterators among what was given.
+        iterators: whether the variables given include iterators.
     """
 
     variables: dict[str, Variable]

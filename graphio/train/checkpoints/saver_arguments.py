@@ -13,7 +13,7 @@ __all__ = ["checked_size", "is_kept", "kept"]
 
 
 def checked_size(shard_bytes: Any) -> int | None:
-    """How large a data file may become. Raises TypeError, ValueError."""
+    """The largest size of a data file. Raises TypeError, ValueError."""
     if shard_bytes is None:
         return None
     if isinstance(shard_bytes, bool) or not isinstance(shard_bytes, (int, np.integer)):
@@ -24,8 +24,11 @@ def checked_size(shard_bytes: Any) -> int | None:
 
 
 def kept(max_to_keep: Any, hours: Any) -> tuple[int, float]:
-    """How many checkpoints are kept, 0 for all, and one in how many hours. Raises TypeError,
-    ValueError."""
+    """The number of checkpoints to keep, 0 for all, and the hours between those kept for good.
+
+    Raises:
+        TypeError, ValueError: an argument is of another type, or out of range.
+    """
     if max_to_keep is not None and not isinstance(max_to_keep, (int, np.integer)):
         raise TypeError(f"max_to_keep must be an int or None, not {max_to_keep!r}")
     if hours is not None and not isinstance(hours, (int, float, np.number)):

@@ -20,7 +20,7 @@ __all__ = ["Described"]
 
 
 class Described(Unpicklable):
-    """The descriptions of a Saver: its repr, and its protocol buffer."""
+    """The descriptions of a Saver: its repr, and its SaverDef."""
 
     pickling_hint = (
         "send saver.to_proto(), or make a Saver in the process of the session that it saves"

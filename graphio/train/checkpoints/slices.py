@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"/part_\d+")
 
 
 class Part(NamedTuple):
-    """Where a part lies.
+    """The position of a part in its partitioned variable.
 
     Attributes:
         whole: the name of the partitioned variable in the file.
@@ -124,7 +124,8 @@ def missing_parts(variables: Mapping[str, Variable], names: Collection[str]) -> 
 
 
 def info_of_slot(variable: Variable, slot: Variable) -> SaveSliceInfo | None:
-    """Which part of a slot the slot of a part is; None: the variable is not partitioned."""
+    """The part of the slot that belongs to a part of the variable; None: the variable is not
+    partitioned."""
     info = variable._save_slice_info
     if info is None or slot.shape != variable.shape:
         return None

@@ -1,4 +1,4 @@
-"""Which format a file of another framework has, by its bytes."""
+"""Detection of a foreign file's format, by its bytes."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def check_dims(dims: Sequence[int], what: str, name: str) -> tuple[int, ...]:
 
 
 def nbytes(number: int, dims: Sequence[int]) -> int:
-    """How many bytes a tensor of fixed-size elements has."""
+    """The size in bytes of a tensor of fixed-size elements."""
     return (math.prod(dims) * dtypes.of_number(number).bits + 7) // 8
 
 

@@ -31,7 +31,7 @@ class Source(Protocol):
 
     @property
     def what(self) -> str:
-        """How messages call it, "safetensors file 'x'"."""
+        """Its name in messages, "safetensors file 'x'"."""
 
     @property
     def resources(self) -> Mapping[str, Resource]:

@@ -1,4 +1,4 @@
-"""Where the values of a restore come from: our checkpoints, files of other frameworks, arrays."""
+"""The sources of restored values: our checkpoints, files of other frameworks, arrays."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class _Table:
         return table
 
     def _footer(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Where the block about filters is, and the one that lists the others."""
+        """The positions of the meta-index block and of the index block."""
         if len(self._data) < FOOTER or self._data[-8:] != MAGIC:
             raise damaged(self.what, "it does not end as a table of TensorFlow's does")
         footer = self._data[-FOOTER:-8]

@@ -163,7 +163,7 @@ class ZipFile:
         return fields
 
     def _place(self, member: Member) -> tuple[int, int]:
-        """Where an entry starts and where its bytes start; both descriptions must agree."""
+        """The offsets of an entry and of its bytes; both descriptions must agree."""
         at = member.offset
         if self._limit - at < LOCAL.size:
             raise damaged(self.what, f"the entry {member.name!r} starts beyond the entries")

@@ -135,7 +135,7 @@ class History:
         return iter(self._known)
 
     def __len__(self) -> int:
-        """How many names there are."""
+        """The number of names."""
         return len(self._known)
 
     def __getitem__(self, name: str) -> Curve:

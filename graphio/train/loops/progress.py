@@ -1,5 +1,4 @@
-"""How far a training is: a progress bar of tqdm on a terminal that has it, else lines of the
-log."""
+"""The progress of a training: a progress bar of tqdm on a terminal, else lines of the log."""
 
 from __future__ import annotations
 

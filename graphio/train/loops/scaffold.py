@@ -1,4 +1,4 @@
-"""How a monitored session gets its values: a checkpoint's, or the initial ones."""
+"""The initial values of a monitored session: a checkpoint's, or the initial ones."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _decay(function: str, name: str | None, default: str, rate: Any, step: Any) 
 
 
 def _periods(given: _Given, decay_steps: Any, staircase: bool) -> Tensor:
-    """How many times decay_steps have passed."""
+    """The number of times that decay_steps have passed."""
     passed = given.step / given.like(decay_steps)
     return elementwise.floor(passed) if staircase else passed
 
@@ -277,7 +277,7 @@ def cosine_decay_restarts(
 
 
 def _restarts(periods: Tensor, stretch: Tensor, t_mul: Any) -> tuple[Tensor, Tensor]:
-    """How often the decay has restarted, and what part of the present period is over."""
+    """The number of restarts so far, and the elapsed part of the present period."""
     whole = elementwise.floor(periods)
     even = whole, periods - whole
     if isinstance(t_mul, (int, float)) and t_mul == 1:
