@@ -39,7 +39,7 @@ cc -std=c11 -O2 '-DCI_FAMILIES=CI_INFERENCE|CI_FAMILY_image' -Icinfer/include -c
 ```
 
 A model that needs what a build leaves out is refused when it is opened, with one message that lists
-such operators with their families, as many as it has room for, counts the others, and names every
+such operators with their families, as many as it can hold, counts the others, and names every
 family to add. The bits of what is there are those of every other build.
 
 | CMake | one file | none given |
@@ -52,7 +52,7 @@ family to add. The bits of what is there are those of every other build.
 In CMake the preset also chooses small code, and of the instruction sets AVX2 (x86-64), NEON (ARM)
 or SIMD128 (WebAssembly) alone: `-DCINFER_ISAS="portable;avx2"` is for x86-64 processors without
 AVX2, which `ci_open` otherwise refuses, `"avx2;avx512"` for speed. Small code leaves out kernels
-for shapes of their own and unrolls no plain loops.
+for special shapes and unrolls no plain loops.
 
 The stripped shared library: {whole} with everything, {preset} with the inference preset, which has
 {count} operators:

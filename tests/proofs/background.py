@@ -187,8 +187,8 @@ def memory(begin: int, count: int, folder: Path) -> Result:
 
 MODES = {
     "values of the moment": Mode(moments),
-    "failures are told once": Mode(failures),
-    "memory beside the copy": Mode(memory),
+    "failures are reported once": Mode(failures),
+    "memory in addition to the copy": Mode(memory),
 }
 
 if __name__ == "__main__":

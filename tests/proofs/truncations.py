@@ -221,7 +221,7 @@ MODES: dict[str, Mode] = {
     "state file, every length": Mode(state_files),
     "splices": Mode(splices),
     "index with valid checksums": Mode(enemies),
-    "places of iterators": Mode(iterators),
+    "positions of iterators": Mode(iterators),
 }
 
 if __name__ == "__main__":
