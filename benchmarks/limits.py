@@ -132,8 +132,10 @@ def rows_of(data: bytes, name: str, inputs: list[Array], times: Mapping[str, flo
         if cost.name not in times:
             continue
         limit, bound = most.of(cost.operations or 0, cost.moved)
-        told = ", ".join(filter(None, parts.get(cost.name, ()))) or cost.name
-        rows.append(Row(told, cost.op, times[cost.name], cost.operations, cost.moved, limit, bound))
+        title = ", ".join(filter(None, parts.get(cost.name, ()))) or cost.name
+        rows.append(
+            Row(title, cost.op, times[cost.name], cost.operations, cost.moved, limit, bound)
+        )
     return sorted(rows, key=lambda row: -row.seconds)
 
 

@@ -19,7 +19,7 @@ WASM = ("portable", "simd128")
 PLAIN = ("portable",)
 ROUNDINGS = ("usual", "up", "down", "zero")
 ALL_MODES = ("usual", "flush", "up", "down", "zero")
-#: what the board runs: a microcontroller's program has no files, and checkpoints need some
+#: leaves out files, which a microcontroller lacks, and so checkpoints, which need them
 BOARD_FLAGS = ("-DCI_NO_FILES", "-DCI_NO_THREADS", "-ffunction-sections", "-fdata-sections")
 BOARD_LINK = ("-nostartfiles", "--specs=nosys.specs", "-Wl,--gc-sections",
               f"-T{TESTS / 'board.ld'}", "-lm")  # fmt: skip
@@ -89,7 +89,7 @@ BUILDS = (
 )  # fmt: skip
 
 
-#: What a compiler's own library computes wrongly, by build and signature: not compared, but said.
+#: Defects of a compiler's own library, by build and signature: reported, but not compared.
 DEFECTS = {
     ("Cortex-M4 gcc", "families/functions_of_double"): "libgcc for ARM without doubles in hardware "
     "rounds about half of the sums wrongly whose terms' exponents differ by 33"
@@ -118,7 +118,7 @@ def chosen(only: Sequence[str] | None) -> list[Build]:
 
 
 def sources(one_file: bool) -> list[str]:
-    """What is compiled: the parts, or the file that includes them."""
+    """Files to compile: the parts, or the file that includes them."""
     if one_file:
         return [str(CINFER / "cinfer.c")]
     return sorted(map(str, CINFER.glob("src/**/*.c")))
@@ -161,12 +161,12 @@ def board_table(data: Sequence[Data], repeats: int) -> str:
 
 
 def run_program(build: Build, program: Path, folder: Path, arguments: Sequence[str]) -> str:
-    """What it printed; a program that fails ends everything."""
+    """The output of a program; ends this process if it fails."""
     command = [*build.runner, str(program), *([] if build.board else arguments)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip())[-2000:]
-        raise SystemExit(f"{build.name}: {said or done.returncode}")
+        output = (done.stderr.strip() or done.stdout.strip())[-2000:]
+        raise SystemExit(f"{build.name}: {output or done.returncode}")
     return done.stdout
 
 
@@ -175,6 +175,6 @@ def versions(build: Build) -> str:
     found = []
     for tool in dict.fromkeys((build.compiler, *build.runner[:1])):
         flag = "-v" if tool == "tcc" else "--version"
-        said = subprocess.run([tool, flag], capture_output=True, text=True)
-        found.append((said.stdout or said.stderr).splitlines()[0].strip())
+        printed = subprocess.run([tool, flag], capture_output=True, text=True)
+        found.append((printed.stdout or printed.stderr).splitlines()[0].strip())
     return "; ".join(found)

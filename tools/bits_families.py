@@ -114,7 +114,7 @@ def reductions(x: Tensor) -> list[Tensor]:
 
 
 @family(True, x=numbers(BATCH, 9, 300))
-def products(x: Tensor) -> list[Tensor]:
+def matmuls(x: Tensor) -> list[Tensor]:
     wide = cast(x, "float64")
     square = call("Slice", x, [0], [9], [2])
     return [
@@ -218,7 +218,7 @@ def gradients_of_windows(x: Tensor) -> list[Tensor]:
 
 
 def _regions() -> tuple[Tensor, Tensor]:
-    """Boxes and the images that they lie in."""
+    """Boxes and the indices of their images."""
     corners = np.abs(numbers(5, 2, seed=8))
     boxes = np.concatenate([corners, corners + 3 + np.abs(numbers(5, 2, seed=9))], 1)
     return tf.constant(boxes.astype(np.float32)), tf.constant(np.int64([0, 2, 1, 1, 0]))
@@ -301,17 +301,17 @@ def attention(k: Tensor, q: Tensor, v: Tensor) -> list[Tensor]:
     mask = weights(9, 33)
     few = call("Slice", q, [0], [3], [2])
     cache = weights(50, 12), weights(50, 12, seed=2)
-    places = tf.constant(np.arange(9, dtype=np.int64)[None])
+    positions = tf.constant(np.arange(9, dtype=np.int64)[None])
     found = [
         call("Attention", q, k, v),
         call("Attention", few, k, v, is_causal=1),
         call("Attention", q, k, v, mask, softcap=3.0, scale=0.3),
     ]
     for interleaved in (0, 1):
-        turned = call(
-            "Expand", places, call("Concat", call("Shape", q, start=0, end=1), [9], axis=0)
+        expanded = call(
+            "Expand", positions, call("Concat", call("Shape", q, start=0, end=1), [9], axis=0)
         )
-        found.append(call("RotaryEmbedding", q, *cache, turned, interleaved=interleaved))
+        found.append(call("RotaryEmbedding", q, *cache, expanded, interleaved=interleaved))
     return found
 
 
@@ -408,8 +408,8 @@ def scatters(i: Tensor, u: Tensor, x: Tensor) -> list[Tensor]:
 
 @family(False, x=numbers(BATCH, 9, 10), n=np.random.RandomState(2).randint(-9, 9, (BATCH, 9, 10)))
 def movement(n: Tensor, x: Tensor) -> list[Tensor]:
-    """Elements of one to eight bytes in other places, and integers, which every machine must read
-    in its own order."""
+    """Elements of one to eight bytes at other positions, and integers, which every machine must
+    read in its own order."""
     found, index = [], tf.constant(np.int64([[0, 1], [2, 8], [1, 4]]))
     lengths = tf.constant(np.int64([3, 9, 1]))
     for kind in ("float32", "float64", "int16", "int64", "bool", "float16"):

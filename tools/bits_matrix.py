@@ -89,7 +89,7 @@ def write_inputs(path: Path, sets: Sets) -> None:
 def built(
     folder: Path, name: str, sets: Mapping[str, tuple[int, Any]], modes: bool = False
 ) -> Data:
-    """A model that lies in the folder, with its inputs written."""
+    """A model of the folder, with its inputs written."""
     inputs = folder / f"{name}.bin"
     write_inputs(inputs, [(key, int(kind), arrays) for key, (kind, arrays) in sets.items()])
     return Data(name, folder / f"{name}.gio", inputs, modes)
@@ -213,7 +213,7 @@ def run_build(build: Build, folder: Path, data: Sequence[Data]) -> tuple[list[Ru
 
 
 def key(run: Run) -> str:
-    """What has one hash: a signature; of checkpoints, what was saved and what was restored."""
+    """The name of a hash: a signature; of checkpoints, a signature and "saved" or "restored"."""
     return f"{run.signature} {run.way}" if run.signature == "checkpoint" else run.signature
 
 
@@ -227,19 +227,19 @@ def digests(runs: Sequence[Run]) -> dict[str, dict[str, int]]:
 
 
 def gaps(builds: Sequence[Build], runs: Sequence[Run]) -> list[str]:
-    """What a row should have run and has not."""
-    said = []
+    """Problems of rows: models that were not run, or run with another number of runs."""
+    problems = []
     for build in builds:
         own = [r for r in runs if r.build == build.name]
-        wanted = {
+        requirements = {
             "instruction set": (set(build.isas), {r.isa for r in own}),
             "environment": (set(build.modes), {r.mode for r in own}),
             "number of threads": (
                 set(map(str, range(1, build.threads + 1))), {r.threads for r in own}),
         }  # fmt: skip
-        for what, (expected, found) in wanted.items():
-            said += [f"{build.name}: no {what} {one} here" for one in sorted(expected - found)]
-    return said
+        for what, (expected, found) in requirements.items():
+            problems += [f"{build.name}: no {what} {one} here" for one in sorted(expected - found)]
+    return problems
 
 
 def split_defects(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
@@ -251,16 +251,16 @@ def split_defects(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
 
 def disagreements(runs: Sequence[Run]) -> list[str]:
     """Signatures with more than one hash, and who has which."""
-    said = []
+    problems = []
     for name, counts in digests(runs).items():
         if len(counts) == 1:
             continue
-        said.append(f"{name}: {len(counts)} hashes")
+        problems.append(f"{name}: {len(counts)} hashes")
         for digest in counts:
             ways = {f"{r.build} {r.isa} threads={r.threads} {r.mode} {r.way}"
                     for r in runs if key(r) == name and r.digest == digest}  # fmt: skip
-            said.append(f"  {digest[:16]} of {len(ways)} ways, such as {min(ways)}")
-    return said
+            problems.append(f"  {digest[:16]} of {len(ways)} ways, such as {min(ways)}")
+    return problems
 
 
 def hash_table(runs: Sequence[Run]) -> list[str]:
@@ -335,9 +335,9 @@ def run_all(builds: Sequence[Build], folder: Path, again: bool) -> tuple[list[Ru
     data = [models(folder), families(folder), digits(folder), *scripts]
     notes: list[str] = []
     for build in builds:
-        more, said = remembered(build, folder, data, again)
+        more, remarks = remembered(build, folder, data, again)
         runs += more
-        notes += said
+        notes += remarks
     return runs, notes
 
 

@@ -1,7 +1,7 @@
 """Models of every kind, small enough for emulators, and their inputs, for tools/bits_matrix.py.
 
-A signature a model. Those of ROWS run on a batch of 64, whole and row by row; `train` runs a few
-steps on a state of its own.
+A signature a model. Those of ROWS run on a batch of 64, at once and row by row; `train` runs a few
+steps on a separate state.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def trees(x: Tensor) -> Tensor:
 
 
 def denormals(x: Tensor) -> Tensor:
-    """Numbers below 2^-126, which a host may have told its processor to flush."""
+    """Numbers below 2^-126, which a host may have set its processor to flush."""
     small = x * tf.constant(np.float32(1e-39)) + weights(30) * tf.constant(np.float32(1e-40))
     return tf.concat([small, tf.sqrt(tf.abs(small)), small / 3.0, tf.exp(x * 2.0 - 97.0)], 1)
 

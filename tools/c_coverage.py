@@ -1,8 +1,8 @@
-"""What of the C library the tests reach: lines, branches and MC/DC, a table a group of files.
+"""Coverage of the C library by the tests: lines, branches and MC/DC, a table a group of files.
 
     python tools/c_coverage.py                     builds, runs everything, prints the table
     python tools/c_coverage.py --report            the table of the last run
-    python tools/c_coverage.py --missing parse.c   and what of these files nobody has reached
+    python tools/c_coverage.py --missing parse.c   and the parts of these files that no test reaches
     python tools/c_coverage.py --add tests/ops/test_x.py -- -k name  runs more, adds to the last run
 
 Built by clang with source-based coverage: the same objects in the C programs of cinfer/tests and in
@@ -77,7 +77,7 @@ KERNELS = """
 """.split()
 
 # File, line, column: of the uses of macros from the outside in, the last one inside them.
-Place = tuple[tuple[str, int, int], ...]
+Position = tuple[tuple[str, int, int], ...]
 
 
 @dataclasses.dataclass
@@ -104,7 +104,7 @@ class Decision:
     end: tuple[int, int]
     conditions: list[bool]
 
-    def has(self, where: Place, branch: Place) -> bool:
+    def has(self, where: Position, branch: Position) -> bool:
         """Whether this decision, at `where`, holds the condition."""
         *uses, start = where
         depth = len(uses)
@@ -116,8 +116,8 @@ class Decision:
 @dataclasses.dataclass
 class Coverage:
     lines: dict[str, dict[int, int]]
-    branches: dict[Place, Branch]
-    decisions: dict[Place, Decision]
+    branches: dict[Position, Branch]
+    decisions: dict[Position, Decision]
     left_out: dict[str, int]  # by file: lines and outcomes that were excluded and not reached
 
 
@@ -183,7 +183,7 @@ def run_preset() -> bool:
     command += [
         "tests/cinfer/builds/test_families.py",
         "-k",
-        "told or listed or lists or there",
+        "left_out or listed or no_build or no_family or one_file",
         f"--basetemp={PRESET}",
     ]
     return subprocess.run(command, cwd=ROOT, env=environment() | COMPILER).returncode == 0
@@ -217,7 +217,7 @@ def read() -> Coverage:
 
 
 def objects() -> Iterator[Path]:
-    """What holds the places of the counters."""
+    """Binaries with counters."""
     yield BUILD / "_native.abi3.so"
     yield BUILD / "cinfer/libcinfer.so"
     newest = max(path.stat().st_mtime for path in SOURCES.rglob("*.[chd]*"))
@@ -230,10 +230,10 @@ def objects() -> Iterator[Path]:
 
 def short(path: str) -> str | None:
     """`kernels/shape/copy.c`; None outside of the library and of a header of numbers."""
-    place = Path(path)
-    if not place.is_relative_to(SOURCES) or place.name == "ci_schema.h":
+    full_path = Path(path)
+    if not full_path.is_relative_to(SOURCES) or full_path.name == "ci_schema.h":
         return None
-    return str(place.relative_to(SOURCES))
+    return str(full_path.relative_to(SOURCES))
 
 
 def lines(segments: list[list[Any]]) -> Iterator[tuple[int, int]]:
@@ -263,7 +263,7 @@ def add(coverage: Coverage, function: dict[str, Any]) -> None:
     uses = {r[6]: r for r in function["regions"] if r[7] == 1}  # of macros
     names = [short(name) for name in function["filenames"]]
 
-    def place(region: list[Any], file: int) -> tuple[Place, str] | None:
+    def position(region: list[Any], file: int) -> tuple[Position, str] | None:
         chain, outer = [(names[file], region[0], region[1])], region
         while file in uses:
             outer = uses[file]
@@ -274,7 +274,7 @@ def add(coverage: Coverage, function: dict[str, Any]) -> None:
         return tuple(reversed(chain)), text_at(str(names[file]), outer)  # type: ignore[return-value]
 
     for region in function["branches"]:
-        if (found := place(region, region[6])) is not None:
+        if (found := position(region, region[6])) is not None:
             where, text = found
             new = Branch(where[0][0], where[0][1], text)
             branch = coverage.branches.setdefault(where, new)
@@ -283,7 +283,7 @@ def add(coverage: Coverage, function: dict[str, Any]) -> None:
     for region in function["mcdc_records"]:
         # A record does not say in which use of a macro it is: where its conditions are.
         of = [b[6] for b in function["branches"] if region[:2] <= b[:2] < region[2:4]]
-        if (found := place(region, min(of, default=0))) is not None:
+        if (found := position(region, min(of, default=0))) is not None:
             where, text = found
             end = region[2], region[3]
             new = Decision(where[0][0], where[0][1], text, end, [False] * len(region[6]))
@@ -303,7 +303,7 @@ def source(file: str) -> list[str]:
 
 
 def text_at(file: str, region: list[Any]) -> str:
-    """What stands between the two places of a region, on one line."""
+    """The code between the two ends of a region, on one line."""
     first, start, last, end = region[:4]
     rows = source(file)[first - 1 : last]
     rows[-1] = rows[-1][: end - 1]
@@ -311,13 +311,13 @@ def text_at(file: str, region: list[Any]) -> str:
     return " ".join(row.strip() for row in rows)
 
 
-# ---- what is left out ----
+# ---- exclusions ----
 
 
 @dataclasses.dataclass
 class Exclusion:
-    """`file | never true | condition` and the like; `line` for a line of code; `perhaps` before
-    either where it is reached on some machines or by chance."""
+    """`file | never true | condition` or `never false`; `line` for a line of code; `perhaps`
+    before either where it is reached on some machines or by chance."""
 
     file: str
     kind: str
@@ -338,7 +338,7 @@ def exclusions() -> list[Exclusion]:
     return found
 
 
-def exclude(coverage: Coverage, rows: list[Exclusion]) -> set[tuple[Place, str]]:
+def exclude(coverage: Coverage, rows: list[Exclusion]) -> set[tuple[Position, str]]:
     """Takes excluded lines out; the outcomes of branches that count as reached."""
     known = {(row.file, row.kind, row.text): row for row in rows}
     outcomes = set()
@@ -393,7 +393,7 @@ def percent(pair: list[int]) -> float:
     return 100.0 * pair[0] / pair[1] if pair[1] else 100.0
 
 
-def rows_of(coverage: Coverage, outcomes: set[tuple[Place, str]]) -> dict[str, Row]:
+def rows_of(coverage: Coverage, outcomes: set[tuple[Position, str]]) -> dict[str, Row]:
     rows: dict[str, Row] = defaultdict(Row)
     for file, counts in coverage.lines.items():
         rows[file].lines = [sum(n > 0 for n in counts.values()), len(counts)]

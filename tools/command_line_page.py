@@ -42,17 +42,17 @@ TensorFlow's SavedModels and frozen graphs), checkpoints and files of weights (`
 --install-completion` teaches the shell the commands.
 
 - `--json`, of every command but `show`, prints the facts for programs, NaN and infinities as
-  texts; without a terminal, text is plain and never cut.
-- Exit codes: 0 done; 1 the answer is no (files differ, a check failed, operators are missing); 2
-  wrong usage; 3 a file is missing, damaged or of the wrong kind; 4 a mistake of graphio's; 5 the
-  standard output cannot be written (closed, a full disk); 130 interrupted by Ctrl+C. A reader that
-  ends early (`| head`) is no error.
+  strings; without a terminal, text is plain and never cut.
+- Exit codes: 0 done; 1 the answer is negative (files differ, a check failed, operators are
+  missing); 2 wrong usage; 3 a file is missing, damaged or of the wrong kind; 4 a mistake of
+  graphio's; 5 the standard output cannot be written (closed, a full disk); 130 interrupted by
+  Ctrl+C. A reader that ends early (`| head`) is not an error.
 - Files may be in object stores: `s3://bucket/digits.gio`, with the extra `remote`.
 - An error is one message on the standard error; `graphio --debug COMMAND ...` adds the traceback.
   With `--json` the standard output has it, too: `{"error": {"class": "NotFoundError", "message":
   "...", "code": 3, "details": {}}}`, the exit code and what else is known.
 - Options that do nothing in a call are errors, and no command writes over a file that it reads.
-- What takes more than a second shows a bar on the standard error, if that is a terminal.
+- Work of more than a second shows a progress bar on the standard error, if that is a terminal.
 
 The commands below run one after another, with a network that PyTorch exported.
 """
@@ -63,7 +63,7 @@ class Step(NamedTuple):
 
     Attributes:
         words: what is typed behind `graphio`; other programs begin with "!".
-        varies: whether it prints times, versions, or what is no engine's of ours.
+        varies: whether it prints times, versions, or results of other engines.
         code: the exit code.
     """
 
@@ -73,7 +73,7 @@ class Step(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A heading, what is said below it, and the commands."""
+    """A heading, its text, and the commands."""
 
     title: str
     text: str
@@ -104,8 +104,8 @@ SECTIONS = (
         "was saved becomes a model: say `--input` and `--output`.\n\n"
         "Options that do nothing for what is converted into what are refused, all at once:\n\n"
         + fits_table()
-        + "\n\nThe target is never the source, by whatever path or link, without `--force`. What "
-        "is made comes to its place as a whole: a conversion that fails leaves what was there.",
+        + "\n\nThe target is never the source, by whatever path or link, without `--force`. It "
+        "is replaced at once: a conversion that fails leaves what was there.",
         (
             Step("convert digits.onnx digits.gio"),
             Step("convert digits.onnx half.gio --weights float16"),
@@ -172,14 +172,14 @@ SECTIONS = (
 
 
 def files(folder: Path) -> None:
-    """What the commands begin with."""
+    """Writes the files that the first commands read."""
     shutil.copy(ONNX, folder / "digits.onnx")
     images = np.random.RandomState(0).rand(8, 1, 8, 8).astype(np.float32)
     np.savez(folder / "digits.npz", image=images)
 
 
 def printed(step: Step) -> str:
-    """What a command prints, run in this process and in this folder."""
+    """The output of a command, run in this process and in this folder."""
     from graphio.command_line.app import main
 
     out = io.StringIO()

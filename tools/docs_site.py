@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "build" / "site" / "pages"
 HEADER = ROOT / "cinfer" / "include" / "cinfer.h"
 REFERENCE = ROOT / "docs" / "reference" / "c.md"
-#: what the pages link to, beside docs/
-BESIDE = (
+#: files outside of docs/ that the pages link to
+LINKED = (
     "README.md",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -40,7 +40,7 @@ include `cinfer.hpp`: the same, with handles that close themselves and exception
 
 
 def c_reference() -> str:
-    """The header as a page: a section for each of its own, comments as they stand."""
+    """The header as a page, with its sections and comments."""
     text = HEADER.read_text()
     about = text[text.index("/*") + 2 : text.index("*/")]
     lines = [re.sub(r"^ \* ?", "", line).rstrip() for line in about.strip().splitlines()[1:]]
@@ -55,7 +55,7 @@ def c_reference() -> str:
 
 def files() -> Iterator[Path]:
     """Everything that a page is, shows or links to."""
-    yield from (ROOT / name for name in BESIDE)
+    yield from (ROOT / name for name in LINKED)
     for folder in ("docs", *FOLDERS):
         yield from (p for p in sorted((ROOT / folder).rglob("*")) if p.suffix in COPIED)
 
@@ -63,9 +63,9 @@ def files() -> Iterator[Path]:
 def lay_out() -> None:
     shutil.rmtree(PAGES, ignore_errors=True)
     for file in files():
-        place = PAGES / file.relative_to(ROOT)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, place)
+        target = PAGES / file.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, target)
 
 
 def main() -> int:

@@ -21,8 +21,8 @@ from sanitizers import cmake
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "failures"
-#: functions of the C library that give memory of its own; pthread_create's and opendir's are not
-#: of the heap's that a program's allocator stands for
+#: functions of the C library that allocate; pthread_create and opendir are not in it, because a
+#: program's allocator does not replace their memory
 ASKS = {"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "memalign", "strdup"}
 
 
@@ -55,7 +55,7 @@ def main() -> int:
     begin, wrong = time.monotonic(), []
     found = set(asking(BUILD / "libcinfer.a"))
     if found != {("memory.c", "malloc")}:
-        wrong.append(f"memory is asked for by {sorted(found)}")
+        wrong.append(f"memory is requested by {sorted(found)}")
     with tempfile.TemporaryDirectory() as name:
         for model in models(Path(name)):
             if arguments.only and not any(word in model.name for word in arguments.only):

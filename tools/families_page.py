@@ -54,8 +54,8 @@ or SIMD128 (WebAssembly) alone: `-DCINFER_ISAS="portable;avx2"` is for x86-64 pr
 AVX2, which `ci_open` otherwise refuses, `"avx2;avx512"` for speed. Small code leaves out kernels
 for special shapes and unrolls no plain loops.
 
-The stripped shared library: {whole} with everything, {preset} with the inference preset, which has
-{count} operators:
+The stripped shared library: {complete} with everything, {preset} with the inference preset, which
+has {count} operators:
 
 {inference}
 
@@ -104,7 +104,7 @@ def page(sizes: dict[str, str]) -> str:
         for name, what in families().items()
     ]
     return TEXT.format(
-        whole=sizes.get(WHOLE, "?"),
+        complete=sizes.get(WHOLE, "?"),
         preset=sizes.get(INFERENCE, "?"),
         count=len(inside),
         inference=textwrap.fill(", ".join(inside) + ".", 100),
@@ -146,9 +146,9 @@ def measure() -> dict[str, str]:
     names = list(families())
     with tempfile.TemporaryDirectory() as folder:
         one = Path(folder) / "one"
-        whole, loaded = built(one, f"-DCINFER_FAMILIES={';'.join(names)}")
+        complete, loaded = built(one, f"-DCINFER_FAMILIES={';'.join(names)}")
         small, _ = built(Path(folder) / "small", "-DCINFER_PRESET=inference")
-        sizes = {WHOLE: f"{whole / 1000:.0f} KB", INFERENCE: f"{small / 1000:.0f} KB"}
+        sizes = {WHOLE: f"{complete / 1000:.0f} KB", INFERENCE: f"{small / 1000:.0f} KB"}
         for name in names[1:]:
             rest = ";".join(n for n in names if n != name)
             saved = loaded - built(one, f"-DCINFER_FAMILIES={rest}")[1]

@@ -2,7 +2,7 @@
 
 python tools/fuzz.py wire run --seconds 60         these, or all that this machine can build
 python tools/fuzz.py wire --executions 1000000 --log --jobs 2
-python tools/fuzz.py --seconds 60 --settled        CI: only targets with their goal behind them fail
+python tools/fuzz.py --seconds 60 --settled        CI: only targets that reached their goal fail
 python tools/fuzz.py --deep --log                  slices in turn until each target has its goal
 python tools/fuzz.py cost --deep --log --jobs 16   sixteen runs of one target at a time
 python tools/fuzz.py wire --replay                 seeds and regressions once; or files that follow
@@ -49,7 +49,7 @@ PAGE = ROOT / "docs/security.md"
 MARKS = ("<!-- fuzzing -->", "<!-- /fuzzing -->")
 SLICE = 600  # seconds of one turn of --deep
 SHORT = 1024  # bytes of the longest input of most turns: those run several times as fast
-# Where blocks were allocated is told by a replay.
+# A replay reports where blocks were allocated.
 QUICK = {"ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=32"}
 TIMEOUT = 20  # seconds of one input, by the clock of a machine that may stand still
 PATIENCE = 100  # of one that took longer: what does not end is a finding, much honest work is none
@@ -71,7 +71,7 @@ class Target:
         command: builds it and gives its command line; None where this machine cannot build it.
         goal: executions before 1.0.
         folder: has corpus/NAME.pack and regressions/NAME/, each if there is one.
-        flags: of libFuzzer, beside those that all have.
+        flags: of libFuzzer, in addition to those that all have.
         short_too: three seeds of four keep the inputs SHORT.
         dictionary: in the folder; "": none.
     """
@@ -94,8 +94,8 @@ def c_program(name: str) -> list[str] | None:
 
 
 def counting_program(name: str) -> list[str] | None:
-    """A target in C that counts basic blocks, and has a search of its own: any gcc or clang. The
-    bounds were measured with gcc."""
+    """A target in C that counts basic blocks, and has its own search: any gcc or clang. The bounds
+    were measured with gcc."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     return None if compiler is None else _built(name, compiler, "search", BUILD / "search")
 
@@ -242,12 +242,12 @@ def seed_folder(name: str, target: Target) -> Path:
     folder = BUILD / "seeds" / name
     pack = target.folder / "corpus" / f"{name}.pack"
     seeds = unpacked(pack.read_bytes()) if pack.exists() else []
-    wanted = {hashlib.sha1(seed).hexdigest(): seed for seed in seeds}
+    named = {hashlib.sha1(seed).hexdigest(): seed for seed in seeds}
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.iterdir():  # other jobs may read those that stay
-        if path.name not in wanted:
+        if path.name not in named:
             path.unlink(missing_ok=True)
-    for seed_name, seed in wanted.items():
+    for seed_name, seed in named.items():
         if not (folder / seed_name).exists():
             (folder / seed_name).write_bytes(seed)
     return folder
@@ -341,13 +341,13 @@ def ends(command: Sequence[str], path: Path) -> bool:
 
 def shown(path: Path, report: str) -> str:
     """Where it happened, and the input, to be pasted into `base64 -d | unxz`."""
-    told = re.findall(r"^.*(?:ERROR: |runtime error: |SUMMARY: | #[0-9] ).*$", report, re.M)
+    lines = re.findall(r"^.*(?:ERROR: |runtime error: |SUMMARY: | #[0-9] ).*$", report, re.M)
     packed = base64.b64encode(lzma.compress(path.read_bytes())).decode()
-    return "\n".join([*told[-12:], packed if len(packed) <= SHOWN else f"{len(packed)} bytes"])
+    return "\n".join([*lines[-12:], packed if len(packed) <= SHOWN else f"{len(packed)} bytes"])
 
 
 def line_of(name: str, seed: int, text: str, seconds: float, findings: int) -> Line:
-    """What libFuzzer's report says, as a line of the log."""
+    """libFuzzer's report as a line of the log."""
     progress = re.findall(r"^#(\d+)\t.*?cov: (\d+)(?: ft: (\d+))?(?: corp: (\d+))?", text, re.M)
     units = re.search(r"number_of_executed_units:\s*(\d+)", text)
     last = progress[-1] if progress else ("0", "0", "0", "0")
@@ -387,7 +387,7 @@ def run_slice(names: Sequence[str], arguments: argparse.Namespace, seconds: int)
     found = 0
     gates = settled() if arguments.settled else set(names)
     with ThreadPoolExecutor(arguments.jobs) as threads:
-        first = names.index  # runs of one target have seeds of their own
+        first = names.index  # runs of one target have different seeds
         seeds = [
             arguments.seed + i - first(name) if arguments.seed else random.randrange(1, 2**31)
             for i, name in enumerate(names)
@@ -435,8 +435,8 @@ def replay(name: str, target: Target, files: Sequence[str]) -> int:
         print(f"{name}: cannot be built here, left out")
         return 0
     stored = [*seed_folder(name, target).iterdir(), *regressions(name, target)]
-    wanted = list(files) or [str(path) for path in stored]
-    return subprocess.run([*command, *target.flags, *wanted]).returncode if wanted else 0
+    paths = list(files) or [str(path) for path in stored]
+    return subprocess.run([*command, *target.flags, *paths]).returncode if paths else 0
 
 
 # ---- figures ----

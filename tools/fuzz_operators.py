@@ -1,4 +1,4 @@
-"""Feeds both engines nodes that a stranger might have made, and reports what goes wrong.
+"""Feeds both engines untrusted nodes, made at random, and reports what goes wrong.
 
 python tools/fuzz_operators.py --seconds 600               every operator
 python tools/fuzz_operators.py --op Conv --op Pad          these
@@ -183,8 +183,8 @@ def _values(rng: random.Random, x: Array) -> Array:
 
 def _small(rng: random.Random, node: Node, others: list[Node]) -> Node:
     """Other numbers in the smallest input of integers: often axes, sizes, indices."""
-    wanted = [x.size for x in node.inputs if x is not None and x.dtype.kind == "i"]
-    at = next((i for i, x in enumerate(node.inputs) if x is not None and [x.size] == wanted), None)
+    sizes = [x.size for x in node.inputs if x is not None and x.dtype.kind == "i"]
+    at = next((i for i, x in enumerate(node.inputs) if x is not None and [x.size] == sizes), None)
     if at is None:
         return _number(rng, node, others)
     inputs = list(node.inputs)
@@ -209,18 +209,18 @@ def _one_input(
 
 
 def _types(rng: random.Random, node: Node, others: list[Node]) -> Node:
-    """Another element type, in one place or wherever the old one was."""
-    places = [x.dtype for x in node.inputs if x is not None] + list(node.outputs)
-    if not places:
+    """Another element type, of one value or of all that had the old one."""
+    kinds = [x.dtype for x in node.inputs if x is not None] + list(node.outputs)
+    if not kinds:
         return node
-    old, new, everywhere = rng.choice(places), rng.choice(TYPES), rng.random() < 0.7
+    old, new, everywhere = rng.choice(kinds), rng.choice(TYPES), rng.random() < 0.7
 
     def pick(kind: Any) -> Any:
         return new if kind == old and (everywhere or rng.random() < 0.5) else kind
 
     with np.errstate(all="ignore"):
-        wanted = [None if x is None else (x, pick(x.dtype)) for x in node.inputs]
-        inputs = tuple(None if pair is None else cast(*pair) for pair in wanted)
+        pairs = [None if x is None else (x, pick(x.dtype)) for x in node.inputs]
+        inputs = tuple(None if pair is None else cast(*pair) for pair in pairs)
     return replace(node, inputs=inputs, outputs=tuple(map(pick, node.outputs)))
 
 
@@ -313,11 +313,11 @@ def _compare(results: dict[str, Any]) -> tuple[str, str]:
 
 @dataclass
 class Report:
-    """What was found."""
+    """Outcomes and findings."""
 
     executions: int
     outcomes: Counter[str]
-    findings: list[tuple[str, int, str, str]]  # what, mutant, its text, why
+    findings: list[tuple[str, int, str, str]]  # kind, mutant, its string, reason
 
     @property
     def fatal(self) -> list[tuple[str, int, str, str]]:
@@ -361,11 +361,11 @@ def _follow(
             _record(report, what, index, nodes, options.seed, why[0], not options.quiet)
             if time.monotonic() > end or options.only is not None:
                 return int(index) + 1
-    code, said = line[1:]
+    code, output = line[1:]
     if last[1] == "start":
-        raise RuntimeError(f"the worker did not start: {said}")
+        raise RuntimeError(f"the worker did not start: {output}")
     what = f"{hostile_runs.death(code)} {last[1]} {code}"
-    _record(report, what, last[0], nodes, options.seed, said, not options.quiet)
+    _record(report, what, last[0], nodes, options.seed, output, not options.quiet)
     return last[0] + 1
 
 

@@ -3,8 +3,8 @@
 python tools/fuzz_seeds.py                 and cinfer/fuzz/model.dict, the words of models
 
 They come from the rows of tests/cases, the standard's one-node cases, the models of the C tests and
-the golden files; then `python tools/fuzz.py TARGET --pack BYTES` chooses those that differ. What
-follows a model in an input of `run` is said in cinfer/fuzz/feeds.h.
+the golden files; then `python tools/fuzz.py TARGET --pack BYTES` chooses those that differ.
+cinfer/fuzz/feeds.h describes the bytes that follow a model in an input of `run`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def models() -> Iterator[tuple[bytes, bytes]]:
             node = dataclasses.replace(node, constant=tuple(range(len(node.inputs))))
         try:
             data, feeds = node.file()
-        except Exception:  # a row that is refused by the writer is no seed
+        except Exception:  # a row that is refused by the writer is not a seed
             continue
         yield data, _tail(feeds)
     for data, feeds in (*_text_rows(), *_standard()):
@@ -95,7 +95,7 @@ def models() -> Iterator[tuple[bytes, bytes]]:
 
 
 def _text_rows() -> Iterator[tuple[bytes, list[Any]]]:
-    """Rows of tests/cases with texts, which hostile_nodes leaves out."""
+    """Rows of tests/cases with strings, which hostile_nodes leaves out."""
     for row in cases.CASES:
         arrays = [x for x in (*row.inputs, *row.outputs) if x is not None]
         if any(x.dtype.kind in "OSU" for x in arrays):
@@ -105,10 +105,10 @@ def _text_rows() -> Iterator[tuple[bytes, list[Any]]]:
 
 
 def _standard() -> Iterator[tuple[bytes, list[Any]]]:
-    """Whole models of the standard: bodies, sequences, functions."""
+    """Complete models of the standard: bodies, sequences, functions."""
     for case in suite.cases().values():
         if len(case.model.SerializeToString()) < MOST and case.data:
-            with contextlib.suppress(Exception):  # what the importer refuses is no seed
+            with contextlib.suppress(Exception):  # a model that the importer refuses is not a seed
                 data = graphio.onnx.convert(case.model, optimize="none")
                 assert data is not None
                 yield data, case.data[0][0]
@@ -128,8 +128,8 @@ def _feed(value: Any) -> bytes:
     dims = (bytes([n]) if n < 255 else b"\xff" + n.to_bytes(8, "little") for n in x.shape)
     if x.dtype.kind not in "OSU":
         return head + b"".join(dims) + x.tobytes()
-    texts = [t if isinstance(t, bytes) else str(t).encode() for t in x.ravel()]
-    return head + b"".join(dims) + b"".join(bytes([len(t[:31])]) + t[:31] for t in texts)
+    strings = [t if isinstance(t, bytes) else str(t).encode() for t in x.ravel()]
+    return head + b"".join(dims) + b"".join(bytes([len(t[:31])]) + t[:31] for t in strings)
 
 
 def _checkpoints() -> Iterator[bytes]:
@@ -149,7 +149,7 @@ def _file(name: str, data: bytes) -> bytes:
 
 
 def _saved(folder: Path) -> Iterator[Path]:
-    """Checkpoints of a variable "a" beside those of other types, generators and blobs."""
+    """Checkpoints of a variable "a" with those of other types, generators and blobs."""
     arrays = {
         "a": np.arange(4, dtype=np.float32),
         "b/Adam": np.ones((2, 3), np.float64),
@@ -158,8 +158,8 @@ def _saved(folder: Path) -> Iterator[Path]:
         "text": np.array([b"ab", b"", b"cde"], object),
     }
     for count in range(1, len(arrays) + 1):
-        place = folder / str(count)
-        place.mkdir()
+        target = folder / str(count)
+        target.mkdir()
         state = graphio.cinfer.new_state()
         for name in list(arrays)[:count]:
             x = arrays[name]
@@ -168,8 +168,8 @@ def _saved(folder: Path) -> Iterator[Path]:
         if count > 1:
             state.set_blob("notes", b"of the program")
             state.set_generator("dice", 7, 9)
-        state.save(str(place / "model-3"), step=3, shard_bytes=64 if count > 2 else None)
-        yield place
+        state.save(str(target / "model-3"), step=3, shard_bytes=64 if count > 2 else None)
+        yield target
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from cffi import FFI
 
-#: What the binding uses beside the public header; the static library has it, the ABI does not.
+#: Functions that the binding uses besides the public header; the static library has them, the ABI
+#: does not.
 PRIVATE = """
 ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes,
                              const char *prefix, const ci_save_options *options,
@@ -31,7 +32,7 @@ void graphio_times_free(graphio_times *times);
 void graphio_times_note(void *user, const char *name, size_t length);
 """
 
-#: What the library calls: Python functions, which graphio/cinfer/host.py and custom.py define.
+#: Python functions that the library calls; graphio/cinfer/host.py and custom.py define them.
 CALLBACKS = """
 extern "Python" ci_status graphio_host_call(void *user, ci_host_call *call, ci_error *error);
 extern "Python" int32_t graphio_interrupted(void *user);

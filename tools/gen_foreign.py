@@ -3,7 +3,7 @@
     python tools/gen_foreign.py torch         # where torch is installed
     python tools/gen_foreign.py tensorflow    # where TensorFlow is
 
-`expected.npz` beside each kind has the values that the frameworks themselves show. The files stay
+`KIND.expected.npz` has the values that the frameworks themselves show. The files stay
 as they are: run this only for new ones.
 """
 
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "tests" / "golden" / "foreign"
 
 
 def save_expected(kind: str, values: dict[str, Any]) -> None:
-    """What a reader should find; types that numpy lacks as float32."""
+    """Writes the expected values; types that numpy lacks as float32."""
     np.savez(FOLDER / f"{kind}.expected.npz", **values)
 
 
@@ -182,9 +182,9 @@ def expected(tf: Any, prefix: str) -> None:
         if name != "_CHECKPOINTABLE_OBJECT_GRAPH":
             value = np.asarray(reader.get_tensor(name))
             small = value.dtype.name == "bfloat16"
-            texts = value.dtype == object
+            strings = value.dtype == object
             values[name] = (
-                value.astype(np.float32) if small else value.astype("S") if texts else value
+                value.astype(np.float32) if small else value.astype("S") if strings else value
             )
     save_expected(prefix, values)
 

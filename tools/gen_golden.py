@@ -6,8 +6,8 @@
 
 A golden file is a model with self-tests: inputs, and the outputs that cinfer gave. golden.json has
 the SHA-256 of each file and of its outputs. What is there is never written again: a later version
-of the format gets a folder of its own, and so have the same models with all arrays in panels that
-may lie so, and the same checkpoint, alone, with metrics.
+of the format gets a separate folder, as do the same models with packed tiles in all arrays that
+may have them, and the same checkpoint, alone, with metrics.
 """
 
 from __future__ import annotations
@@ -79,11 +79,12 @@ def outputs_digest(data: bytes) -> str:
     return schema_samples.digest([arrays[i] for i in indices])
 
 
-def in_panels(data: bytes) -> bytes:
-    """A model with all arrays in panels that may lie so, of the first and the last axis in turn."""
+def with_packed_tiles(data: bytes) -> bytes:
+    """A model with packed tiles in all arrays that may have them, of the first and the last axis in
+    turn."""
     model, arrays = container.unpack(data)
-    whole = [i for i, a in enumerate(arrays) if a.dtype == np.float32 and a.ndim > 1]
-    return container.pack(model, arrays, {i: -(n % 2) for n, i in enumerate(whole)})
+    packable = [i for i, a in enumerate(arrays) if a.dtype == np.float32 and a.ndim > 1]
+    return container.pack(model, arrays, {i: -(n % 2) for n, i in enumerate(packable)})
 
 
 def write_checkpoint(folder: Path, metrics: dict[str, float]) -> None:
@@ -108,18 +109,18 @@ def main() -> int:
         return 2
     folder = ROOT / "tests/golden" / sys.argv[1]
     folder.mkdir()  # fails if it is there: golden files are never written again
-    panels, metrics = (folder.name.endswith(end) for end in ("-panels", "-metrics"))
+    packed, metrics = (folder.name.endswith(end) for end in ("-panels", "-metrics"))
     files = {} if metrics else {name: probe_file(name) for name in sorted(PROBES)}
     if not metrics:
         files["everything"] = container.pack(*schema_samples.everything())
-    if panels:
-        moved = {name: in_panels(data) for name, data in files.items()}
+    if packed:
+        moved = {name: with_packed_tiles(data) for name, data in files.items()}
         files = {name: data for name, data in moved.items() if data != files[name]}
     facts: dict[str, dict[str, str]] = {}
     for name, data in files.items():
         (folder / f"{name}.gio").write_bytes(data)
         facts[f"{name}.gio"] = {"file": digest(data), "outputs": outputs_digest(data)}
-    if not panels:
+    if not packed:
         add_checkpoint(folder, facts, schema_samples.METRICS if metrics else {})
     (folder / "golden.json").write_text(json.dumps(facts, indent=1) + "\n")
     print(f"wrote {len(facts)} files to {folder}")

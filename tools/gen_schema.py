@@ -131,14 +131,14 @@ def generate() -> dict[str, str]:
         out = Path(folder)
         files = compile_protos(out)
         made = sorted((out / PACKAGE).iterdir())
-        texts = {f"{PACKAGE}/{path.name}": path.read_text() for path in made}
-    return texts | {HEADER: header(files)}
+        contents = {f"{PACKAGE}/{path.name}": path.read_text() for path in made}
+    return contents | {HEADER: header(files)}
 
 
-def update(texts: dict[str, str], check: bool) -> int:
+def update(contents: dict[str, str], check: bool) -> int:
     """Writes what differs, or with check only names it. The exit status."""
     stale = []
-    for name, text in texts.items():
+    for name, text in contents.items():
         path = ROOT / name
         found = None
         with contextlib.suppress(FileNotFoundError):

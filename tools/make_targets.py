@@ -1,4 +1,4 @@
-"""Runs targets of the Makefile, each alone in a fresh clone of its own with an empty home.
+"""Runs targets of the Makefile, each alone in a fresh clone with an empty home.
 
 python tools/make_targets.py              all that are quick; fails when one fails
 python tools/make_targets.py docs demo    these, whatever they cost
@@ -60,8 +60,8 @@ TARGETS = {
     "attacks": Target(reason="all attacks with sanitizers and on emulated machines: hours"),
     "failures": Target(reason="fails every allocation and read in turn: hours"),
     "sanitizers": Target(reason="all kernels under four sanitizers and valgrind: hours"),
-    "coverage": Target(reason="the whole test suite in builds that count: hours"),
-    "coverage-c": Target(reason="the whole test suite in a build that counts: hours"),
+    "coverage": Target(reason="the complete test suite in builds that count: hours"),
+    "coverage-c": Target(reason="the complete test suite in a build that counts: hours"),
     "coverage-python": Target(reason="the tests of saves and restores under a tracer: an hour"),
     "bench": Target(reason="figures of an idle machine; installs PyTorch"),
     "bench-peers": Target(reason="figures of an idle machine; installs every other engine"),

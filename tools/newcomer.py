@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: What a newcomer's machine may set, too: a compiler, the terminal, proxies and certificates.
+#: Variables that a newcomer's machine may set: a compiler, the terminal, proxies and certificates.
 KEPT = re.compile(r"CC|TERM|TMPDIR|PIP_.*|.*_proxy|.*_PROXY|.*CERT.*|.*_CA_.*|.*CAINFO|PYENV_ROOT")
 SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
 STATE = "\nenv -0 > {0}; pwd > {1}"

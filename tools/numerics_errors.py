@@ -1,9 +1,9 @@
-"""Errors of float64's elementary functions against 200-bit arithmetic, beside docs/numerics.md.
+"""Errors of float64's elementary functions against 200-bit arithmetic, and docs/numerics.md's.
 
     python tools/numerics_errors.py [--count 20000] [--seed 0]
 
-Needs the package mpmath. Prints the largest error of each function in units of the last place and
-exits with 1 where it is above what the page says. Those of float32 are checked against double by
+Needs the package mpmath. Prints the largest error of each function in ULP and exits with 1 where
+it is above what the page says. Those of float32 are checked against double by
 cinfer/tests/test_math.c (-v prints them).
 """
 
@@ -70,7 +70,7 @@ def documented() -> dict[str, float]:
 
 
 def computed(op: str, x: Array) -> Array:
-    """What the C library gives."""
+    """The results of the C library."""
     with tf.Graph().as_default() as graph:
         given = tf.placeholder(tf.float64, [None])
         result = tfonnx.call(op, given)
@@ -79,7 +79,7 @@ def computed(op: str, x: Array) -> Array:
 
 
 def worst(op: str, exact: Callable[[Any], Any], x: Array) -> float:
-    """The largest error in units of the last place of the exact result."""
+    """The largest error in ULP of the exact result."""
     largest = 0.0
     for argument, y in zip(x.tolist(), computed(op, x).tolist(), strict=True):
         right = exact(mpmath.mpf(argument))

@@ -47,7 +47,7 @@ def in_onnxruntime(model: onnx.ModelProto, case: suite.SuiteCase) -> None:
 
 
 def outcome(case: suite.SuiteCase) -> tuple[str, str]:
-    """What became of a case, and why."""
+    """The outcome of a case, and why."""
     step = "not imported"
     try:
         data = graphio.onnx.convert(case.model)

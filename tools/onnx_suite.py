@@ -1,8 +1,8 @@
 """Runs the ONNX standard's own cases in both engines and writes what follows from them.
 
 python tools/onnx_suite.py             add what passes now to tests/conformance/passed.json
-python tools/onnx_suite.py --page      write docs/operators.md as well, with times beside ONNX
-                                        Runtime's where that is installed
+python tools/onnx_suite.py --page      write docs/operators.md as well, with times compared
+                                        with ONNX Runtime's where that is installed
 python tools/onnx_suite.py --check     exit 1 if the page does not list the operators that exist
 """
 
@@ -130,7 +130,7 @@ def standard(domain: str) -> list[tuple[str, int, set[str]]]:
 
 
 def how(domain: str, op: str, kernel: bool) -> str:
-    """What computes an operator: a kernel, other operators at import, or nothing."""
+    """How an operator is computed: by a kernel, by other operators at import, or not at all."""
     import onnx.defs
 
     if kernel:

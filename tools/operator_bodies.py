@@ -18,13 +18,13 @@ from graphio.schema import dtypes
 from graphio.schema.operators import Table
 
 ELEMENTS = {row.name: row.number for row in dtypes.TABLE}
-EVERY = ("float32", "int64", "bool")  # what stands for "all" when types are inferred
+EVERY = ("float32", "int64", "bool")  # stand for "all" when types are inferred
 
 
 def parse(row: Mapping[str, Any], types: Mapping[str, str], data: Mapping[str, Any]) -> Any:
     """The body of a row of graphio_operators.json as data: {"output": [...], "node": [...]}.
 
-    Exits with a message if the text is no function, names what it does not have, or gives other
+    Exits with a message if the text is not a function, names what it does not have, or gives other
     types than the row says.
     """
     text = function_text(row)
@@ -124,9 +124,9 @@ def check_types(
         except Exception as error:  # onnx raises several kinds
             sys.exit(f"body of {row['name']} with {json.dumps(chosen)}: {error}")
         for parameter, got in zip(row["outputs"], found, strict=True):
-            wanted = ELEMENTS[chosen.get(type_of(parameter), type_of(parameter))]
-            if got.tensor_type.elem_type != wanted:
+            required = ELEMENTS[chosen.get(type_of(parameter), type_of(parameter))]
+            if got.tensor_type.elem_type != required:
                 sys.exit(
                     f"body of {row['name']} with {json.dumps(chosen)}: {name_of(parameter)} has "
-                    f"type {got.tensor_type.elem_type}, expected {wanted}"
+                    f"type {got.tensor_type.elem_type}, expected {required}"
                 )

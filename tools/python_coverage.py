@@ -1,8 +1,8 @@
-"""What of saving and restoring in Python the tests reach: lines and branches, a row a file.
+"""Coverage of saving and restoring in Python by the tests: lines and branches, a row a file.
 
     python tools/python_coverage.py                      runs the tests, prints the table
     python tools/python_coverage.py --report             the table of the last run
-    python tools/python_coverage.py --missing saving.py  and what nobody has reached of these files
+    python tools/python_coverage.py --missing saving.py  and the parts of it that no test reaches
     python tools/python_coverage.py --add tests/ops/test_x.py -- -k name  adds to the last run
 
 A branch is a way from one line to another, counted by coverage.py, in child processes too. It is
@@ -43,7 +43,7 @@ TESTS = """
 """.split()
 # An interrupt inside of coverage.py leaves its lock taken, for ever.
 LEFT_OUT = "tests/data/test_data_checkpoints.py::test_a_replay_without_end_can_be_interrupted"
-# Child processes, also those of os.fork, count; each process writes a file of its own.
+# Child processes, also those of os.fork, count; each process writes a separate file.
 SETTINGS = f"""
 [run]
 branch = true

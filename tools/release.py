@@ -1,7 +1,7 @@
 """The version wherever it is written, and the order of the changelog.
 
-python tools/release.py --check   every place has the same version, CHANGELOG.md is in order
-python tools/release.py 0.2.0     writes a new version to all places and dates what is unreleased
+python tools/release.py --check   every file has the same version, CHANGELOG.md is in order
+python tools/release.py 0.2.0     writes a new version to all files and dates what is unreleased
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def version_problems(root: Path) -> Iterator[str]:
-    """A line for every place whose version is not the package's."""
+    """A line for every file whose version is not the package's."""
     expected = None
     for name in PLACES:
         match = found(root, name)
@@ -57,7 +57,7 @@ def version_problems(root: Path) -> Iterator[str]:
 
 
 def headings(root: Path) -> list[tuple[int, str]]:
-    """Numbers and texts of the changelog's lines that begin with ##."""
+    """Numbers and titles of the changelog's lines that begin with ##."""
     lines = (root / CHANGELOG).read_text().splitlines()
     return [(i, line) for i, line in enumerate(lines, 1) if line.startswith("##")]
 
@@ -84,7 +84,7 @@ def changelog_problems(root: Path) -> Iterator[str]:
     for i, title in titles:
         match = HEADING.match(title)
         if match is None or (match[1] == "Unreleased") != (match[2] is None):
-            yield f"{CHANGELOG}:{i}: '{title}' is no '## [1.2.3] - 2030-12-31'"
+            yield f"{CHANGELOG}:{i}: '{title}' is not '## [1.2.3] - 2030-12-31'"
         elif match[2]:
             if numbers(match[1]) > above:
                 yield f"{CHANGELOG}:{i}: {match[1]} is newer than what stands above, or the package"
@@ -99,7 +99,7 @@ def problems(root: Path) -> list[str]:
 
 
 def write(root: Path, version: str, today: str) -> None:
-    """Puts the version into every place, and what was unreleased under it."""
+    """Writes the version into every file, and moves the unreleased changes under it."""
     for name in PLACES:
         match = found(root, name)
         assert match is not None, name

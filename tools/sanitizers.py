@@ -115,7 +115,7 @@ def build(watcher: Watcher) -> Path:
 
 
 def passes(command: list[str], watcher: Watcher, folder: Path) -> bool:
-    """Whether a program ends well; if not, what it said is shown."""
+    """Whether a program ends well; if not, its output is shown."""
     environment = {**os.environ, **dict(watcher.environment)}
     done = subprocess.run(
         command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE,

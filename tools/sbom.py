@@ -1,10 +1,10 @@
-"""What a wheel of graphio consists of, as CycloneDX: tools/graphio-ml.cdx.json, which wheels carry.
+"""Parts of a wheel of graphio, as CycloneDX: tools/graphio-ml.cdx.json, which wheels carry.
 
 python tools/sbom.py           writes it
 python tools/sbom.py --check   says whether it is up to date
 
-A wheel holds graphio and, linked into its native module, cinfer; nothing of others. What it needs
-besides stands in its metadata; `make sbom` lists that as it is installed.
+A wheel holds graphio and, linked into its native module, cinfer; nothing of others. Its metadata
+has what it needs besides; `make sbom` lists that as it is installed.
 """
 
 from __future__ import annotations

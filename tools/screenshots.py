@@ -31,7 +31,7 @@ SCALE = 1.5  # of a picture's dots to the page's
 MOST_BYTES = 80_000
 Taker = Callable[[Any, Path], bytes]
 
-#: what a notebook is made of here, in the sizes and colours that Jupyter gives to tables
+#: parts of a notebook, in the sizes and colours that Jupyter gives to tables
 NOTEBOOK = """<!doctype html><meta charset="utf-8"><style>
 body { margin: 0; padding: 12px 16px; font: 14px/1.4 sans-serif; color: #212121; width: %dpx; }
 pre { background: #f5f5f5; border: 1px solid #e0e0e0; margin: 12px 0 8px; padding: 5px 8px;
@@ -179,7 +179,7 @@ def checkpoint(browser: Any, folder: Path) -> bytes:
 
 
 def diff(browser: Any, folder: Path) -> bytes:
-    """What training changed, in a notebook."""
+    """The difference of two checkpoints, in a notebook."""
     train = tutorial(folder)["tf"].train
     older, newer = "rings/model.ckpt-150", "rings/model.ckpt-300"
     with working(folder):

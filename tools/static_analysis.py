@@ -1,4 +1,4 @@
-"""What compilers and analyzers say of the C library: warnings, stack, recursion, analyzers.
+"""Static analysis of the C library: compilers' warnings, stack, recursion, analyzers.
 
     python tools/static_analysis.py            # warnings, stack and recursion
     python tools/static_analysis.py --deep     # and cppcheck, clang-tidy, gcc -fanalyzer
@@ -54,11 +54,11 @@ WITH_LTO = {
 # ---- stack ----
 
 MOST_FRAME = 2048  # bytes, of a function
-# Larger ones, each with a room of fixed size for what it works on.
+# Larger ones, each with a buffer of fixed size.
 LARGE_FRAMES = {
     "cinfer/src/checkpoint/checkpoint_save.c": 4608,  # a block of a file; the lists of a save
     "cinfer/src/checkpoint/checkpoint_restore.c": 2560,
-    "cinfer/src/simd/linear/isa_linear_impl.h": 5120,  # tiles of products
+    "cinfer/src/simd/linear/isa_linear_impl.h": 5120,  # tiles of MatMul
     "cinfer/src/simd/linear/isa_linear_window_impl.h": 5120,
     "cinfer/src/simd/math/isa_move_impl.h": 2560,
     "cinfer/src/kernels/arithmetic/cast.c": 3584,
@@ -113,7 +113,7 @@ RECURSIONS = [
     Recursion(frozenset({"meta_keep_graph"}), 64, "META_MOST_DEPTH, and the model was verified"),
     Recursion(frozenset({"array_tile_axis"}), 16, "axes of a tensor: CI_MAX_RANK"),
 ]
-# What the pointers of an operator's row lead to.
+# Functions that the pointers of an operator's row lead to.
 INDIRECT = {
     "ci_step_prepare": "ci_prepare_",
     "ci_half_prepare": "ci_prepare_",
@@ -126,7 +126,7 @@ ENTRIES = ("ci_open", "ci_open_memory", "ci_session_open", "ci_reserve", "ci_run
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of what a tool said."""
+    """One line of a tool's output."""
 
     check: str
     path: str
@@ -138,20 +138,20 @@ class Finding:
 
 
 def run(*command: str, cwd: Path = ROOT) -> str:
-    """What a tool says on both channels."""
+    """A tool's output on both channels."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     return done.stdout + done.stderr
 
 
-SAID = re.compile(
+FINDING = re.compile(
     r"^([^\s:]+):(\d+):(?:\d+:)? (?:warning|error|style|performance|portability): (.*)$"
 )
 
 
-def said(output: str) -> Iterator[Finding]:
+def findings_in(output: str) -> Iterator[Finding]:
     """The findings in what a compiler printed."""
     for line in output.splitlines():
-        match = SAID.match(line)
+        match = FINDING.match(line)
         if match is None:
             continue
         path, number, text = match.groups()
@@ -163,7 +163,7 @@ def said(output: str) -> Iterator[Finding]:
 
 
 def missing(tool: str) -> bool:
-    """Whether a tool is not there, which is said: its findings are unknown."""
+    """Whether a tool is not there, which is reported: its findings are unknown."""
     if shutil.which(tool):
         return False
     print(f"{tool} is not installed: not run")
@@ -177,7 +177,7 @@ def warnings() -> list[Finding]:
         if missing(compiler):
             continue
         print(f"warnings: {compiler}")
-        findings += said(run(compiler, *WARNINGS, *more, "-fsyntax-only", ONE_FILE))
+        findings += findings_in(run(compiler, *WARNINGS, *more, "-fsyntax-only", ONE_FILE))
     parts = sorted(ROOT.glob("cinfer/src/**/*.c"))
     for compiler, (linker, more) in WITH_LTO.items():
         if missing(compiler) or missing(linker):
@@ -188,7 +188,7 @@ def warnings() -> list[Finding]:
 
 
 def linked(compiler: str, flags: list[str], parts: list[Path]) -> list[Finding]:
-    """What a compiler says of parts that are compiled one by one and optimised when linked."""
+    """Findings of a compiler in parts that are compiled one by one and optimised when linked."""
     flags = [*WARNINGS, *flags, "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"]
     flags += ["-DCI_BUILD", f"-I{ROOT / 'cinfer' / 'include'}"]
     with tempfile.TemporaryDirectory() as folder:
@@ -202,7 +202,7 @@ def linked(compiler: str, flags: list[str], parts: list[Path]) -> list[Finding]:
         objects = [name for name, _ in made]
         link = [compiler, *flags, "-shared", *objects, "-o", str(Path(folder, "library.so"))]
         printed = "".join(text for _, text in made) + run(*link, "-lm", "-pthread")
-    return list(said(printed))
+    return list(findings_in(printed))
 
 
 # ---- the call graph, as gcc writes it ----
@@ -220,7 +220,7 @@ class Function:
 
 
 def call_graph() -> dict[str, Function]:
-    """From the .ci file that gcc -fcallgraph-info writes beside the object."""
+    """From the .ci file that gcc -fcallgraph-info writes next to the object."""
     with tempfile.TemporaryDirectory() as folder:
         made = str(Path(folder, "cinfer.o"))
         flags = ["-std=c11", "-Os", "-ffp-contract=off", "-DCI_BUILD", "-fcallgraph-info=su,da"]
@@ -246,8 +246,8 @@ def read_call_graph(text: str) -> dict[str, Function]:
         if match := EDGE.match(line):
             edges[plain(match[1])].add(plain(match[2]))
         elif (match := NODE.match(line)) and "bytes" in match[2]:
-            place, frame, _ = match[2].split("\\n")
-            path, number, _ = place.rsplit(":", 2)
+            location, frame, _ = match[2].split("\\n")
+            path, number, _ = location.rsplit(":", 2)
             size, kind = re.match(r"(\d+) bytes \(([^)]*)\)", frame).groups()  # type: ignore[union-attr]
             bounded = kind in ("static", "dynamic,bounded")
             functions[plain(match[1])] = Function(path, int(number), int(size), bounded, set())
@@ -375,7 +375,7 @@ def clang_tidy() -> list[Finding]:
         unit = one_unit(Path(folder))
         config = f"--config-file={ROOT / '.clang-tidy'}"
         flags = ["-std=c11", "-Wno-everything", f"-I{ROOT / 'cinfer'}"]
-        return list(said(run("clang-tidy-14", "--quiet", config, str(unit), "--", *flags)))
+        return list(findings_in(run("clang-tidy-14", "--quiet", config, str(unit), "--", *flags)))
 
 
 def gcc_analyzer() -> list[Finding]:
@@ -386,7 +386,7 @@ def gcc_analyzer() -> list[Finding]:
         unit = one_unit(Path(folder))
         made = Path(folder, "unit.o")
         flags = ["-std=c11", "-O1", f"-I{ROOT / 'cinfer'}", "-fanalyzer", "-Wno-unused-function"]
-        found = said(run("gcc", *flags, "-c", str(unit), "-o", str(made)))
+        found = findings_in(run("gcc", *flags, "-c", str(unit), "-o", str(made)))
         return [f for f in found if f.check.startswith("-Wanalyzer")]  # kernels are not defined
 
 
@@ -397,7 +397,7 @@ def cppcheck() -> list[Finding]:
     template = "--template={file}:{line}: {severity}: {message} [{id}]"
     enabled = "--enable=warning,performance,portability"
     flags = ["--std=c11", "--quiet", "-Icinfer/include", "-DCI_BUILD", enabled, template]
-    return list(said(run("cppcheck", *flags, "cinfer/src")))
+    return list(findings_in(run("cppcheck", *flags, "cinfer/src")))
 
 
 STEPS: dict[str, Callable[[], list[Finding]]] = {
@@ -425,7 +425,7 @@ def reasons() -> dict[tuple[str, str, str], int]:
 
 
 def judged(step: str, findings: list[Finding], complete: bool) -> list[Finding]:
-    """What has no reason, and reasons that nothing needs."""
+    """Findings without a reason, and reasons without a finding."""
     known = {key: number for key, number in reasons().items() if key[0] == step}
     needed = {(step, finding.check, finding.path) for finding in findings}
     left = [f for f in dict.fromkeys(findings) if (step, f.check, f.path) not in known]

@@ -82,9 +82,9 @@ def draw(page: Any, digit: int) -> None:
     """Draws a digit with the mouse on the page of examples/browser."""
     area = page.locator("#paper").bounding_box()
     for stroke in STROKES[digit]:
-        places = [(area["x"] + x, area["y"] + y) for x, y in stroke]
-        page.mouse.move(*places[0])
+        points = [(area["x"] + x, area["y"] + y) for x, y in stroke]
+        page.mouse.move(*points[0])
         page.mouse.down()
-        for place in places[1:]:
-            page.mouse.move(*place)
+        for point in points[1:]:
+            page.mouse.move(*point)
         page.mouse.up()

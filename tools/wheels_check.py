@@ -5,7 +5,7 @@ python tools/wheels_check.py --sbom     and dist/graphio_ml-<version>.cdx.json: 
 
 Pythons are those of PATH, of pyenv and of uv, 3.10 to 3.14; --need names versions that must be
 among them. What runs is `graphio selftest`: both engines, all instruction sets, one hash. The first
-row has the oldest versions of numpy and the like that graphio says it works with.
+row has the oldest versions of numpy and other packages that graphio says it works with.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def lowest(wheel: Path) -> list[str]:
 
 
 def try_wheel(python: str, wheel: Path, versions: list[str]) -> set[str]:
-    """Prints a row: what an environment of its own installs, and the hash of all runs there."""
+    """Prints a row: the packages of a fresh environment, and the hash of all runs there."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         run(python, "-m", "venv", folder)
@@ -98,7 +98,7 @@ def try_wheel(python: str, wheel: Path, versions: list[str]) -> set[str]:
 
 
 def sbom(python: str, wheel: Path) -> Path:
-    """What an installation without extras consists of, as CycloneDX."""
+    """Parts of an installation without extras, as CycloneDX."""
     made = DIST / (re.sub(r"-cp.*", "", wheel.name) + ".cdx.json")
     with tempfile.TemporaryDirectory() as folder:
         run(python, "-m", "venv", "--without-pip", folder)

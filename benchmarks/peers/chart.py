@@ -37,8 +37,8 @@ def draw(found: Mapping[str, Any], path: Path) -> None:
                 continue
             best = engines[best_peer(engines, PEERS)]["median"]
             label = engine if row == 0 else None
-            place = row + (number - 1) * height
-            axes.barh(place, engines[engine]["median"] / best, height, color=color, label=label)
+            position = row + (number - 1) * height
+            axes.barh(position, engines[engine]["median"] / best, height, color=color, label=label)
     for goal in GOALS:
         if goal.row in models and goal.reference == PEER and goal.must:
             row = models.index(goal.row)

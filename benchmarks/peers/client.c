@@ -39,7 +39,7 @@ struct cinfer_job {
   run_function *run;
   ci_session *session;
   int inputs, outputs;
-  size_t room[MOST];
+  size_t capacity[MOST];
   ci_tensor in[MOST], out[MOST];
 };
 
@@ -62,13 +62,13 @@ void client_cinfer_input(cinfer_job *job, void *data, size_t bytes, int32_t dtyp
 }
 
 void client_cinfer_output(cinfer_job *job, void *data, size_t bytes) {
-  job->room[job->outputs] = bytes;
+  job->capacity[job->outputs] = bytes;
   job->out[job->outputs++].data = data;
 }
 
 int client_cinfer_run(void *argument) {
   cinfer_job *job = argument;
-  for (int i = 0; i < job->outputs; i++) job->out[i].bytes = job->room[i];
+  for (int i = 0; i < job->outputs; i++) job->out[i].bytes = job->capacity[i];
   return job->run(job->session, 0, job->in, job->inputs, job->out, job->outputs, NULL);
 }
 

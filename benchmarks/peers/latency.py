@@ -47,13 +47,13 @@ def compared(found: list[Array] | None, expected: list[Array]) -> str:
     """ "same", "not compared", or what differs."""
     if found is None:
         return "not compared"
-    for got, wanted in zip(found, expected, strict=True):
-        got = np.asarray(got).reshape(wanted.shape)
-        if wanted.dtype.kind != "f":
-            if not np.array_equal(got, wanted):
-                return f"differs in {np.sum(got != wanted)} of {wanted.size}"
+    for got, reference in zip(found, expected, strict=True):
+        got = np.asarray(got).reshape(reference.shape)
+        if reference.dtype.kind != "f":
+            if not np.array_equal(got, reference):
+                return f"differs in {np.sum(got != reference)} of {reference.size}"
             continue
-        error = np.abs(got - wanted).max() / (np.abs(wanted).max() + 1e-9)
+        error = np.abs(got - reference).max() / (np.abs(reference).max() + 1e-9)
         if not error < TOLERANCE:
             return f"differs by {error:.1e}"
     return "same"

@@ -167,12 +167,12 @@ class Encoder(nn.Module):
 
     def __init__(self, layers: int = 6, hidden: int = 384, heads: int = 12) -> None:
         super().__init__()
-        self.tokens, self.places = nn.Embedding(30522, hidden), nn.Embedding(512, hidden)
+        self.tokens, self.positions = nn.Embedding(30522, hidden), nn.Embedding(512, hidden)
         self.norm = nn.LayerNorm(hidden)
         self.layers = nn.ModuleList(EncoderLayer(hidden, heads) for _ in range(layers))
 
     def forward(self, ids: Any) -> Any:
-        x = self.norm(self.tokens(ids) + self.places.weight[: ids.shape[1]])
+        x = self.norm(self.tokens(ids) + self.positions.weight[: ids.shape[1]])
         for layer in self.layers:
             x = layer(x)
         return x

@@ -54,9 +54,9 @@ def processor(info: str) -> str:
     Hosted machines say no more than "AMD EPYC" of processors that differ by a factor of two.
     """
     lines = (line.partition(":") for line in info.split("\n\n")[0].splitlines())
-    said = {key.strip(): value.strip() for key, _, value in lines}
-    numbers = [f"{word} {said[key]}" for word, key in _NUMBERS if key in said]
-    return ", ".join([x for x in (said.get("model name", ""), " ".join(numbers)) if x])
+    fields = {key.strip(): value.strip() for key, _, value in lines}
+    numbers = [f"{word} {fields[key]}" for word, key in _NUMBERS if key in fields]
+    return ", ".join([x for x in (fields.get("model name", ""), " ".join(numbers)) if x])
 
 
 def machine() -> dict[str, str]:
@@ -165,8 +165,8 @@ def page(found: Mapping[str, Any]) -> str:
         lines += [head, "", *limit_rows(models, found["peak"]), ""]
     for other in others.values():
         lines += [f"### {other['title']}", "", *other_rows(other), ""]
-    said = notes(found)
-    return "\n".join(lines + (["Not counted or not compared:", "", *said, ""] if said else []))
+    rest = notes(found)
+    return "\n".join(lines + (["Not counted or not compared:", "", *rest, ""] if rest else []))
 
 
 MARKS = ("<!-- begin: python -m benchmarks.peers -->\n", "<!-- end -->")

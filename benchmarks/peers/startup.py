@@ -36,14 +36,14 @@ def main() -> None:
         where = _arguments(case, folder)
         times: dict[str, list[float]] = {name: [] for name in files}
         peaks: dict[str, list[float]] = {name: [] for name in files}
-        said: dict[str, str] = {}
+        outcomes: dict[str, str] = {}
         for number in range(chosen.rounds + 1):
             for name, (model, *more) in files.items():
                 command = [program, model, *where, *more]
                 printed = subprocess.run(command, check=True, capture_output=True, text=True)
                 milliseconds, kilobytes = map(float, printed.stdout.split())
                 if number == 0:  # puts the files into the page cache
-                    said[name] = _compared(case, where[-1])
+                    outcomes[name] = _compared(case, where[-1])
                     continue
                 times[name].append(milliseconds / 1e3)
                 peaks[name].append(kilobytes / 1024)
@@ -51,7 +51,7 @@ def main() -> None:
     found: dict[str, Any] = {
         name: summary(times[name])
         | {
-            "note": said[name],
+            "note": outcomes[name],
             "more": {"peak MB": round(float(np.median(peaks[name])), 1)},
             "limits": {"peak MB": round(3 + 1.3 * weights, 1)},
         }

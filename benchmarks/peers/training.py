@@ -62,15 +62,15 @@ def net_graphio(target: str) -> Step:
 
     x, y, a, b = net_data().values()
     with tf.Graph().as_default() as graph:
-        inputs, wanted = tf.placeholder(tf.float32, x.shape), tf.placeholder(tf.float32, y.shape)
+        inputs, targets = tf.placeholder(tf.float32, x.shape), tf.placeholder(tf.float32, y.shape)
         first, second = tf.Variable(a), tf.Variable(b)
-        error = tf.matmul(tf.nn.relu(tf.matmul(inputs, first)), second) - wanted
+        error = tf.matmul(tf.nn.relu(tf.matmul(inputs, first)), second) - targets
         loss = tf.reduce_sum(tf.square(error))
         update = tf.train.GradientDescentOptimizer(SLOW).minimize(loss)
         start = tf.global_variables_initializer()
     session = tf.Session(target, graph=graph)
     session.run(start)
-    return lambda: float(session.run([loss, update], {inputs: x, wanted: y})[0])
+    return lambda: float(session.run([loss, update], {inputs: x, targets: y})[0])
 
 
 def net_torch(compiled: bool) -> Step:
@@ -148,11 +148,11 @@ def cnn_torch(compiled: bool) -> Step:
     module = digits_cnn()[:-1]  # the loss has the softmax
     # what comes flattened has channels first here
     dense = weights["dense1"].reshape(4, 4, 32, 64).transpose(3, 2, 0, 1).reshape(64, 512)
-    turned = [weights["conv1"].transpose(3, 2, 0, 1), weights["conv2"].transpose(3, 2, 0, 1)]
-    turned += [dense, weights["dense2"].T]
+    transposed = [weights["conv1"].transpose(3, 2, 0, 1), weights["conv2"].transpose(3, 2, 0, 1)]
+    transposed += [dense, weights["dense2"].T]
     layers: list[Any] = [layer for layer in module if hasattr(layer, "weight")]
     with torch.no_grad():
-        for layer, value in zip(layers, turned, strict=True):
+        for layer, value in zip(layers, transposed, strict=True):
             layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(value)))
             layer.bias.zero_()
     x, y = torch.from_numpy(images)[:, None], torch.from_numpy(labels)
@@ -213,11 +213,11 @@ def main() -> None:
         except ImportError:
             continue
     losses = {name: [step() for _ in range(AGREEING)] for name, step in steps.items()}
-    wanted = losses["Python runtime"]
+    reference = losses["Python runtime"]
     found: dict[str, Any] = {}
     for name, got in losses.items():
-        same = np.allclose(got, wanted, rtol=TOLERANCE)
-        found[name] = {"note": "same" if same else f"losses {got[-1]:.6g}, not {wanted[-1]:.6g}"}
+        same = np.allclose(got, reference, rtol=TOLERANCE)
+        found[name] = {"note": "same" if same else f"losses {got[-1]:.6g}, not {reference[-1]:.6g}"}
     bursts = {k: partial(burst, v) for k, v in steps.items() if found[k]["note"] == "same"}
     for name, times in in_turns(bursts, chosen.seconds).items():
         found[name] |= summary(times)

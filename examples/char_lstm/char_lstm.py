@@ -16,7 +16,7 @@ import numpy as np
 
 import graphio as tf
 
-NOVEL = Path(__file__).resolve().parent.parent / "texts" / "pride_and_prejudice.txt.gz"
+NOVEL = Path(__file__).resolve().parent.parent / "novels" / "pride_and_prejudice.txt.gz"
 Array = np.ndarray
 
 

@@ -48,8 +48,8 @@ def main(library: str | None = None) -> None:
     hidden = scaled_tanh(tf.layers.dense(x, 16), scale=2.0)
     y = tf.layers.dense(hidden, 1)[:, 0]
     points = np.random.RandomState(0).uniform(-1, 1, (256, 2)).astype(np.float32)
-    wanted = points[:, 0] * points[:, 1]
-    loss = tf.reduce_mean(tf.square(y - wanted))
+    targets = points[:, 0] * points[:, 1]
+    loss = tf.reduce_mean(tf.square(y - targets))
     train = tf.train.AdamOptimizer(0.02).minimize(loss)
     with tf.Session("cinfer") as session, tempfile.TemporaryDirectory() as folder:
         session.run(tf.global_variables_initializer())

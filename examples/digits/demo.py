@@ -111,14 +111,14 @@ def lines(process: subprocess.Popen[str], label: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     assert process.stdout is not None
     often = 0.1 if sys.stderr.isatty() else 60.0  # a log gets the last line
-    with tqdm(total=STEPS, desc=label, unit="step", mininterval=often) as bar:
+    with tqdm(total=STEPS, desc=label, unit="step", mininterval=often) as progress:
         for line in process.stdout:
             word, _, rest = line.strip().partition(" ")
             found.setdefault(word, []).append(rest)
             if word == "step":
                 step, _, loss = rest.split()
-                bar.update(int(step) + 1 - bar.n)
-                bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
+                progress.update(int(step) + 1 - progress.n)
+                progress.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
     if process.wait() != 0:
         raise SystemExit(f"training failed with exit code {process.returncode}")
     return found
@@ -145,8 +145,8 @@ def kill_at_random(folder: Path, engine: str) -> int:
 
 def compile_program(program: Path) -> None:
     """The example, linked with the C library of this installation."""
-    asked = [sys.executable, "-m", "graphio.cinfer", "--cflags", "--libs"]
-    flags = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+    query = [sys.executable, "-m", "graphio.cinfer", "--cflags", "--libs"]
+    flags = subprocess.run(query, check=True, capture_output=True, text=True).stdout
     source = str(HERE / "digits.c")
     command = ["cc", "-std=c11", "-O2", "-s", source, *shlex.split(flags), "-o", str(program)]
     if subprocess.run(command).returncode != 0:

@@ -44,8 +44,8 @@ def program(pipeline: Pipeline, rows: np.ndarray, folder: Path) -> list[str]:
     tf.onnx.convert(model, folder / "wine.gio")
     python = [sys.executable, "-m"]
     subprocess.run([*python, "graphio", "export-c", "wine.gio"], cwd=folder, check=True)
-    asked = [*python, "graphio.cinfer", "--cflags", "--libs"]
-    flags = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+    query = [*python, "graphio.cinfer", "--cflags", "--libs"]
+    flags = subprocess.run(query, check=True, capture_output=True, text=True).stdout
     built = ["cc", "-std=c11", "-O2", "-I.", str(HERE / "classify.c"), *shlex.split(flags)]
     subprocess.run([*built, "-o", "classify"], cwd=folder, check=True)
     return [str(folder / "classify"), str(folder / "wine.gio")]

@@ -19,7 +19,7 @@ import numpy as np
 
 import graphio as tf
 
-TEXTS = Path(__file__).resolve().parent.parent / "texts"
+FOLDER = Path(__file__).resolve().parent.parent / "novels"
 NOVELS = ("emma", "pride_and_prejudice", "sense_and_sensibility")
 WINDOW = 2
 RARE = 8  # words that occur less often are left out
@@ -42,7 +42,7 @@ RELATED = {
 
 def read_words(novels: int) -> list[str]:
     """The words of the first novels, in lower case."""
-    paths = [TEXTS / f"{name}.txt.gz" for name in NOVELS[:novels]]
+    paths = [FOLDER / f"{name}.txt.gz" for name in NOVELS[:novels]]
     text = "\n".join(gzip.decompress(path.read_bytes()).decode("ascii") for path in paths)
     return re.findall(r"[a-z]+", text.lower())
 

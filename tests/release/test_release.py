@@ -54,8 +54,8 @@ def test_a_place_without_a_version_is_found(name: str, copy: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "problem"),
     [
-        ("## 0.0.9 (2026)", "is no '## [1.2.3] - 2030-12-31'"),
-        ("## [0.0.9]", "is no '## [1.2.3] - 2030-12-31'"),
+        ("## 0.0.9 (2026)", "is not '## [1.2.3] - 2030-12-31'"),
+        ("## [0.0.9]", "is not '## [1.2.3] - 2030-12-31'"),
         ("## [99.0.0] - 2026-01-01", "99.0.0 is newer"),
         ("## [0.0.1] - 2026-01-01\n## [0.0.2] - 2026-01-02", "0.0.2 is newer"),
         ("### News", "is none of Added"),
