@@ -1,18 +1,18 @@
-"""Saving and restoring beside the same bytes written and read raw, and beside other libraries.
+"""Saving and restoring, compared with raw reads and writes of the same bytes and other libraries.
 
     python benchmarks/checkpoints.py [--megabytes 1000] [--tensors 200] [--runs 5]
                                      [--folder .] [--cold] [--tensorflow PYTHON]
 
 Libraries that are not installed are left out; --tensorflow names the Python that has TensorFlow.
-Rounds interleave: in each round every library has a process of its own, which saves and restores
+Rounds interleave: in each round every library has a separate process, which saves and restores
 twice; the second time counts, and the larger memory. A save goes to an empty folder after the disk
 has settled; "on disk" adds an fsync of the files, which raw and graphio have in the save itself. A
-restore puts the values into memory of their own; --cold drops the files from the page cache first.
-"x raw" is the median over the rounds of the ratio to raw of the same round, then the ratio of the
-least times, which other programs on the machine disturb less.
+restore puts the values into separate memory; --cold drops the files from the page cache first.
+"x raw" is the median over the rounds of the ratio to raw of the same round, then the ratio of
+minimum times, which other programs on the machine disturb less.
 "Extra" is how much memory the process had at most during the call beyond what it had before
 (Linux). "Lazily" opens or maps without looking at the values; "stall" is how long a save in the
-background keeps the caller, beside a copy of all values in memory.
+background keeps the caller, compared with a copy of all values in memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Runs = dict[str, list[float]]  # a library's figures by what they are of, one fo
 
 
 class Work(NamedTuple):
-    """What one library does in an empty folder."""
+    """Saves and restores of one library in an empty folder."""
 
     save: Call
     restore: Call
@@ -432,7 +432,7 @@ def print_table(figures: dict[str, Runs]) -> None:
 
 
 def ratios(runs: Runs, raw: Runs, what: str) -> str:
-    """Median of the ratios of each round, and the ratio of the least."""
+    """Median of the ratios of each round, and the ratio of the minimum times."""
     pairs = zip(runs[what], raw[what], strict=True)
     middle = statistics.median(ours / theirs for ours, theirs in pairs)
     return f"{middle:.2f}, {min(runs[what]) / min(raw[what]):.2f}"

@@ -1,8 +1,8 @@
-"""What a program pays before its first step: imports, and a graph of 10,000 nodes and its plan.
+"""Costs before a program's first step: imports, and a graph of 10,000 nodes and its plan.
 
     python benchmarks/graph_build.py
 
-The plan is what a first run does beside running: what is needed, the model's bytes, the engine's
+The plan is the preparation of a first run: the nodes needed, the model's bytes, the engine's
 load. Imports are medians of fresh processes.
 """
 

@@ -5,9 +5,9 @@
 MODEL is a file of ours or of ONNX (.onnx) whose inputs are tensors of numbers; dimensions that it
 leaves open are the batch. A node's limit is the time that its operations on floats take at the
 peak of one core, or its bytes at the speed of the level of memory that they fit into, whichever is
-more: the share is that time over the least that was measured. Elementwise functions count as one
-operation, so the share of exp and its like is one of bytes. The limits are measured by limits.c
-once a processor and kept in build/limits.json.
+more: the share is that time over the minimum that was measured. Elementwise functions count as
+one operation, so the share of exp and similar ones is one of bytes. limits.c measures the limits
+once a processor; they are kept in build/limits.json.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .peers.report import machine
 Array = np.ndarray[Any, Any]
 CACHE = ROOT / "build" / "limits.json"
 SOURCE = Path(__file__).with_name("limits.c")
-#: a level of memory, the block that is read to measure it, where it ends if nobody says so
+#: a level of memory, the block that is read to measure it, its size if the system reports none
 LEVELS = (
     ("L1", 1 << 14, "SC_LEVEL1_DCACHE_SIZE", 1 << 15),
     ("L2", 1 << 18, "SC_LEVEL2_CACHE_SIZE", 1 << 20),
@@ -46,7 +46,7 @@ LEVELS = (
 
 @dataclass(frozen=True)
 class Limits:
-    """What one core can do at most.
+    """The peak of one core.
 
     Attributes:
         flops: operations on float32 a second.
@@ -92,7 +92,7 @@ def limits(seconds: float = 0.5) -> Limits:
 
 @dataclass(frozen=True)
 class Row:
-    """A node beside its limit; without one where a shape is not known."""
+    """A node and its limit; without one where a shape is not known."""
 
     name: str
     op: str
@@ -113,7 +113,7 @@ def model_bytes(path: str) -> bytes:
 
 
 def inputs_of(signature: Any, batch: int) -> list[Array]:
-    """Random inputs; numbers of an unknown meaning are 0 where they are whole."""
+    """Random inputs; numbers of an unknown meaning are 0 where they are integers."""
     random = np.random.RandomState(0)
     made = []
     for spec in signature.inputs.values():
@@ -124,7 +124,7 @@ def inputs_of(signature: Any, batch: int) -> list[Array]:
 
 
 def rows_of(data: bytes, name: str, inputs: list[Array], times: Mapping[str, float]) -> list[Row]:
-    """What each node took beside its limit, the slowest first."""
+    """The time of each node compared with its limit, the slowest first."""
     model, _ = container.unpack(data)
     parts, most = fused.parts(model), limits()
     rows = []

@@ -1,11 +1,11 @@
-"""What a variable costs, in us, in graphs of 10,000, 50,000 and 200,000 of them.
+"""Costs of a variable, in us, in graphs of 10,000, 50,000 and 200,000 of them.
 
     python benchmarks/many_variables.py [COUNT ...] [--profile STEP]
 
 Every step is done once on variables of one float32, after a run with few of them that imports what
 is needed; the times are the processor's. A step that is linear has the same figure in every column.
-The last rows are no steps: what Python takes to read, and to set, each field of a variable's nodes
-once, which is the least for a step that looks at all of them one by one. --profile shows in which
+The last rows are not steps: Python's time to read, and to set, each field of a variable's nodes
+once, which is the minimum for a step that looks at all of them one by one. --profile shows in which
 functions a step spends its time.
 """
 

@@ -1,4 +1,4 @@
-"""What a Session adds to numpy: a step of the two-layer net against the same step by hand.
+"""Overhead of a Session over numpy: a step of the two-layer net against the same step by hand.
 
     python benchmarks/session_overhead.py [--rounds 40] [--dump]
 

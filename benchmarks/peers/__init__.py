@@ -1,1 +1,1 @@
-"""cinfer and the Python runtime beside other engines, in turns: `python -m benchmarks.peers`."""
+"""Benchmark of cinfer, the Python runtime and other engines: `python -m benchmarks.peers`."""

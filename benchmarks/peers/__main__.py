@@ -1,10 +1,10 @@
-"""cinfer and the Python runtime beside every other engine that is installed, on the same models.
+"""cinfer and the Python runtime compared with other engines that are installed, on the same models.
 
     python -m benchmarks.peers [--only tiny,mlp] [--threads 1] [--json now.json]
                                [--compare before.json] [--chart chart.svg] [--quick]
     python -m benchmarks.peers --show now.json [--chart chart.svg] [--page docs/performance.md]
 
-Each model has a process of its own, in which the engines take turns in bursts. An engine whose
+Each model has a separate process, in which the engines take turns in bursts. An engine whose
 outputs differ from the expected ones is named and not counted. The models are made when they are
 missing, with torch and skl2onnx where they are installed, and kept in build/peers. ORT_LIB names a
 libonnxruntime.so for the calls from C where the Python package has none. --quick measures next to
@@ -28,9 +28,9 @@ from .latency import ENGINES
 from .models import ROOT, SUITE, prepare
 
 PACKAGE = "benchmarks.peers"
-OTHERS = {  # rows that are no models: the module that measures them and its arguments
-    "first sight tiny": ("batches", "tiny"),
-    "first sight mlp": ("batches", "mlp"),
+OTHERS = {  # rows that are not models: the module that measures them and its arguments
+    "first call tiny": ("batches", "tiny"),
+    "first call mlp": ("batches", "mlp"),
     **{f"start {model}": ("startup", "FOLDER", model) for model in STARTS},
     "train perceptron": ("training", "perceptron"),
     "train cnn": ("training", "cnn"),
@@ -39,7 +39,7 @@ OTHERS = {  # rows that are no models: the module that measures them and its arg
 }
 ROWS = [*SUITE, *OTHERS]
 QUICK = [m.name for m in SUITE.values() if m.quick]
-QUICK += ["first sight tiny", "train perceptron", "node"]
+QUICK += ["first call tiny", "train perceptron", "node"]
 OWN = [n for n in ENGINES if n.startswith(("cinfer", "Python", "onnxruntime", "by hand"))]
 SHORT = {  # arguments of a module in the short form, which needs nothing but ONNX Runtime
     "latency": ("--seconds=0", f"--engines={';'.join(OWN)}"),
@@ -50,7 +50,7 @@ SHORT = {  # arguments of a module in the short form, which needs nothing but ON
 
 
 def child(threads: int, *arguments: str) -> str:
-    """What a module of this package prints, run in a process of its own.
+    """The output of a module of this package, run in a separate process.
 
     Raises:
         RuntimeError: it failed.
@@ -79,7 +79,7 @@ def made(name: str, chosen: argparse.Namespace) -> bool:
 
 
 def figures(name: str, chosen: argparse.Namespace) -> Any:
-    """What was measured for a model or another row; None when what it needs is not installed."""
+    """Results of a model or another row; None when what it needs is not installed."""
     if name in SUITE:
         module, arguments = "latency", [str(chosen.folder), name, f"--engines={chosen.engines}"]
         arguments += [f"--threads={chosen.threads}", f"--seconds={chosen.seconds}"]
@@ -95,7 +95,7 @@ def figures(name: str, chosen: argparse.Namespace) -> Any:
 
 
 def measured(chosen: argparse.Namespace) -> dict[str, Any]:
-    """All rows that are wanted; stored after each one, where that is wanted."""
+    """Results of the chosen rows; written to --json after each one."""
     found: dict[str, Any] = {
         "date": datetime.date.today().isoformat(),
         "threads": chosen.threads,

@@ -1,4 +1,4 @@
-"""Batch sizes that an engine has not met: the first call of each size beside the second.
+"""Batch sizes that are new to an engine: the first call of each size compared with the second.
 
 python -m benchmarks.peers.batches tiny|mlp [--rounds 5] [--sizes 32] [--no-growth]
 
@@ -140,7 +140,7 @@ def write(folder: str) -> None:
         graphio.onnx.convert(f"{folder}/{family}.onnx", f"{folder}/{family}.gio")
 
 
-def first_sight(folder: str, family: str, rounds: int, sizes: int) -> dict[str, dict[str, Any]]:
+def first_calls(folder: str, family: str, rounds: int, sizes: int) -> dict[str, dict[str, Any]]:
     """First and second call of each size, the engines in turns at each."""
     first: dict[str, list[float]] = {}
     second: dict[str, list[float]] = {}
@@ -152,7 +152,7 @@ def first_sight(folder: str, family: str, rounds: int, sizes: int) -> dict[str, 
             except ImportError:
                 continue
         for call in calls.values():
-            call(sizes + 1)  # what a session does once is no matter of sizes
+            call(sizes + 1)  # excludes the work that a session does once
         for size in np.random.RandomState(number).permutation(sizes) + 1:
             for name, call in calls.items():
                 first.setdefault(name, []).append(call(int(size)))
@@ -204,7 +204,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         write(folder)
-        found = first_sight(folder, chosen.family, chosen.rounds, chosen.sizes)
+        found = first_calls(folder, chosen.family, chosen.rounds, chosen.sizes)
         grows = (
             chosen.family == "tiny" and not chosen.no_growth and Path("/proc/self/statm").exists()
         )
@@ -213,7 +213,9 @@ def main() -> None:
             command = [*module, "--growth", folder, name]
             grown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             found[name]["more"]["growth MB"] = round(float(grown.split()[-1]), 2)
-    title = f"First sight of a batch size, {SUITE[chosen.family].title}, sizes 1 to {chosen.sizes}"
+    title = (
+        f"First call at a new batch size, {SUITE[chosen.family].title}, sizes 1 to {chosen.sizes}"
+    )
     print(json.dumps({"title": title, "engines": found}))
 
 

@@ -1,4 +1,4 @@
-"""One bar chart: cinfer and ONNX Runtime beside the best peer of each model."""
+"""One bar chart: cinfer and ONNX Runtime compared with the best peer of each model."""
 
 from __future__ import annotations
 

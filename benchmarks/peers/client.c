@@ -124,7 +124,7 @@ static int ort_tensor(ort_job *job, void *data, size_t bytes, int dtype, int ran
   return ort_failed(job, job->api[ORT_TENSOR](job->memory, data, bytes, dims, (size_t)rank, dtype, value));
 }
 
-/* What the tensors held stays: they are few. */
+/* The values of the tensors are not released: they are few. */
 void client_ort_clear(ort_job *job) { job->inputs = job->outputs = 0; }
 
 int client_ort_input(ort_job *job, const char *name, void *data, size_t bytes, int dtype, int rank,
@@ -145,7 +145,7 @@ int client_ort_run(void *argument) {
                            job->out) != NULL;
 }
 
-/* ---- dense layers by hand: a floor. Weights lie [in][out], outputs padded to whole vectors ---- */
+/* ---- dense layers by hand: a floor. Weights are [in][out], outputs padded to full vectors ---- */
 
 enum { LANES = 16, LAYERS = 4 };
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
@@ -242,7 +242,7 @@ int client_dense_run(void *argument) {
 
 /* ---- the machine ---- */
 
-/* Multiplies and additions per second of one core at its best, in 1e9: products that wait for nothing. */
+/* Multiplies and additions per second of one core at its peak, in 1e9, without dependencies. */
 double client_peak(long rounds) {
   enum { CHAINS = 12 };
   lanes sum[CHAINS], factor = {0}, term = {0};

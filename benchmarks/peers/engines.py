@@ -15,7 +15,7 @@ from .turns import burst
 
 
 class Unfit(Exception):
-    """An engine does not run this model; the reason is for nobody who did not ask."""
+    """An engine does not run this model; only named engines report the reason."""
 
 
 class Engine(abc.ABC):

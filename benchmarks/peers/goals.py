@@ -50,7 +50,7 @@ GOALS = (
     *(Goal(row, C, PEER, 0.7) for row in ("forest", "forest_b1000", "boosting", "boosting_b1000")),
     *(Goal(row, C, PEER, 1.0, False) for row in LARGE),
     *(
-        Goal(f"first sight {model}", *pair, 0.2)
+        Goal(f"first call {model}", *pair, 0.2)
         for model in ("tiny", "mlp")
         for pair in ((C, ORT_C), (PYTHON, ORT))
     ),
@@ -86,25 +86,25 @@ class Limit:
 STARTS = ("tiny", "mobilenetv2", "resnet50")
 LIMITS = (
     *(Limit(f"start {model}", C, "peak MB") for model in STARTS),
-    Limit("first sight tiny", C, "growth MB", 0.1),
-    Limit("first sight tiny", PYTHON, "growth MB", 1.0),  # the interpreter's pages come and go
+    Limit("first call tiny", C, "growth MB", 0.1),
+    Limit("first call tiny", PYTHON, "growth MB", 1.0),  # the interpreter's pages come and go
     Limit("node", RUNTIME, "median", 3e-6, False),
 )
 
 
 def best_peer(engines: Figures, peers: list[str]) -> str | None:
-    """The peer with the least median."""
+    """The peer with the smallest median."""
     timed = [name for name in peers if "median" in engines.get(name, {})]
     return min(timed, key=lambda name: engines[name]["median"], default=None)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A goal beside what was measured.
+    """A goal and the measured figures.
 
     Attributes:
         row, ours, must: as of the goal.
-        beside: an engine, or the unit of a limit.
+        reference: an engine, or the unit of a limit.
         most: the goal.
         median, least: what is to be at most that, by medians and by least times; None where it
             was not measured.
@@ -112,7 +112,7 @@ class Verdict:
 
     row: str
     ours: str
-    beside: str
+    reference: str
     most: float
     must: bool
     median: float | None = None
@@ -135,8 +135,8 @@ def verdicts(rows: Mapping[str, Figures], peers: list[str]) -> list[Verdict]:
             continue
         ours = engines.get(goal.ours, {})
         ratios = [ours[k] / theirs[k] if k in ours else None for k in ("median", "min")]
-        beside = f"{other} (best)" if goal.reference == PEER else other
-        found.append(Verdict(goal.row, goal.ours, beside, goal.factor, goal.must, *ratios))
+        reference = f"{other} (best)" if goal.reference == PEER else other
+        found.append(Verdict(goal.row, goal.ours, reference, goal.factor, goal.must, *ratios))
     for limit in LIMITS:
         ours = rows.get(limit.row, {}).get(limit.ours, {})
         if limit.key == "median" and "median" in ours and limit.most is not None:

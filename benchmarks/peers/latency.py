@@ -60,7 +60,7 @@ def compared(found: list[Array] | None, expected: list[Array]) -> str:
 
 
 def ready(names: list[str], case: Case, threads: int) -> tuple[dict[str, Engine], dict[str, str]]:
-    """The engines that give the expected outputs, and what is to be said of each."""
+    """The engines that give the expected outputs, and a note on each."""
     live: dict[str, Engine] = {}
     notes: dict[str, str] = {}
     for name in names:

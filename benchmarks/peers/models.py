@@ -106,7 +106,7 @@ SUITE = {
 
 
 class Case:
-    """A model as it lies in the folder.
+    """A model and its files in the folder.
 
     Attributes:
         model: what it is.
@@ -125,7 +125,7 @@ class Case:
 
     @functools.cached_property
     def gio(self) -> Path:
-        """Our file, imported anew when graphio is newer; it is this tree's, in any folder."""
+        """Our file, imported again when graphio is newer; it is this tree's, in any folder."""
         path = ROOT / "build" / "peers" / "gio" / f"{self.name}.gio"
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.stat().st_mtime < _newest_source():

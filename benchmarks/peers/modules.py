@@ -37,7 +37,7 @@ def digits_cnn() -> nn.Module:
 
 
 class Elementwise(nn.Module):
-    """Three times tanh of a product, then sigmoid of a sum."""
+    """Three times tanh of a multiplication, then sigmoid of a sum."""
 
     def forward(self, x: Any, y: Any) -> Any:
         for _ in range(3):

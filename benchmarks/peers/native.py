@@ -25,7 +25,7 @@ OURS = [HERE / "client.c", HERE / "client.h", CINFER / "include" / "cinfer.h"]
 
 
 def made(name: str, command: list[str], sources: list[Path]) -> Path:
-    """What a command makes (its -o is added); made anew when a source has changed."""
+    """The file that a command makes (its -o is added); rebuilt when a source has changed."""
     digest = hashlib.sha256(repr(command).encode())
     for path in sources:
         digest.update(path.read_bytes())

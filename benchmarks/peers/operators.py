@@ -1,4 +1,4 @@
-"""The ratchet of times: operators in cinfer beside ONNX Runtime, in turns, and what they were.
+"""The ratchet of times: operators in cinfer compared with ONNX Runtime, and with stored times.
 
     python -m benchmarks.peers.operators            fails when an operator became slower
     python -m benchmarks.peers.operators --update   stores what is new or became faster
@@ -213,7 +213,7 @@ def large_model(case: Large) -> tuple[Any, list[Array]]:
         shape = case.shapes[0] if op == "GatherElements" else (1, 128)
         values.append(random.randint(0, case.indices, shape))
     names = [f"in{i}" for i in range(len(values))]
-    if op == "Gather":  # what is gathered from is the weight
+    if op == "Gather":  # its first input is the weight
         weights, fed = {names[0]: values[0]}, names[1:]
     else:
         fed = names[: len(names) - case.constants]

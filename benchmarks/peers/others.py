@@ -226,7 +226,7 @@ def _converted(case: Case) -> Path:
         import torch
 
         class Named(torch.nn.Module):
-            """pnnx writes Python, where the numbers of a Sequential are no names."""
+            """pnnx writes Python, where the numbers of a Sequential are not names."""
 
             def __init__(self, net: torch.nn.Module) -> None:
                 super().__init__()

@@ -128,13 +128,13 @@ def goal_rows(found: list[Verdict]) -> list[str]:
         measured = ["-" if x is None else f"{x:.2f}" for x in (v.median, v.least)]
         goal = f"{v.most:.3g}" if v.must else f"{v.most:.3g} (aim)"
         met = "met" if v.met else "**not met**"
-        lines.append([_title(v.row), v.ours, v.beside, goal, *measured, met])
-    head = ["row", "ours", "beside", "goal", "by median", "by least", ""]
+        lines.append([_title(v.row), v.ours, v.reference, goal, *measured, met])
+    head = ["row", "ours", "compared with", "goal", "by median", "by least", ""]
     return table(head, lines)
 
 
 def notes(found: Mapping[str, Any]) -> list[str]:
-    """What failed, differs or was not compared."""
+    """Engines that failed, differ or were not compared."""
     rows = found["models"] | {k: v["engines"] for k, v in found["others"].items()}
     return [
         f"- {row}, {engine}: {figures['note']}"
@@ -183,7 +183,7 @@ def put(text: str, made: str) -> str:
 
 
 def limit_rows(rows: Mapping[str, Figures], peak: float) -> list[str]:
-    """What cinfer and the best peer reach of the processor's arithmetic, by least times."""
+    """Shares of the processor's peak that cinfer and the best peer reach, by least times."""
     lines = []
     for name, model in SUITE.items():
         engines = rows.get(name, {})

@@ -1,4 +1,4 @@
-"""Training steps in turns: the two-layer net beside numpy by hand, the digits CNN beside torch.
+"""Training steps in turns: the two-layer net and numpy by hand, the digits CNN and torch.
 
 python -m benchmarks.peers.training perceptron|cnn [--seconds 2] [--engines a;b]
 """
@@ -33,7 +33,7 @@ def drawn(**shapes: tuple[int, ...]) -> Arrays:
 
 
 def net_data() -> Arrays:
-    """Batch, wanted outputs and first weights."""
+    """Batch, target outputs and first weights."""
     return drawn(x=(BATCH, 1000), y=(BATCH, 10), a=(1000, 100), b=(100, 10))
 
 

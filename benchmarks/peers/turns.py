@@ -12,7 +12,7 @@ TURNS = 5
 
 
 def summary(times: list[float]) -> dict[str, float]:
-    """What is kept of the seconds of calls."""
+    """Statistics of the seconds of calls."""
     return {
         "median": float(np.median(times)),
         "min": float(np.min(times)),

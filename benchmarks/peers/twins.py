@@ -2,8 +2,8 @@
 
     python benchmarks/peers/twins.py FOLDER
 
-writes NAME.tflite beside NAME.onnx. The perceptrons and the CNN have the same weights (from
-NAME.weights.npz, which prepare.py writes), the others random ones of their own.
+writes NAME.tflite next to NAME.onnx. The perceptrons and the CNN have the same weights (from
+NAME.weights.npz, which prepare.py writes), the others different random ones.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def put_weights(model: Any, stored: Weights) -> None:
         weight, bias = stored[f"{number}.weight"], stored[f"{number}.bias"]
         if weight.ndim == 4:
             weight = weight.transpose(2, 3, 1, 0)
-        elif weight.shape[1] == 512:  # what comes flattened is channels last here
+        elif weight.shape[1] == 512:  # the flattened input has channels last here
             weight = weight.reshape(-1, 32, 4, 4).transpose(2, 3, 1, 0).reshape(512, -1)
         else:
             weight = weight.T

@@ -32,13 +32,13 @@ FLAGS = (
 
 
 def compile_command(clang: str) -> list[str]:
-    """What makes digits.c and the library one .wasm file, but for "-o" and its name."""
+    """The command that compiles digits.c and the library to one .wasm file, without "-o NAME"."""
     sources = (HERE / "digits.c", CINFER / "cinfer.c")
     return [clang, *FLAGS, *map(str, sources), "-lm"]
 
 
 def write_model(target: Path, source: Path | None) -> None:
-    """What predicts of a trained model, its variables as constants."""
+    """Writes the signature "predict" of a trained model, its variables as constants."""
     with tempfile.TemporaryDirectory() as folder:
         trained = source or train(Path(folder))
         model = slimmed(trained.read_bytes(), signatures=["predict"], freeze=True, strip=True)

@@ -35,7 +35,7 @@ EXPORT(open_model) int open_model(const void *file, size_t bytes) {
 
 EXPORT(image) float *image(void) { return pixels; }
 
-/* Predicts the image as often as asked: a browser's clock has coarse steps. */
+/* Predicts the image `times` times: a browser's clock has coarse steps. */
 EXPORT(run) int run(int times) {
   const ci_tensor x = {pixels, sizeof pixels, CI_FLOAT, 2, {1, PIXELS}};
   ci_status status = CI_OK;

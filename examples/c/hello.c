@@ -1,4 +1,4 @@
-/* hello.c - the least that a program needs: opens a model, feeds it, prints what it says.
+/* hello.c - a minimal program: opens a model, feeds it, prints what it says.
  *
  *   ./hello net.gio        net.gio: make_model.py
  */

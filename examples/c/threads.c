@@ -13,7 +13,7 @@ enum { RUNS = 1000, MOST = 64 };
 typedef struct worker {
   pthread_t thread;
   ci_model *model;
-  float scale; /* what tells its inputs from the others' */
+  float scale; /* distinguishes its inputs from the others' */
   double sum;  /* of all that it got */
   ci_status status;
   ci_error error;

@@ -37,7 +37,7 @@ def batches(codes: Array, streams: int, length: int) -> Array:
 
 
 class CharacterModel:
-    """The graph. States go in and out, so that a text is read in pieces of any length.
+    """The graph. States go in and out, so that a novel is read in pieces of any length.
 
     Attributes:
         codes: int32 [streams, length + 1], a piece and the character after it.
@@ -66,13 +66,13 @@ class CharacterModel:
         self.train = optimizer.apply_gradients(zip(clipped, variables, strict=True))
 
     def feed(self, codes: Array, state: tuple[Array, Array] | None) -> dict[tf.Tensor, Array]:
-        """What to feed for a piece of text after another, or at the start (state None)."""
+        """The feed for a piece of text after another, or at the start (state None)."""
         pairs = {} if state is None else dict(zip(self.state, state, strict=True))
         return {self.codes: codes, **pairs}
 
 
 def bits(session: tf.Session, model: CharacterModel, codes: Array) -> float:
-    """What a character costs on average in a text that is read from start to end."""
+    """Average bits per character of a novel that is read from start to end."""
     total, state = 0.0, None
     windows = batches(codes, 16, 100)
     for window in windows:
@@ -82,7 +82,7 @@ def bits(session: tf.Session, model: CharacterModel, codes: Array) -> float:
 
 
 def sample(session: tf.Session, model: CharacterModel, alphabet: str, length: int) -> str:
-    """A text that the model makes up, one character after another."""
+    """Text sampled from the model, one character after another."""
     rng, state, written = np.random.RandomState(0), None, [alphabet.index("T")]
     for _ in range(length):
         piece = np.array([[written[-1], 0]])  # the character after it is not looked at

@@ -1,4 +1,4 @@
-"""An operator of our own, in Python and in C: trained through, saved, and run again from the file.
+"""A custom operator, in Python and in C: trained through, saved, and run again from the file.
 
     python examples/custom_operator/custom_operator.py [libscaled_tanh.so]
 

@@ -1,4 +1,4 @@
-/* scaled_tanh.c - an operator of our own: y = tanh(scale * x), for cinfer.
+/* scaled_tanh.c - a custom operator: y = tanh(scale * x), for cinfer.
  *
  *   cc -std=c11 -O2 -shared -fPIC -Icinfer/include scaled_tanh.c -o libscaled_tanh.so -lm
  *

@@ -1,4 +1,4 @@
-"""The whole road on real data: train, kill, resume, export, predict and train on from C.
+"""All steps on real data: train, kill, resume, export, predict and train on from C.
 
     python examples/digits/demo.py [FOLDER]
 
@@ -107,7 +107,10 @@ def start_training(folder: Path, engine: str) -> subprocess.Popen[str]:
 
 
 def lines(process: subprocess.Popen[str], label: str) -> dict[str, list[str]]:
-    """What the training printed, by the first word of its lines, under a bar; it must end well."""
+    """The output of a training by the first word of its lines, with a progress bar.
+
+    Exits if the training fails.
+    """
     found: dict[str, list[str]] = {}
     assert process.stdout is not None
     often = 0.1 if sys.stderr.isatty() else 60.0  # a log gets the last line

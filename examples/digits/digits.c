@@ -49,7 +49,7 @@ static ci_tensor view(int32_t dtype, void *data, int rank, int64_t rows, int64_t
   return tensor;
 }
 
-/* One image at a time, as a product would; prints microseconds per prediction. */
+/* One image at a time, as an application would; prints microseconds per prediction. */
 static int predict(ci_session *session, int signature, const images *test, const char *path) {
   FILE *file = fopen(path, "wb");
   float *probabilities = malloc((size_t)test->count * CLASSES * sizeof *probabilities);

@@ -28,7 +28,7 @@ class Digits:
         return len(self.train_x) // BATCH
 
     def batch(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Batch number `step`; each epoch has an order of its own, a function of its number."""
+        """Batch number `step`; each epoch has a different order, a function of its number."""
         epoch, position = divmod(step, self.steps_per_epoch)
         order = np.random.RandomState(1000 + epoch).permutation(len(self.train_x))
         rows = order[position * BATCH : (position + 1) * BATCH]
@@ -47,7 +47,7 @@ def data() -> Digits:
 
 @dataclass
 class Network:
-    """What a program needs of the graph."""
+    """The tensors and operations of the graph that a program uses."""
 
     graph: tf.Graph
     x: tf.Tensor
@@ -60,7 +60,7 @@ class Network:
 
 
 def build(seed: int = 1) -> Network:
-    """Builds the graph, training included, in a graph of its own."""
+    """Builds the network, training included, in a separate graph."""
     graph = tf.Graph()
     with graph.as_default():
         tf.set_random_seed(seed)

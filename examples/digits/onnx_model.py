@@ -1,4 +1,4 @@
-"""The trained digits network as ONNX, to time ONNX Runtime beside our engines."""
+"""The trained digits network as ONNX, to compare the times of ONNX Runtime and our engines."""
 
 from __future__ import annotations
 

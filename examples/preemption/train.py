@@ -18,7 +18,7 @@ import graphio as tf
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
-    """Points of the plane, and whether they lie in the ring."""
+    """Points of the plane, and whether they are in the ring."""
     points = np.random.RandomState(0).uniform(-2, 2, (1024, 2)).astype(np.float32)
     distance = np.hypot(*points.T)
     return points, ((distance > 1) & (distance < 2)).astype(np.int64)

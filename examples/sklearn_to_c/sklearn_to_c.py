@@ -1,10 +1,10 @@
-"""A pipeline of scikit-learn becomes a C program that classifies rows as it does.
+"""A pipeline of scikit-learn becomes an equivalent C program that classifies rows.
 
     python examples/sklearn_to_c/sklearn_to_c.py [--folder build/wine]
 
 scikit-learn trains, skl2onnx writes ONNX, `graphio export-c` the function that classify.c calls.
-The program reads rows of numbers; its classes have to be scikit-learn's, on rows that nobody
-trained on.
+The program reads rows of numbers; its classes have to be scikit-learn's, on rows that
+are not in the training set.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@
 
 enum { CHANNELS = 3, STEPS = 100 };
 
-/* What a sensor would give. */
+/* Simulates a sensor. */
 static void measure(int step, float x[CHANNELS]) {
   for (int i = 0; i < CHANNELS; i++) x[i] = (float)((7 * step + 3 * i) % 16) / 16;
 }
@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
     return fprintf(stderr, "usage: %s stream.gio [1 to %d steps a piece]\n", argv[0], STEPS), 2;
   ci_status status = ci_open(argv[1], NULL, &model, &error);
   if (status == CI_OK) status = ci_session_open(model, NULL, NULL, &session, &error);
-  /* A new session begins with the state of the file; this is how to begin anew later. */
+  /* A new session begins with the state of the file; "reset" goes back to it later. */
   if (status == CI_OK) status = ci_run(session, ci_signature(model, "reset"), NULL, 0, NULL, 0, &error);
   if (status == CI_OK) status = listen(model, session, length, &error);
   if (status != CI_OK) fprintf(stderr, "%s: %s\n", ci_status_name(status), error.message);

@@ -3,8 +3,8 @@
     python examples/streaming/streaming.py [stream.gio]
 
 The file has two signatures. `listen` takes any number of time steps, answers each, and assigns the
-LSTM's state; `reset` begins anew. However a sequence is cut, cinfer gives the same bits, from
-Python and in stream.c; the Python runtime rounds as numpy's products do, by their sizes.
+LSTM's state; `reset` sets it to zero. However a sequence is cut, cinfer gives the same bits, from
+Python and in stream.c; the Python runtime rounds as numpy's matmul does, by its sizes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def build(path: str) -> None:
 
 
 def signal() -> np.ndarray:
-    """What a sensor would give, [STEPS, CHANNELS]; stream.c makes the same numbers."""
+    """Simulates a sensor, [STEPS, CHANNELS]; stream.c makes the same numbers."""
     return np.float32([[(7 * t + 3 * i) % 16 / 16 for i in range(CHANNELS)] for t in range(STEPS)])
 
 

@@ -59,7 +59,7 @@ def placeholders() -> None:
 
 
 def graphs() -> None:
-    """Several models in one program live in graphs of their own."""
+    """Several models in one program are in separate graphs."""
     graph = tf.Graph()
     with graph.as_default():
         six = tf.constant(6.0, name="six")

@@ -1,4 +1,4 @@
-"""The benchmark beside other engines: its rows run and agree, and its verdicts are right."""
+"""The benchmark of other engines: its rows run and agree, and its verdicts are right."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_row_of_the_short_form_runs_and_agrees(tmp_path: Path) -> None:
         for engine in ("cinfer, C", "cinfer, Python", "Python runtime", "onnxruntime, Python"):
             assert found["models"][row][engine]["median"] > 0
             assert found["models"][row][engine]["note"] == "same"
-    assert set(found["others"]) == {"first sight tiny", "train perceptron", "node"}
+    assert set(found["others"]) == {"first call tiny", "train perceptron", "node"}
     shown = command("--show", stored, "--compare", stored)
     assert shown.returncode == 0, shown.stderr
     assert "| perceptron 64-32-10 | cinfer, C |" in shown.stdout
@@ -86,12 +86,12 @@ def test_a_goal_is_met_beside_the_fastest_peer_only(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(goals, "LIMITS", ())
     rows = {"tiny": {"ours": engine(1.0), "theirs": engine(3.0), "others": engine(1.9)}}
     (verdict,) = goals.verdicts(rows, PEERS)
-    assert verdict.beside == "others (best)"
+    assert verdict.reference == "others (best)"
     assert verdict.median == pytest.approx(1 / 1.9)
     assert not verdict.met
     rows["tiny"]["others"] = {"note": "differs by 0.1"}
     (verdict,) = goals.verdicts(rows, PEERS)
-    assert verdict.beside == "theirs (best)" and verdict.met
+    assert verdict.reference == "theirs (best)" and verdict.met
     rows["tiny"]["ours"] = {"note": "failed"}
     (verdict,) = goals.verdicts(rows, PEERS)
     assert verdict.median is None and not verdict.met
