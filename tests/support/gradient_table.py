@@ -644,17 +644,17 @@ kink("`MaxPool`, `MaxRoiPool`: all to the first of equal elements", "MaxPool",
 kink("`TopK`: to the elements chosen, of equal ones those of lower index", "TopK",
      [[1.0, 1.0, 1.0], np.array([2])], [1, 1, 0], outputs=2)  # fmt: skip
 kink("`ReduceL2`, `LpPool`, `GlobalLpPool` of zeros: 0", "ReduceL2", [[0.0, 0.0]], [0, 0])
-kink("`ReduceProd`, `CumProd` with zeros: dy times the other factors, without a division",
+kink("`ReduceProd`, `CumProd` with zeros: the other elements multiplied, without a division",
      "ReduceProd", [[0.0, 2.0, 3.0]], [6, 0, 0])  # fmt: skip
 kink("`ReduceLogSumExp` of nothing but -inf: 0", "ReduceLogSumExp", [[-np.inf, -np.inf]], [0, 0])
 kink("`Pow`: 0 by the base where the exponent is 0; 0 by the exponent where the base is not"
      " positive", "Pow", [[0.0, -1.0], [0.0, 2.0]], [0, -2], [0, 0])  # fmt: skip
 kink("`Gather` and its kin: indices that repeat add up", "Gather", [[1.0, 2.0], _first], [2, 0])
-kink("`ScatterElements`, `ScatterND`, `Scatter` without a reduction: all updates of one element get"
+kink("`ScatterElements`, `ScatterND`, `Scatter` without a reduction: all updates of one index get"
      " its gradient, what was overwritten gets none", "ScatterElements",
      [[1.0, 2.0], _first, [5.0, 6.0]], [0, 1], [1, 1])  # fmt: skip
 kink("the same with max or min: in equal shares to equal winners, the data's element among them",
      "ScatterElements", [[5.0, 2.0], _first, [5.0, 4.0]], [0.5, 1], [0.5, 0],
      reduction="max")  # fmt: skip
-kink("the same with mul: dy times the other factors", "ScatterElements",
+kink("the same with mul: the other elements multiplied", "ScatterElements",
      [[0.0, 2.0], _first, [5.0, 6.0]], [30, 1], [0, 0], reduction="mul")  # fmt: skip

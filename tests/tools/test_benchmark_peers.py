@@ -1,4 +1,4 @@
-"""The benchmark of other engines: its rows run and agree, and its verdicts are right."""
+"""The benchmark against other engines: its rows run and agree, and its verdicts are right."""
 
 from __future__ import annotations
 
