@@ -1,4 +1,4 @@
-"""Fits a line by gradient descent and compares it with the least-squares solution."""
+"""Fits a line by gradient descent and compares it with the solution by `lstsq`."""
 
 import numpy as np
 

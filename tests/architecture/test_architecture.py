@@ -1,4 +1,4 @@
-"""The packages and what each may import; an operator's places."""
+"""Tests of the imports that each package may have, and of the parts that each operator needs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ REVERSED: dict[tuple[str, str], str] = {
 }
 #: folders that show more files than the others may
 LARGEST: dict[str, int] = {}
-#: what an engine must never load while it runs a model
+#: modules that an engine must never load while it runs a model
 FORBIDDEN = ("onnx", "onnxruntime", "torch", "tensorflow", "graphio.framework", "graphio.execution")
 
 
@@ -219,10 +219,10 @@ print([m for m in {FORBIDDEN!r} if m in sys.modules])
     assert done.stdout.strip() == "[]"
 
 
-# ---- an operator's places ----
+# ---- the parts of an operator ----
 
-#: Operators that exist in a graph but not as a computation of their own case row: where they are
-#: tested instead.
+#: Operators of graphs that have no case row because they compute nothing by themselves: where
+#: they are tested instead.
 ELSEWHERE = {
     ("graphio", "Variable"): "test_runtime.py",
     ("graphio", "ReadVariable"): "test_runtime.py",

@@ -29,10 +29,10 @@ for old, new in old_paths.MOVED.items():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = importlib.import_module(old)
-    texts = [str(one.message) for one in caught if one.category is DeprecationWarning]
+    messages = [str(one.message) for one in caught if one.category is DeprecationWarning]
     if found is not importlib.import_module(new) or found.__spec__.name != new:
         wrong.append(f"{old} is not {new}")
-    if not any(old in text and new in text for text in texts):
+    if not any(old in message and new in message for message in messages):
         wrong.append(f"{old} does not warn")
 print(len(old_paths.MOVED), *wrong, sep="\\n")
 """

@@ -1,4 +1,4 @@
-"""What type checkers and editors see of graphio: every public name, with its type."""
+"""Public names and their types as type checkers and editors see them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import graphio as tf
 sys.path.insert(0, str(ROOT / "tools"))
 import gen_stubs
 
-#: what __init__.py has of other modules for its own use
+#: names that __init__.py imports for its own use
 OWN = {"Any", "annotations"}
 
 RIGHT = """\
@@ -104,7 +104,7 @@ def stub(path: str) -> dict[str, str]:
 
 
 def public_names() -> set[str]:
-    """What `tf.` finds; modules that were imported are no names, unless they are namespaces."""
+    """The names in `tf.`; imported modules do not count, unless they are namespaces."""
     found = {name for name in dir(tf) if not name.startswith("_")} - OWN
     return {n for n in found if n in tf._NAMESPACES or not inspect.ismodule(getattr(tf, n))}
 

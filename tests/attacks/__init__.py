@@ -1,4 +1,4 @@
-"""Attacks: what a stranger may write into a model file or feed to it (docs/security.md).
+"""Attacks: untrusted input in model files and in feeds (docs/security.md).
 
 Generated ones: `subjects.py` has valid models of every operator, `changes.py` what is done to them,
 `generated.py` runs all of it in both engines. Named ones: a builder each, in `wire.py` (bytes),

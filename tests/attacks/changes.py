@@ -1,4 +1,4 @@
-"""What is done to a valid model: each attribute, input and output of its node is made wrong."""
+"""Changes to a valid model: each attribute, input and output of its node is made wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from graphio.schema.verify_graph import FIELDS
 Array = np.ndarray[Any, Any]
 Change = Callable[[Subject], object]
 
-# The product of two of them wraps, and a loop over them does not end: a Loop may have 2^40 steps.
+# Multiplying two of them overflows, and a loop over them does not end: a Loop may have 2^40 steps.
 MANY = 2**41
 INTS = (0, 1, -1, -2, 3, 17, 255, 2**31 - 1, -(2**31), 2**31, 2**32, 2**40, 2**62, *INT64)
 FLOATS = (0.0, -0.0, -1.0, 0.5, 1e-40, 3e38, *map(float, ("inf", "-inf", "nan")))
@@ -62,7 +62,7 @@ def attacks(subject: Subject) -> Iterator[Attack]:
 
 
 def set_attribute(subject: Subject, name: str, value: AttributeValue | None) -> None:
-    """Gives the node an attribute in its place; None takes it away."""
+    """Sets an attribute of the node, in place of one of that name; None removes it."""
     kept = [a for a in subject.node.attr if a.key != name]
     del subject.node.attr[:]
     subject.node.attr.extend(kept)
@@ -106,7 +106,7 @@ ANY = {
 TENSORS = {
     "of no elements": _tensor([0]),
     "of another type": AttributeValue(t=tensors.from_array(np.array([1.5, 2.5], np.float16))),
-    "of texts": AttributeValue(t=tensors.from_array(np.array([b"a", b"b"], object))),
+    "of strings": AttributeValue(t=tensors.from_array(np.array([b"a", b"b"], object))),
     "of rank 0": AttributeValue(t=tensors.from_array(np.array(3))),
     "of rank 16": AttributeValue(t=tensors.from_array(np.ones([1] * 16, np.int64))),
     "of rank 17": _tensor([1] * 17, bytes(8)),
@@ -121,14 +121,14 @@ TENSORS = {
     "of no type": _tensor([1], bytes(8), 0),
     "of type 99": _tensor([1], bytes(8), 99),
     "of a bool 2": _tensor([1], b"\2", 9),
-    "of texts that are longer": _tensor([1], (2**63).to_bytes(8, "little"), 8),
+    "of strings longer than their bytes": _tensor([1], (2**63).to_bytes(8, "little"), 8),
     "stored outside": _tensor([1], b"", 7, stored=True, offset=2**40, nbytes=8),
 }
 TYPES_OF_VALUES = {
     "of no kind": Type(),
     "of type 0": Type(tensor=Type.TensorType()),
     "of type 99": Type(tensor=Type.TensorType(dtype=99)),  # type: ignore[arg-type]
-    "of texts": engines.tensor_type(object),
+    "of strings": engines.tensor_type(object),
     "of another shape": engines.tensor_type(np.float32, (7, 7, 7)),
     "of a negative shape": engines.tensor_type(np.float32, (-1,)),
     "of a huge shape": engines.tensor_type(np.float32, (2**62, 2**62)),
@@ -167,7 +167,7 @@ def _present(subject: Subject, name: str) -> list[Any]:
 def _values(
     subject: Subject, name: str, spec: AttributeSpec
 ) -> Iterator[tuple[str, AttributeValue]]:
-    """Hostile values of the right kind."""
+    """Extreme values of the right kind."""
     if spec.kind == "int":
         yield from ((f"= {v}", AttributeValue(i=v)) for v in INTS)
     elif spec.kind == "float":
@@ -258,7 +258,7 @@ GRAPHS: dict[str, Callable[..., object]] = {
 
 
 def _connections(index: int) -> Iterator[Attack]:
-    for how, value in {"absent": "", "of nobody": "nobody", "the node itself": "node"}.items():
+    for how, value in {"absent": "", "of no node": "unknown", "the node itself": "node"}.items():
         kind = "missing" if value == "" else "alias"
         yield Attack(kind, f"input {index} {how}", functools.partial(_reads, index, value))
 
@@ -330,7 +330,7 @@ def _not_fed(subject: Subject, name: str) -> None:
 
 
 def _to_front(subject: Subject, before: int) -> None:
-    """The nodes that were added to this number of them stand before the node."""
+    """Moves the nodes after the first `before` ones, which the attack added, to the front."""
     nodes = list(subject.builder.model.graph.node)
     del subject.builder.model.graph.node[:]
     subject.builder.model.graph.node.extend([*nodes[before:], *nodes[:before]])
@@ -406,7 +406,7 @@ def _of_type(x: Array, dtype: Any) -> Array:
 
 
 def _numbers(x: Array, values: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Array]]:
-    """One element, or all, of a hostile value."""
+    """One element, or all, of an extreme value."""
     for how, value in values if x.size else ():
         one = np.array(x, order="C")
         with np.errstate(all="ignore"):
@@ -466,7 +466,7 @@ def _declared(kind: Type, subject: Subject) -> None:
 
 
 def _fed_itself(subject: Subject) -> None:
-    """The node's own output is what is fed, beside its inputs."""
+    """Feeds the node's own output as well as its inputs."""
     name = "itself"
     subject.builder.model.signature[0].input.add(key=name, value="node")
     subject.feeds[name] = next(iter(subject.feeds.values()), np.zeros(1, np.float32))
@@ -478,7 +478,7 @@ def _inputs_more(subject: Subject, count: int) -> None:
     _to_front(subject, before)
 
 
-#: what is done to the node's message
+#: changes to the node's message
 NODE: dict[tuple[str, str], Change] = {
     ("arity", "an input more"): lambda s: _inputs_more(s, 1),
     ("arity", "an absent input more"): lambda s: s.node.input.append(""),

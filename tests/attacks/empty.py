@@ -122,7 +122,7 @@ def work(options: argparse.Namespace) -> None:
 
 
 def _judged(results: dict[str, Any]) -> tuple[str, str]:
-    """What to report, or "" and the class."""
+    """The finding to report, or "" and the outcome's class."""
     if len(results) == 1:
         (result,) = results.values()
         return "", result[0] if isinstance(result, tuple) else "answered"

@@ -6,15 +6,15 @@ r"""Runs every generated attack in both engines (docs/security.md: S3, S6, S7, S
     cd tests && python -m attacks.generated --op Conv --only "pads empty"
 
 An attack ends in an answer or in an error, in both engines in the same of the two; where both
-answer, the answers agree, and a model that was only fed with something else gives the same as
-before when it is fed as before. Whatever else happens is reported:
+answer, the answers agree, and a model of which only the feeds were changed gives its first results
+for its first feeds again. Any other outcome is reported:
 
     crash      the process died: a signal, or a sanitizer's finding
     hang       no end after five seconds
     internal   an exception that no kernel meant to raise
     refused    one engine answers, the other refuses
     differs    both answer, but not the same
-    broken     fed as before the attack, the model gives something else
+    broken     after the attack the model gives other results for its first feeds
 
 The exit status is 1 if there was one. With sanitizers, see tools/fuzz_operators.py:
 
@@ -63,7 +63,7 @@ class Numbered(NamedTuple):
 
 
 class Counted(Protocol):
-    """What a report says of an attack, beside its text."""
+    """The fields of an attack that a report counts and filters by."""
 
     @property
     def op(self) -> str:
@@ -125,7 +125,7 @@ def work(options: argparse.Namespace) -> None:
 
 
 def _judged(changed: Subject, attack: Attack, results: dict[str, Any]) -> tuple[str, str]:
-    """What to report, or "" and the class."""
+    """The finding to report, or "" and the outcome's class."""
     if len(results) == 1:
         (result,) = results.values()
         return "", result[0] if isinstance(result, tuple) else "answered"
@@ -141,7 +141,7 @@ def _judged(changed: Subject, attack: Attack, results: dict[str, Any]) -> tuple[
 
 @dataclass(frozen=True)
 class Difference:
-    """What one engine may refuse and the other answer. They are counted, not reported.
+    """A case that one engine may refuse and the other answer. It is counted, not reported.
 
     Attributes:
         kinds: of attacks; none: any.
@@ -164,11 +164,11 @@ class Difference:
 
 
 KNOWN = (
-    # The table's types are the least that an engine takes; a declared type that is not that of
-    # what comes is believed by one engine and looked at by the other.
+    # The table's types are the minimum that an engine takes; where a declared type is not that of
+    # the value, one engine trusts it and the other checks it.
     Difference("element types beyond the table", ("type",)),
     # numpy has no arrays of such shapes.
-    Difference("shapes of 2^31 and more beside 0", ("huge",)),
+    Difference("shapes of 2^31 and more next to 0", ("huge",)),
     # The verifier of the Python reader looks at every attribute, the kernels of cinfer at theirs.
     Difference(
         "attributes that cinfer does not read",
@@ -186,14 +186,14 @@ KNOWN = (
     Difference("results of a rank above 16", ("shape",), "cinfer", r"rank 1[678]"),
     # The Python runtime knows no shape of what a body of unknown shapes never gave.
     Difference("a Scan of no steps", ("shape",), "", r"^float32\[0\] and float32\[0, 3\]"),
-    # The Python runtime has bodies beside the attributes that a kernel sees.
+    # The Python runtime keeps bodies apart from the attributes that a kernel sees.
     Difference("a Constant with a body", ("wrong kind",), "cinfer", "no value, expected attribute"),
     Difference("windows that numpy cannot view", (), "runtime", "array is too big"),
 )
 
 
 def _run(engine: str, data: bytes, changed: Subject, each: Numbered) -> list[Array]:
-    """What the model gives; when only its feeds were changed, it must work again afterwards."""
+    """The model's results; when only its feeds were changed, it must work again afterwards."""
     from graphio import cinfer, runtime
 
     module = runtime if engine == "runtime" else cinfer
@@ -211,7 +211,7 @@ def _run(engine: str, data: bytes, changed: Subject, each: Numbered) -> list[Arr
 
 
 def _good(signature: Any, subject: Subject, order: list[str]) -> Any:
-    """What a model gives when it is fed as it should be."""
+    """The model's results for its unchanged feeds."""
 
     def run() -> list[bytes]:
         found = _copied(signature.run([subject.feeds[key] for key in order]))
@@ -221,7 +221,7 @@ def _good(signature: Any, subject: Subject, order: list[str]) -> Any:
 
 
 def _holds(x: Any) -> bool:
-    """Whether it is no array of numbers."""
+    """Whether it is not an array of numbers."""
     return not isinstance(x, np.ndarray) or bool(x.dtype == object)
 
 
@@ -237,7 +237,7 @@ def _copied(outputs: list[Any]) -> list[Any]:
 
 @dataclass
 class Report:
-    """What came of the attacks.
+    """The outcomes of the attacks.
 
     Attributes:
         outcomes: of the attacks: "answered", an error's class, or what was found.

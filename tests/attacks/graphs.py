@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 Change = Callable[[Model], object]
 
 
-# ---- the sample: y = x + c, and what it can be given beside ----
+# ---- the sample: y = x + c, and what can be added to it ----
 
 
 def changed(change: Change, made: Callable[[], Builder] = wire.builder) -> Callable[[], bytes]:
@@ -73,7 +73,7 @@ NODES: dict[str, tuple[str, Change, str]] = {
     "a node named as what is fed": (
         "aliasing", lambda m: _append(m, "Abs", "x", "c", version=6), "two nodes .* 'x'",
     ),
-    "a value that nobody makes": (
+    "a value that no node makes": (
         "missing parts", lambda m: _node(m).input.__setitem__(0, "zz"), "'zz'",
     ),
     "a node that reads itself": (
@@ -111,7 +111,7 @@ NODES: dict[str, tuple[str, Change, str]] = {
     "a root graph that captures": ("missing parts", lambda m: m.graph.capture.append("y"), "root"),
     "a graph of no nodes": ("missing parts", lambda m: m.graph.ClearField("node"), "'(x|y)'"),
     "no graph at all": ("missing parts", lambda m: m.ClearField("graph"), "'(x|y)'"),
-    "an operator that nobody has": (
+    "an operator that is not registered": (
         "missing parts", lambda m: setattr(_node(m), "op", "Launch"), "Launch",
     ),
     "an operator without a name": ("missing parts", lambda m: setattr(_node(m), "op", ""), "'y'"),
@@ -202,7 +202,7 @@ NODES: dict[str, tuple[str, Change, str]] = {
 }  # fmt: skip
 
 
-# ---- tables beside the graph ----
+# ---- tables next to the graph ----
 
 
 def _variable(model: Model, name: str = "v", **fields: Any) -> Any:
@@ -317,7 +317,7 @@ TABLES: dict[str, tuple[str, Change, str]] = {
 }  # fmt: skip
 
 
-#: what cinfer does not read
+#: parts of a model that cinfer does not read
 SELF_TESTS: dict[str, tuple[str, Change, str]] = {
     "a self-test of a signature that is not there": (
         "missing parts", lambda m: m.selftest.add(signature="zz"), "'zz'",
@@ -395,7 +395,7 @@ TENSORS: dict[str, tuple[str, Change, str]] = {
     "a tensor at 2^64 - 64": ("size arithmetic", _stored(offset=2**64 - 64), "tensor"),
     "a tensor off its alignment": ("size arithmetic", _stored(offset=1), "tensor"),
     "a tensor after a gap": ("aliasing", _stored(offset=64), "tensor"),
-    "two tensors in one place": ("aliasing", _second(0, 16), "tensor"),
+    "two tensors at one offset": ("aliasing", _second(0, 16), "tensor"),
     "two tensors that overlap by a byte": ("aliasing", _second(15, 1), "tensor"),
     "a tensor beyond the data": ("counts", _second(64, 1), "tensor"),
     "a tensor without bytes where there are none": ("counts", _second(64, 0), "tensor|data section|"),
@@ -420,17 +420,17 @@ TENSORS: dict[str, tuple[str, Change, str]] = {
     "a uint2 tensor of 2^63 elements": (
         "size arithmetic", _inline(25, [2**62, 2], b""), "tensor|shape",
     ),
-    "a text longer than its bytes": ("counts", _texts(3), "string|text"),
-    "a text of 2^64 - 1 bytes": ("size arithmetic", _texts(2**64 - 1), "string|text"),
-    "texts whose lengths wrap to what is there": (
+    "a string longer than its bytes": ("counts", _texts(3), "string|text"),
+    "a string of 2^64 - 1 bytes": ("size arithmetic", _texts(2**64 - 1), "string|text"),
+    "strings whose lengths wrap to what is there": (
         "size arithmetic", _texts(2**64 - 1, 3), "string|text",
     ),
-    "texts with bytes left over": ("counts", _texts(1), "string|text"),
-    "2^61 texts": ("size arithmetic", _texts(2, dims=[2**61]), "string|shape"),
-    "2^61 + 1 texts, whose lengths take 8 bytes": (
+    "strings with bytes left over": ("counts", _texts(1), "string|text"),
+    "2^61 strings": ("size arithmetic", _texts(2, dims=[2**61]), "string|shape"),
+    "2^61 + 1 strings, whose lengths take 8 bytes": (
         "size arithmetic", _texts(2, dims=[2**61 + 1]), "string|shape",
     ),
-    "a text of two bytes": ("counts", _texts(2), ""),
+    "a string of two bytes": ("counts", _texts(2), ""),
     "numbers that are NaN, infinite and denormal": (
         "element types",
         _inline(1, [4], np.array([np.nan, np.inf, -np.inf, 1e-45], "<f4").tobytes()), "",
@@ -491,7 +491,7 @@ def _capture_twice(graph: Graph) -> None:
 
 
 def _body_is_condition(graph: Graph) -> None:
-    """What the body gives as the condition is what it carries."""
+    """Makes the value that the body carries its condition, too."""
     graph.output[0] = "next"
 
 
@@ -508,7 +508,7 @@ BODIES: dict[str, tuple[str, str, Change, str]] = {
         "missing parts", IF, _inside(lambda g: g.ClearField("output"), "then_branch"),
         "then_branch",
     ),
-    "a branch that gives what nobody makes": (
+    "a branch that gives a value that no node makes": (
         "missing parts", IF, _inside(lambda g: g.output.__setitem__(0, "zz"), "then_branch"),
         "'zz'",
     ),
@@ -633,10 +633,10 @@ FUNCTIONS: dict[str, tuple[str, Change, str]] = {
     "a function twice": (
         "aliasing", _functions(_function("F", ABS), _function("F", ABS)), "sorted",
     ),
-    "a function that gives what nobody makes": (
+    "a function that gives a value that no node makes": (
         "missing parts", _functions(_function("F", made_node("Abs", "z", "a", version=6))), "'b'",
     ),
-    "a function that reads what nobody makes": (
+    "a function that reads a value that no node makes": (
         "missing parts", _functions(_function("F", made_node("Abs", "b", "zz", version=6))), "'zz'",
     ),
     "a function that reads the graph around its call": (

@@ -4,7 +4,7 @@
 
 The pack holds the named attacks and the generated ones, or one in N. The first build is what the
 others are compared with. The exit status is 1 if a program fails or prints another line; but one of
-32 bits may refuse sizes of 2^41 beside 0 (RESOURCE_EXHAUSTED), which it cannot even count.
+32 bits may refuse sizes of 2^41 next to 0 (RESOURCE_EXHAUSTED), which it cannot even count.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def compiled(name: str, folder: Path) -> Path:
 
 
 def lines(name: str, program: Path, pack: Path) -> list[str]:
-    """What the program of a build prints of a pack."""
+    """The lines that the program of a build prints for a pack."""
     command = [*BUILDS[name].runner, str(program), str(pack)]
     done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode:
@@ -120,7 +120,7 @@ def sampled(share: int) -> Iterator[tuple[str, bytes, list[Array]]]:
 
 
 def packed(attacks: Iterable[tuple[str, bytes, list[Array]]]) -> bytes:
-    """What attack.c reads."""
+    """The pack that attack.c reads."""
     parts = []
     for name, file, feeds in attacks:
         text = name.encode()

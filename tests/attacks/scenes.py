@@ -52,7 +52,7 @@ def body(
 
 
 def _scene(make: Callable[[Builder, dict[str, Array]], Sequence[Type]]) -> Callable[[], Scene]:
-    """Registers one: it adds the node "node" and what stands before it, and tells the types of
+    """Registers a scene: `make` adds the node "node" and those before it, and returns the types of
     the node's outputs."""
 
     def whole() -> Scene:
@@ -212,7 +212,7 @@ def _has(b: Builder, feeds: dict[str, Array]) -> Sequence[Type]:
 
 @_scene
 def _element(b: Builder, feeds: dict[str, Array]) -> Sequence[Type]:
-    """What an optional value holds."""
+    """The element of an optional."""
     x = _feed(b, feeds, "x", X)
     _node(b, "Optional", [x], [optional()], {}, version=15, name="optional")
     return _node(b, "OptionalGetElement", ["optional"], [FLOATS], version=18)
@@ -284,7 +284,7 @@ for _op in ("RandomInteger", "RandomNormal", "RandomTruncatedNormal", "RandomUni
     _random(f"Stateless{_op}")
 
 
-# ---- what has no result, and what the host does ----
+# ---- nodes without a result, and nodes that the host runs ----
 
 
 @_scene
@@ -302,7 +302,7 @@ def _assert(b: Builder, feeds: dict[str, Array]) -> Sequence[Type]:
 
 @_scene
 def _placeholder(b: Builder, feeds: dict[str, Array]) -> Sequence[Type]:
-    """What is fed."""
+    """A placeholder that is fed."""
     feeds["node"] = X
     attrs = {"dtype": 1, "shape": tensor_type(np.float32, (2, None))}
     return _node(b, "Placeholder", [], [attrs["shape"]], attrs, domain="graphio")
@@ -310,7 +310,7 @@ def _placeholder(b: Builder, feeds: dict[str, Array]) -> Sequence[Type]:
 
 @_scene
 def _host_call(b: Builder, feeds: dict[str, Array]) -> Sequence[Type]:
-    """A call that nobody answers."""
+    """A call that no function answers."""
     inputs = [_feed(b, feeds, "x", X)]
     return _node(
         b, "HostCall", inputs, [FLOATS], {"function": "f", "stateful": 1}, domain="graphio"

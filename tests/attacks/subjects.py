@@ -50,7 +50,7 @@ class Subject:
 
     @property
     def row(self) -> operators.Operator:
-        """What the operator table says of it."""
+        """Its row of the operator table."""
         return operators.lookup(self.node.domain, self.node.op, self.node.version)
 
     def named(self, name: str) -> Message:
@@ -58,7 +58,7 @@ class Subject:
         return next(node for node in self.builder.model.graph.node if node.name == name)
 
     def inputs(self) -> dict[int, Array]:
-        """What is fed to the node, by the number of its input."""
+        """The values fed to the node, by the number of their input."""
         names = enumerate(self.node.input)
         return {i: self.feeds[name] for i, name in names if name in self.feeds}
 
@@ -79,7 +79,7 @@ def _size(node: Node) -> int:
 
 
 def _has(node: Node) -> set[tuple[str, Any]]:
-    """What distinguishes an attack on this row from one on another."""
+    """The inputs, attributes and outputs by which attacks on this row differ from others."""
     found = {("input", i) for i, x in enumerate(node.inputs) if x is not None}
     return found | {("attribute", key) for key in node.attrs} | {("outputs", len(node.outputs))}
 

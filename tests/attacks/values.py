@@ -89,7 +89,7 @@ INDICES: dict[str, tuple[Node, str]] = {
     "a sequence longer than its axis": (
         node("ReverseSequence", X, i64(5, 1, 1), batch_axis=0, time_axis=1), "sequence",
     ),
-    "an axis to squeeze that is no 1": (node("Squeeze", X, i64(1)), "axis|axes|dimension|size"),
+    "an axis to squeeze whose size is not 1": (node("Squeeze", X, i64(1)), "axis|axes|dimension|size"),
     "an axis to unsqueeze twice": (node("Unsqueeze", X, i64(0, 0)), "axis|axes"),
     "a sum over an axis twice": (node("ReduceSum", X, i64(0, 0)), "axis|axes"),
     "a sum over axis 7": (node("ReduceSum", X, i64(7)), "axis|axes"),
@@ -103,15 +103,15 @@ INDICES: dict[str, tuple[Node, str]] = {
 SIZES: dict[str, tuple[Node, str]] = {
     "a shape with -1 twice": (node("Reshape", X, i64(-1, -1)), "shape"),
     "a shape with -2": (node("Reshape", X, i64(-2, 6)), "shape"),
-    "a shape of -1 beside 0 elements": (
+    "a shape of -1 with 0 elements": (
         node("Reshape", f32(0), i64(0, -1), allowzero=1), "shape",
     ),
-    "a shape whose product wraps to twelve": (
+    "a shape whose number of elements wraps to twelve": (
         node("Reshape", X, i64(2**62 + 3, 4)), "shape|reshape",
     ),
     "a shape of 2^63 - 1": (node("Reshape", X, i64(HIGH)), "shape|reshape"),
     "a shape of rank 17": (node("Reshape", f32(1), i64(*[1] * 17)), "rank|16|dims"),
-    "a shape that is no vector": (node("Reshape", X, i64([3, 4])), "shape|rank"),
+    "a shape that is not a vector": (node("Reshape", X, i64([3, 4])), "shape|rank"),
     "a fill of a negative size": (node("ConstantOfShape", i64(-1)), "negative|dimension"),
     "a range of step 0": (node("Range", i64(0)[0], i64(5)[0], i64(0)[0], out=INT), "delta|step|0"),
     "a range of a NaN": (
@@ -127,7 +127,7 @@ SIZES: dict[str, tuple[Node, str]] = {
     "a shape that does not broadcast": (node("Expand", X, i64(2, 4)), "shape|broadcast|Expand"),
     "vectors of 3 and 4 that are added": (node("Add", f32(3), f32(4), version=14), "shape|broadcast|Add"),
     "matrices that do not fit": (node("MatMul", X, X, version=13), "MatMul"),
-    "a product over no elements": (node("MatMul", f32(2, 0), f32(0, 3), version=13), ""),
+    "a matrix multiplication over no elements": (node("MatMul", f32(2, 0), f32(0, 3), version=13), ""),
     "an equation without an arrow's end": (node("Einsum", X, equation="ij->ijk"), "equation|Einsum"),
     "an equation of another rank": (node("Einsum", X, equation="ijk->i"), "Einsum"),
     "a one-hot of depth -1": (
@@ -158,7 +158,7 @@ WINDOWS: dict[str, tuple[Node, str]] = {
     "groups that do not divide the channels": (node("Conv", IMAGE, KERNEL, group=3), "group|channels"),
     "2^63 - 1 groups": (node("Conv", IMAGE, KERNEL, group=HIGH), "group|channels"),
     "a batch of no pictures": (node("Conv", f32(0, 2, 5, 5), KERNEL), ""),
-    "a padding of a name that nobody has": (
+    "a padding of an unknown name": (
         node("Conv", IMAGE, KERNEL, auto_pad="SOME"), "auto_pad",
     ),
     "a pool of a window of 0": (node("MaxPool", IMAGE, kernel_shape=[0, 1]), "kernel_shape"),
@@ -233,10 +233,10 @@ NUMBERS: dict[str, tuple[Node, str]] = {
         node("QuantizeLinear", X, np.float32("nan"), np.uint8(0), out=np.uint8, version=21), "",
     ),
     "a matrix without an inverse": (ours("MatrixInverse", f32(3, 3) * 0), "invert|singular|Matrix"),
-    "a text that is no number": (
+    "a string that is not a number": (
         ours("StringToNumber", np.array([b"1e"], object), dtype=1), "1e",
     ),
-    "a number that is no picture's channel": (
+    "a number that is not a picture's channel": (
         node("Unique", X, axis=2, out=(F, INT, INT, INT)), "axis",
     ),
     "a tensor of text where numbers are needed": (
@@ -291,8 +291,8 @@ RUNS = {
     "a Scan of a scalar": ("indices", SCAN, {"x": np.float32(1)}, "Scan"),
     "the second of one": ("indices", "one of a sequence", {"at": 2}, "position"),
     "the -3rd of two": ("indices", "one of a sequence", {"at": -3}, "position"),
-    "a sequence's place INT64_MIN": ("indices", "a sequence that loses one", {"at": LOW}, "position"),
-    "a place behind the end": ("indices", "a sequence that gets one", {"at": 3}, "position"),
+    "a sequence's position INT64_MIN": ("indices", "a sequence that loses one", {"at": LOW}, "position"),
+    "a position after the end": ("indices", "a sequence that gets one", {"at": 3}, "position"),
     "a split of -1": ("indices", "a tensor in parts", {"split": i64(4, -1)}, "split"),
     "random numbers of shape -1": ("size arithmetic", "randomuniform", {"shape": i64(-1)}, "shape|dimension"),
     "random numbers of 2^62": (
@@ -301,7 +301,7 @@ RUNS = {
     "random integers below what they begin with": (
         "division", "randominteger", {"low": 5, "high": -5}, "low|high",
     ),
-    "random integers of the whole range": (
+    "random integers of the full range": (
         "division", "randominteger", {"low": LOW, "high": HIGH}, "",
     ),
     "a variable that is assigned another shape": (

@@ -76,7 +76,7 @@ HEADERS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a file of no bytes": ("counts", lambda: b"", "is empty"),
     "a file of one byte": ("counts", lambda: b"\x89", "1 bytes"),
     "a header that is cut": ("counts", lambda: sample()[:63], "63 bytes"),
-    "a header and nothing behind it": ("counts", lambda: sample()[:64], "sections"),
+    "a header and nothing after it": ("counts", lambda: sample()[:64], "sections"),
     "another magic number": ("counts", edited(_flip(1)), "does not begin as one"),
     "line ends that were converted": (
         "counts", lambda: sample().replace(b"\r\n", b"\n", 1), "line ends were converted",
@@ -85,7 +85,7 @@ HEADERS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a flipped bit in the header": ("counts", edited(_flip(18)), "header's checksum"),
     "format version 2": ("missing parts", header(major=2), "version 2"),
     "format version 0": ("missing parts", header(major=0), "version 0"),
-    "a flag that nobody knows": ("missing parts", header(flags=1 << 31), "flags 0x80000000"),
+    "an unknown flag": ("missing parts", header(flags=1 << 31), "flags 0x80000000"),
     "a flag of panels that there are not": ("missing parts", header(flags=1), "panels"),
     "reserved bytes in use": ("counts", header(zero=b"\1" + bytes(15)), "reserved"),
     "a graph section of 2^64 - 1 bytes": ("size arithmetic", header(graph=2**64 - 1), "sections"),
@@ -130,7 +130,7 @@ def varint(value: int) -> bytes:
 
 
 def tag(number: int, wire: int) -> bytes:
-    """What a field begins with."""
+    """The tag that a field begins with."""
     return varint(number << 3 | wire)
 
 
@@ -209,7 +209,7 @@ MESSAGES: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "messages nested in each other 100000 deep": (
         "recursion", _in_node(_deep(100000)), "cannot be read|not a Model message|no name|damaged",
     ),
-    "a name that is no UTF-8": (
+    "a name that is not UTF-8": (
         "missing parts", _in_node(message(1, b"\xff\xfe") + message(2, b"NoOp") + message(6, b"graphio") + tag(7, 0) + b"\1"),
         "damaged",
     ),
@@ -231,7 +231,7 @@ MESSAGES: dict[str, tuple[str, Callable[[], bytes], str]] = {
 for _name, (_section, _file, _words) in MESSAGES.items():
     add(Named(_section, _name, _file, FEEDS, _words))
 
-#: what protobuf puts together before the Python reader sees it
+#: parts that protobuf merges before the Python reader sees them
 PARTS = {
     "a graph that comes in two parts": _with(message(2, message(1, b"name"))),
     "a value of an attribute that comes in two parts": _in_node(

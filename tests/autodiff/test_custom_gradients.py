@@ -147,7 +147,7 @@ def test_what_a_custom_gradient_cannot_be_is_refused() -> None:
     before = operations()
     with pytest.raises(ValueError, match="expected to return 1 gradients, but returned 2"):
         tf.gradients(2.0 * two, x)
-    assert operations() == before + 2  # the product and its number
+    assert operations() == before + 2  # the multiplication and its constant
     other = tf.custom_gradient(lambda x: (x * 1.0, lambda dy: tf.zeros([2])))(x)
     with pytest.raises(ValueError, match="Incompatible shapes between op input"):
         tf.gradients(other, x)
@@ -270,9 +270,9 @@ def test_names_of_gradients_are_checked() -> None:
     with pytest.raises(TypeError, match="strings"):
         with graph.gradient_override_map({"Relu": 3}):
             pass
-    with graph.gradient_override_map({"Exp": "Nobody"}):
+    with graph.gradient_override_map({"Exp": "Unregistered"}):
         y = tf.exp(x)
-    with pytest.raises(LookupError, match="No gradient defined for operation 'Exp'.*Nobody"):
+    with pytest.raises(LookupError, match="No gradient defined for operation 'Exp'.*Unregistered"):
         tf.gradients(y, x)
     with graph.gradient_override_map({"Mul": "Once"}):
         z = x * tf.constant(2.0, name="two")
@@ -347,7 +347,7 @@ def test_gradients_wish_for_the_device_of_what_is_differentiated() -> None:
     (shared,) = tf.gradients(
         [tf.matmul(x, x, name="one"), tf.matmul(x, x)], x, colocate_gradients_with_ops=True
     )
-    assert shared.op.colocation_groups() == [b"loc:@one"], "a sum is beside the first use"
+    assert shared.op.colocation_groups() == [b"loc:@one"], "a sum is colocated with the first use"
     for colocate, wished in ((True, "/device:GPU:2"), (False, "")):
         (dx,) = tf.gradients(y, x, colocate_gradients_with_ops=colocate)
         assert dx.device == wished

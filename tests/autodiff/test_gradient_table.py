@@ -69,7 +69,7 @@ def weighted(pairs: Iterable[tuple[Any, Any]]) -> Any:
 
 
 class Checked:
-    """A row's model in a graph of its own."""
+    """A row's model in a separate graph."""
 
     def __init__(self, row: Row, sizes: str) -> None:
         self.row = row
@@ -145,7 +145,7 @@ def test_a_gradient_is_that_of_the_differences(row: Row, sizes: str) -> None:
     assert set(checked.wanted) <= with_one, "an input that must have a gradient has none"
     for x, g in zip(checked.xs, first, strict=True):
         if x not in checked.wanted and g is not None:
-            assert not np.any(checked.run(g)), f"'{x.name}' is said to have no gradient"
+            assert not np.any(checked.run(g)), f"'{x.name}' has a gradient, expected none"
     if row.differences:
         checked.compare(checked.y, first)
     if row.second and sizes == "known":

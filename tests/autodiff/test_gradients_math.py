@@ -80,7 +80,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "matmul, dot": (call("MatMul"), away(3), away(3)),
     "gemm": (call("Gemm"), away(2, 3), away(3, 4), away(4)),
     "gemm without c": (call("Gemm"), away(2, 3), away(3, 4)),
-    "gemm turned": (
+    "gemm transposed": (
         call("Gemm", transA=1, transB=1, alpha=0.5, beta=2.0),
         away(3, 2),
         away(4, 3),

@@ -94,7 +94,7 @@ NORMS = {
         draw(2, 5, 2, seed=1),
         draw(2, 5, 2, seed=2),
     ),
-    "RotaryEmbedding by places": (
+    "RotaryEmbedding by positions": (
         lambda *xs: wide("RotaryEmbedding")(*xs, np.array([[0, 2, 1], [3, 3, 0]])),
         draw(2, 1, 3, 4),
         draw(4, 2, seed=1),

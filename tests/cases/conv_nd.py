@@ -35,7 +35,7 @@ def geometry(x: Any, w: Any, attrs: Any) -> tuple[list[int], list[int], list[int
 
 
 def visits(x: Any, w: Any, attrs: Any) -> Any:
-    """(window, tap, place in the image) for each tap inside of it."""
+    """(window, tap, position in the image) for each tap inside of it."""
     strides, gaps, before, out = geometry(x, w, attrs)
     for at in itertools.product(*map(range, out)):
         for tap in itertools.product(*map(range, w[2:])):

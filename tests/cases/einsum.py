@@ -14,7 +14,7 @@ INVALID = errors.InvalidArgumentError
 
 
 def by_hand(terms: Sequence[str], output: str, xs: Sequence[np.ndarray]) -> np.ndarray:
-    """The sum over every value of every label, one product at a time."""
+    """The sum over every value of every label, one multiplication at a time."""
     size: dict[str, int] = {}
     for term, x in zip(terms, xs, strict=True):
         for label, n in zip(term, x.shape, strict=True):

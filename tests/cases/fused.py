@@ -1,4 +1,4 @@
-"""Programs of elementwise operators, alone and behind products, by numpy."""
+"""Programs of elementwise operators, alone and fused to a MatMul, Gemm or Conv, by numpy."""
 
 from __future__ import annotations
 

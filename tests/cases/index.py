@@ -303,7 +303,7 @@ case(
     {"batch_dims": 1},
     expect=lambda x, i: x[:, np.newaxis],
     types=FLOATS,
-    label="whole batch",
+    label="entire batch",
 )
 case(
     "ScatterND",

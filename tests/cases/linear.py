@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""MatMul, Gemm and their variants."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ case(
     expect=lambda a, b, c: 0.5 * (a.T @ b.T) + 2 * c,
     types=FLOATS,
     atol=1e-5,
-    label="turned and scaled",
+    label="transposed and scaled",
 )
 case(
     "Gemm",

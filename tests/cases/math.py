@@ -370,7 +370,7 @@ case(
     label="to int32",
 )
 
-# ---- what is refused ----
+# ---- refusals ----
 
 INVALID = errors.InvalidArgumentError
 bad(

@@ -53,7 +53,7 @@ case(
     [np.array(b"b", object), WORDS],
     expect=[np.array(0)],
     domain="graphio",
-    label="one text",
+    label="one string",
 )
 case(
     "IndexOf",
@@ -87,7 +87,7 @@ bad("IndexOf", [np.array([1]), np.array([[1]])], error=INVALID, words=["expected
 
 
 def pairs(true: np.ndarray) -> np.ndarray:
-    """What pairs of classes say that have the probabilities."""
+    """The pairwise probabilities of classes whose probabilities are `true`."""
     classes = true.shape[1]
     columns = [
         true[:, i] / (true[:, i] + true[:, j])

@@ -140,7 +140,7 @@ def layout(rule: dict[str, Any], size: int, kernel: int, side: int) -> tuple[int
 def taps(
     rule: dict[str, Any], shape: tuple[int, ...], kernel: tuple[int, int]
 ) -> list[tuple[int, ...]]:
-    """(row out, column out, i, j, row in, column in) of each pair that is no padding."""
+    """(row out, column out, i, j, row in, column in) of each pair outside the padding."""
     found = []
     top, _, rows = layout(rule, shape[1], kernel[0], 0)
     left, _, columns = layout(rule, shape[2], kernel[1], 1)
@@ -162,7 +162,7 @@ def out_shape(
 
 
 def convolution(rule: dict[str, Any], group: int) -> tuple[Callable[..., Array], ...]:
-    """Conv2D and its two gradients, one product at a time."""
+    """Conv2D and its two gradients, one multiplication at a time."""
 
     def blocks(c: int, m: int) -> list[tuple[slice, slice]]:
         return [(slice(g * c, (g + 1) * c), slice(g * m, (g + 1) * m)) for g in range(group)]

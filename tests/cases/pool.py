@@ -15,7 +15,7 @@ Array = np.ndarray
 
 
 def windows(x: Array, rule: dict[str, Any]) -> tuple[Array, dict[Any, tuple[list[Any], int]]]:
-    """For each output place of an image its elements' places and how many count with padding."""
+    """For each output position the positions of its elements and their number with padding."""
     k = rule["kernel_shape"]
     n = len(k)
     s, d = rule.get("strides") or [1] * n, rule.get("dilations") or [1] * n

@@ -1,4 +1,4 @@
-"""Rows of QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear and the integer products."""
+"""Rows of QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear and of matrices of integers."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ for _label, _inputs, _attrs, _words in (
     ("scales of another length", [_F, np.ones(3, np.float32)], {}, ["scale", "3"]),
     ("axis", [_F, np.ones(4, np.float32)], {"axis": 2}, ["axis 2", "rank 2"]),
     (
-        "axis of the least integer",
+        "axis of the smallest integer",
         [_F, np.ones(4, np.float32)],
         {"axis": -(2**63)},
         ["axis", "rank 2"],
@@ -340,7 +340,7 @@ case(
     expect=[np.zeros((0, 2), np.uint8), np.float32(0), np.uint8(0)],
 )
 
-# ---- products ----
+# ---- matrix multiplications ----
 
 
 def _wide(x: Any, zero: Any, rows: bool) -> Any:

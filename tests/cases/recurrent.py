@@ -80,7 +80,7 @@ def step(op: str, attrs: dict[str, Any], f: Any, x: Any, w: Any, r: Any, b: Any,
 
 
 def reference(op: str, attrs: dict[str, Any], outputs: int) -> Callable[..., tuple[Array, ...]]:
-    """What the node gives."""
+    """The node's outputs, computed step by step."""
 
     def compute(x: Any, w: Any, r: Any, *rest: Any) -> tuple[Array, ...]:
         b, lengths, h0, c0, p = [*rest, *[None] * (5 - len(rest))]

@@ -360,7 +360,7 @@ for op in ("ArgMax", "ArgMin"):
         [np.zeros((0, 0), "float32")],
         {"axis": 1, "keepdims": 0},
         expect=[np.zeros(0, "int64")],
-        label="of nothing for nobody",
+        label="no rows and no columns",
     )
 
 for label, shape, axes in (

@@ -448,5 +448,5 @@ case(
     {"mode": "circular"},
     expect=lambda x, u, i: np.stack([u[:, 1], x[:, 1], x[:, 2], u[:, 0]], 1),
     types=FLOATS,
-    label="largest place",
+    label="largest index",
 )

@@ -11,7 +11,7 @@ from graphio.support import errors
 
 INVALID, MISSING = errors.InvalidArgumentError, errors.UnimplementedError
 LOOSE: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-5}
-#: lengths: powers, small primes and their products, primes that take a convolution
+#: lengths: powers, small primes and numbers of such factors, primes that take a convolution
 LENGTHS = (1, 2, 3, 5, 8, 12, 30, 61, 64, 67, 143)
 
 

@@ -1,4 +1,4 @@
-"""What only passes a value on; variables and generators are tests/execution/test_runtime.py's."""
+"""Operators that pass a value on; variables and generators: tests/execution/test_runtime.py."""
 
 from __future__ import annotations
 

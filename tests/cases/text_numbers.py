@@ -1,4 +1,4 @@
-"""Texts to numbers and back, bytes as numbers."""
+"""Strings to numbers and back, bytes as numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The standard's operators on texts."""
+"""The standard's operators on strings."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ for label, x, attrs, words in (
     ("action", DAYS, {"case_change_action": "lower"}, ["case_change_action is 'lower'", "LOWER"]),
     ("rank", np.array(b"a", object), {}, ["expected a vector or one row"]),
     ("rows", np.stack([DAYS, DAYS]), {}, ["expected a vector or one row"]),
-    ("no text", texts(b"a\xff"), {}, ["UTF-8"]),
+    ("invalid UTF-8", texts(b"a\xff"), {}, ["UTF-8"]),
     ("no word", DAYS, {"stopwords": [b"\xff"]}, ["UTF-8"]),
     ("list", DAYS, {"stopwords": "a"}, ["stopwords"]),
 ):
@@ -143,7 +143,7 @@ for pattern, expected in (
         label=ascii(pattern),
     )
 for pattern, expected in (
-    ("(?i)\u0131", [1, 0, 0, 0, 0]),  # the dotless i is no other i
+    ("(?i)\u0131", [1, 0, 0, 0, 0]),  # the dotless i equals no other i
     ("(?i)[\U0001e900-\U0010ffff]", [0, 0, 0, 1, 1]),  # and letters end before characters do
 ):
     case(
@@ -196,7 +196,7 @@ for pattern in (r"\pL", r"\P{Greek}", r"\C"):
 bad("RegexFullMatch", [WORDS], error=INVALID, words=["pattern is missing"], label="no pattern")
 bad(
     "RegexFullMatch", [texts(b"\xc3")], {"pattern": "a"}, error=INVALID, words=["UTF-8"],
-    label="no text",
+    label="invalid UTF-8",
 )  # fmt: skip
 
 # ---- TfIdfVectorizer ----

@@ -1,4 +1,4 @@
-"""TreeEnsemble: comparisons, NaN, aggregates, and trees that are no trees."""
+"""TreeEnsemble: comparisons, NaN, aggregates, and malformed trees."""
 
 from __future__ import annotations
 
