@@ -259,7 +259,7 @@ def test_inspect_names_the_operators_that_are_missing(graphio: Command, tmp_path
 
 
 def test_inspect_lists_problems_line_by_line(graphio: Command, tmp_path: Path) -> None:
-    """What a file says has no lines of its own there."""
+    """Line ends and control characters of a file are escaped."""
     path = small_onnx(tmp_path / "odd.onnx", "Odd\x1b", "com.example")
     model = onnx.load(path)
     model.graph.node[1].name = "a\nb"

@@ -179,7 +179,7 @@ def test_a_checkpoint_that_is_the_source_is_not_written_over(
     assert contents(files) == before
     graphio("convert", files / source, files / "net-2", "--force")
     assert tf.train.verify(files / "net-2").variables == 3
-    for _ in range(2):  # what was made before is no part of the source
+    for _ in range(2):  # files of the first run are not part of the source
         graphio("convert", files / source, files / "net-2.npz")
 
 
@@ -306,7 +306,7 @@ def test_an_example_that_somebody_changed_is_not_written_over(
     graphio: Command, files: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "c"
-    for _ in range(2):  # the same again is no loss
+    for _ in range(2):  # exporting again loses nothing
         graphio("export-c", files / "net.gio", "-o", out)
     (out / "net_example.c").write_text("int main(void) { return 0; }\n")
     before = contents(out)

@@ -41,7 +41,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def predicted(path: Path, **inputs: Any) -> np.ndarray[Any, Any]:
-    """What the only, or the first, output of `predict` is."""
+    """The only, or the first, output of `predict`."""
     return next(iter(runtime.load(path).signature("predict")(**inputs).values()))
 
 

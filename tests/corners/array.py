@@ -44,7 +44,7 @@ for dtype in (D, F, np.uint8):
     corner("OneHot", np.array([0, 2, 5, 1], dtype), np.array(3, dtype), ones(2), outputs=[F])
 corner("OneHot", np.array([-1.5, 2.0, np.nan, 1e30], D), np.array(3.9, F), numbers(2), outputs=[F])
 corner("ConstantOfShape", [2, 3], outputs=[np.float16], value=ones(1, of=H))
-# ---- places ----
+# ---- indices ----
 corner("Gather", numbers(3, 0), [1, 2])
 corner("Gather", numbers(3, 4), np.zeros((0,), np.int64))
 corner("GatherND", numbers(3, 0), np.array([[1], [2]]))

@@ -1,4 +1,4 @@
-"""Programs of elementwise operators: each alone, behind a product, several together."""
+"""Programs of elementwise operators: each alone, fused to a MatMul, several together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ for op in BINARY:
         corner("graphio.FusedElementwise", x, other, **attrs)
     for other in (ones(5, 9) * 2, ones(9) * 2, ones(1), ones(5, 1) * 3):
         corner("graphio.FusedMatMul", a, b, other, **attrs)
-# Results that several steps wait for: they are kept beside the tile.
+# Results that several steps use: they are kept next to the tile.
 several = {
     "ops": ["Exp", "Abs", "Neg", "Mul", "Add", "Max"],
     "operands": [0, 0, 0, 1, 2, 3, 4, 5, 1],
@@ -33,8 +33,8 @@ corner("graphio.FusedMatMul", numbers(40, 8), numbers(8, 700), tolerance=1e-4, *
 image, filters = numbers(1, 8, 20, 20), numbers(32, 8, 3, 3)
 corner("graphio.FusedConv", image, filters, None, tolerance=1e-3, **several)
 corner("graphio.FusedConv", image, filters, numbers(32), tolerance=1e-3, ops=["Sin"], operands=[0])
-# Convolutions whose programs run behind each tile: a panel, long rows of pixels, planes; with what
-# is kept in registers, with another value added, and with both.
+# Convolutions whose programs run after each tile: one packed tile, long rows of pixels, planes;
+# with values kept in registers, with another value added, and with both.
 one = numbers(32, 8, 1, 1)
 large, wide = numbers(1, 8, 25, 24), numbers(1, 16, 32, 33)
 relu = {"ops": ["Add", "Relu"], "operands": [0, 1, 2]}

@@ -1,4 +1,4 @@
-"""Arithmetic, products, equations, random shapes of sums."""
+"""Arithmetic, matrix multiplications, equations, random shapes of sums."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ corner("Pow", numbers(30000) + F(3), numbers(30000, of=D, seed=1))
 corner("Sum", numbers(3, 4))
 corner("Max", numbers(3, 1), numbers(4), numbers(3, 4))
 corner("Mean", numbers(3, 1, of=D), numbers(4, of=D))
-# ---- products ----
+# ---- matrix multiplications ----
 for dtype in (F, D, np.int32, np.uint64):
     for a, b in (
         ((0, 3), (3, 2)),

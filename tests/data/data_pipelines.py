@@ -23,8 +23,8 @@ def plain(value: Any) -> Any:
 
 
 def drain(make: Callable[[], Any], engine: str = "", limit: int = 1000) -> list[Any]:
-    """The elements of the dataset that make gives, in a session of its own; and in a graph of its
-    own, unless make gives a dataset that was there."""
+    """The elements of the dataset that make gives, in a new session; and in a new graph, unless
+    make gives an existing dataset."""
     with tf.Graph().as_default():
         data = make()
     with data.graph.as_default(), tf.Session(engine) as session:
@@ -33,7 +33,7 @@ def drain(make: Callable[[], Any], engine: str = "", limit: int = 1000) -> list[
 
 
 def rest(session: Any, element: Any, limit: int = 1000) -> list[Any]:
-    """What an iterator still gives in a session."""
+    """The remaining elements of an iterator in a session."""
     found: list[Any] = []
     while len(found) < limit:
         try:

@@ -1,4 +1,4 @@
-"""tf.data: an iterator's place is part of a checkpoint."""
+"""tf.data: an iterator's position is part of a checkpoint."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def random_rows() -> Any:
     return D.range(6).map(lambda x: (x, tf.random_uniform([2], seed=3)))
 
 
-#: pipelines that stand in all sorts of places
+#: pipelines whose positions have all sorts of state
 PIPELINES: dict[str, Callable[[], Any]] = {
     "slices": lambda: D.from_tensor_slices((np.arange(7), np.arange(14).reshape(7, 2))),
     "strings": lambda: D.from_tensor_slices(["a", "bb", "", "d"]).shuffle(3, seed=1),
@@ -361,11 +361,11 @@ def test_damaged_places_are_refused(data: st.DataObject) -> None:
     try:
         saving.decode(bytes(good))
     except (errors.DataLossError, errors.UnimplementedError):
-        pass  # and a changed number alone cannot be told
+        pass  # a changed number alone cannot be detected
 
 
 def changed(place: Any, draw: Any) -> Any:
-    """A place with one of its parts replaced."""
+    """A position with one of its parts replaced."""
     if isinstance(place, dict) and place and draw(st.booleans()):
         key = draw(st.sampled_from(sorted(place)))
         return {**place, key: changed(place[key], draw)}
@@ -417,7 +417,7 @@ def test_data_that_became_shorter_ends_a_shuffle(
 
 
 def placed(make: Callable[[], Any], steps: int, change: Callable[[Any], None]) -> Any:
-    """A graph with an iterator, and a state of it whose place is changed."""
+    """A graph with an iterator, and a state of it whose position is changed."""
     with tf.Graph().as_default() as graph:
         element = make().make_one_shot_iterator().get_next()
     with tf.Session(graph=graph) as session:
@@ -433,7 +433,7 @@ HUGE = 1 << 60
 
 
 def deep(stage: Any, levels: int, value: Any) -> None:
-    """Replaces the place of an input of an input of ..."""
+    """Replaces the position of an input of an input of ..."""
     for _ in range(levels):
         stage = stage["inputs"][0]
     stage["place"] = value
@@ -523,7 +523,7 @@ def test_a_place_beyond_a_file_is_refused(at: list[int], tmp_path: Path) -> None
 def test_a_replay_without_end_can_be_interrupted(
     make: Callable[[], Any], change: Callable[[Any], None]
 ) -> None:
-    """Nobody knows how long the data is; the iterator stays where it was."""
+    """The length of the data is unknown; the iterator stays where it was."""
     graph, element, saved = placed(make, 2, change)
     with tf.Session(graph=graph) as session:
         rest(session, element, 3)

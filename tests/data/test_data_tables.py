@@ -25,7 +25,7 @@ TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cin
 
 
 def people(first: int = 0, count: int = 10) -> Any:
-    """A table of numbers, texts, categories and vectors."""
+    """A table of numbers, strings, categories and vectors."""
     rows = range(first, first + count)
     return pa.table(
         {
@@ -153,7 +153,7 @@ def test_strings_of_polars_are_taken() -> None:
     coded = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1], pa.uint32()), views)
     table = pa.table(
         {
-            "view": pa.array(["a", "bb", "long enough for a buffer of its own"], pa.string_view()),
+            "view": pa.array(["a", "bb", "long enough for a separate buffer"], pa.string_view()),
             "bytes": pa.array([b"\xff", b"", b"1"], pa.binary_view()),
             "entry": coded,
             "list": pa.array([["a"], [], ["b", "c"]], pa.large_list(pa.string_view())),
@@ -163,7 +163,7 @@ def test_strings_of_polars_are_taken() -> None:
         }
     )
     found = drain(lambda: ArrowDataset(table))
-    assert [row["view"] for row in found] == [b"a", b"bb", b"long enough for a buffer of its own"]
+    assert [row["view"] for row in found] == [b"a", b"bb", b"long enough for a separate buffer"]
     assert [row["bytes"] for row in found] == [b"\xff", b"", b"1"]
     assert [row["entry"] for row in found] == [b"yy", b"x", b"yy"]
     assert [list(row["list"]) for row in found] == [[b"a"], [], [b"b", b"c"]]
@@ -279,7 +279,7 @@ def test_every_table_has_the_rows_that_pyarrow_says(data: Any) -> None:
                 assert rows == want and all(len(b[0]) == size for b in batches[:-1])
 
 
-# ---- places ----
+# ---- positions ----
 
 
 @pytest.mark.parametrize("steps", [1, 3, 4, 5, 9, 13])
@@ -337,7 +337,7 @@ def test_a_place_of_other_files_is_not_taken(tmp_path: Path) -> None:
         assert plain(other.run(element)) == (0,)
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ PATCH = ROOT / "tests" / "contributing" / "add_operator.patch"
 PYTHON = """
 import sys
 
-# An editable installation would give the modules of its own checkout.
+# An editable installation would import the modules of its checkout.
 sys.meta_path[:] = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__name__]
 folders = ["", "tests", "tests/support", "tests/architecture", "tools"]
 sys.path[:0] = [{tree!r} + "/" + folder for folder in folders]

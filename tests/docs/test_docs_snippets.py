@@ -48,7 +48,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def run_c(program: page_snippets.Program, page: Path, folder: Path, path: str) -> None:
-    """A whole program, or one that page_setups/ makes of the section's blocks."""
+    """A complete program, or one that page_setups/ makes of the section's blocks."""
     (folder / "page.c").write_text(program.code("c"))
     (section,) = {block.section for block in program.blocks if block.kind == "c"}
     frame = page_snippets.SETUPS / page.stem / f"{section}.c"

@@ -126,7 +126,7 @@ def test_every_digit_that_is_drawn_is_read(page: Any) -> None:
 
 def test_scores_are_bars_and_the_page_says_its_sizes_and_time(page: Any, site: Path) -> None:
     web_pages.draw(page, 3)
-    widths = page.eval_on_selector_all("#bars i", "bars => bars.map(bar => bar.offsetWidth)")
+    widths = page.eval_on_selector_all("#bars i", "rows => rows.map(row => row.offsetWidth)")
     assert len(widths) == 10 and max(widths) == widths[3] > 5 * (sum(widths) - widths[3])
     kilobytes = round((site / "digits.wasm").stat().st_size / 1024)
     assert f"{kilobytes} KB of WebAssembly" in page.locator("#sizes").inner_text()

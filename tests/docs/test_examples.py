@@ -15,7 +15,7 @@ EXAMPLES = ROOT / "examples"
 
 
 def output(program: str, engine: str, *arguments: str) -> str:
-    """What examples/<program>/<program>.py prints with some arguments."""
+    """The output of examples/<program>/<program>.py with some arguments."""
     module(engine)
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / program / f"{program}.py"), "--engine", engine, *arguments],

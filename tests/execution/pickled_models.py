@@ -1,4 +1,4 @@
-"""What the tests of pickling send to other processes: functions that these import by name."""
+"""Functions that the tests of pickling send to other processes, which import them by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import graphio as tf
 
 
 def predicted(model: Any) -> float:
-    """What the signature "predict" of the tests' model makes of [1, 2]."""
+    """The result of the signature "predict" of the tests' model for [1, 2]."""
     return float(model.signature("predict")(x=np.float32([[1.0, 2.0]]))["y"][0, 0])
 
 

@@ -70,7 +70,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def takers(tmp_path: Path) -> dict[str, Callable[[Any], Any]]:
-    """What takes values of float32: a feed, signatures of both engines, a constant, a variable."""
+    """Consumers of float32 values: a feed, signatures of both engines, a constant, a variable."""
     x = tf.placeholder(tf.float32, [2, 2])
     y = tf.identity(x)
     v = tf.get_variable("v", [2, 2])

@@ -249,7 +249,7 @@ def test_joblib_sends_models_and_functions_that_use_the_module(path: str) -> Non
     assert joblib.Parallel(n_jobs=2)(joblib.delayed(ours)(n) for n in (1.0, -1.0)) == [22.0, 21.0]
 
 
-# ---- what else programs send ----
+# ---- other objects that programs send ----
 
 
 def test_a_function_that_uses_the_module_pickles_by_value() -> None:

@@ -172,7 +172,7 @@ def test_parts_of_a_name() -> None:
     assert spec == tf.DeviceSpec.from_string("/job:ps/task:1/device:GPU:*") != merged
 
 
-# ---- what a session has ----
+# ---- the devices of a session ----
 
 
 @TARGETS

@@ -1,6 +1,6 @@
-"""The Python runtime writes results into memory that nobody needs any more; nobody notices.
+"""The Python runtime reuses the memory of values that have no more readers; results stay the same.
 
-The least size for it is lowered here, so that small arrays show what large ones do.
+The minimum size for it is lowered here, so that small arrays show what large ones do.
 """
 
 from __future__ import annotations
@@ -131,11 +131,11 @@ def test_what_a_function_kept_stays_as_it_was() -> None:
     assert seen[0].tolist() == [2, 4, 6]
 
 
-# ---- what this rests on ----
+# ---- the kernels' promises ----
 
 
 def fresh(case: Case) -> registry.Function | None:
-    """The kernel of a case that promises results of its own; None if it does not."""
+    """The kernel of a case that promises newly allocated results; None if it does not."""
     kernels.load_all()
     row = registry.find(case.domain, case.op, case.version)
     if row is None or not row.fresh:

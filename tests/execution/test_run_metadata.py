@@ -24,7 +24,7 @@ def graph() -> Iterator[tf.Graph]:
 
 def net() -> tuple[tf.Tensor, tf.Tensor]:
     x = tf.placeholder(tf.float32, [None, 300], name="x")
-    y = tf.matmul(x, tf.ones([300, 200]), name="product")
+    y = tf.matmul(x, tf.ones([300, 200]), name="matmul")
     return x, tf.reduce_sum(tf.exp(y * 1e-3), name="total")
 
 
@@ -43,19 +43,19 @@ def test_a_trace_has_the_time_of_every_operation(target: str) -> None:
     after = time.time() * 1e6
     assert [d.device for d in stats.dev_stats] == [DEVICE]
     nodes = {n.node_name: n for n in stats.dev_stats[0].node_stats}
-    assert {"product", "Exp", "total"} <= set(nodes)
+    assert {"matmul", "Exp", "total"} <= set(nodes)
     for node in nodes.values():
         assert before - 1 <= node.all_start_micros <= after
         assert 0 <= node.op_start_rel_micros <= node.op_end_rel_micros <= node.all_end_rel_micros
-    assert nodes["product"].all_start_nanos < nodes["total"].all_start_nanos
-    assert nodes["product"].op_end_rel_nanos > 0
-    assert nodes["product"].timeline_label == "product = MatMul(x, ones)"
+    assert nodes["matmul"].all_start_nanos < nodes["total"].all_start_nanos
+    assert nodes["matmul"].op_end_rel_nanos > 0
+    assert nodes["matmul"].timeline_label == "matmul = MatMul(x, ones)"
 
 
 def test_the_python_runtime_tells_what_operations_gave() -> None:
     x, total = net()
     stats = traced("runtime", total, {x: np.ones((4, 300))}).step_stats
-    product = next(n for n in stats.dev_stats[0].node_stats if n.node_name == "product")
+    product = next(n for n in stats.dev_stats[0].node_stats if n.node_name == "matmul")
     (output,) = product.output
     assert [d.size for d in output.tensor_description.shape.dim] == [4, 200]
     assert output.slot == 0 and output.tensor_description.dtype == tf.float32.number
@@ -106,7 +106,7 @@ def test_metadata_is_a_message(target: str) -> None:
     x, total = net()
     metadata = traced(target, total, {x: np.ones((4, 300))})
     again = tf.RunMetadata.FromString(metadata.SerializeToString())
-    assert again == metadata and "product" in str(again)
+    assert again == metadata and "matmul" in str(again)
 
 
 @TARGETS
@@ -129,8 +129,8 @@ def test_the_timeline_is_a_chrome_trace(target: str) -> None:
     trace = json.loads(tf.timeline.Timeline(stats).generate_chrome_trace_format())["traceEvents"]
     assert trace[0] == {"name": "process_name", "ph": "M", "pid": 0, "args": {"name": DEVICE}}
     boxes = {e["args"]["name"]: e for e in trace if e["ph"] == "X"}
-    assert boxes["product"]["name"] == "MatMul" and boxes["product"]["args"]["inputs"][0] == "x"
-    assert boxes["product"]["ts"] <= boxes["total"]["ts"]
+    assert boxes["matmul"]["name"] == "MatMul" and boxes["matmul"]["args"]["inputs"][0] == "x"
+    assert boxes["matmul"]["ts"] <= boxes["total"]["ts"]
     starts, ends = ([e["id"] for e in trace if e["ph"] == phase] for phase in "st")
     assert starts and starts == ends and len(set(starts)) == len(starts)
     plain = tf.timeline.Timeline(stats).generate_chrome_trace_format(show_dataflow=False)

@@ -37,7 +37,7 @@ class StateBuilder(Builder):
         return name
 
     def read(self, node: str, name: str, op: str = "ReadVariable", kind: Any = F32) -> str:
-        """Reads a variable at this place."""
+        """Adds a node that reads a variable."""
         attrs = {"variable": name, "dtype": int(kind.tensor.dtype), "shape": kind}
         self.node(node, op, [], [kind], attrs, domain="graphio")
         return node
@@ -672,7 +672,7 @@ SCATTERED = [
 
 
 def scatter_model(op: str, indices: Any, updates: Any) -> bytes:
-    """A variable, scattered into; updates None: it is given itself, too, read anew."""
+    """A variable, scattered into; updates None: its own value, from a second read, is scattered."""
     b = StateBuilder()
     b.variable("v", [8], np.arange(8))
     if updates is None:

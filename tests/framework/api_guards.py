@@ -1,6 +1,6 @@
 """The guard of every public function and method, as tests/framework/api_guards.txt lists them.
 
-python tests/framework/api_guards.py    writes the list anew; review what changed
+python tests/framework/api_guards.py    rewrites the list; review what changed
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _codes() -> tuple[types.CodeType, ...]:
 
 
 def applied(function: Callable[..., Any]) -> str:
-    """What is done about a failed call of a function: the name of a guard, in lower case."""
+    """The handling of a failed call of a function: the name of a guard, in lower case."""
     layers = _layers(function)
     of_object, of_variables, of_inputs, rolling_back = _codes()
     if layers[0] is of_object:

@@ -32,7 +32,7 @@ def graph() -> Iterator[tf.Graph]:
         yield g
 
 
-# ---- what is declared ----
+# ---- declared guards ----
 
 
 def test_every_public_function_has_the_guard_that_is_listed() -> None:
@@ -111,7 +111,7 @@ def _reads_module_name(node: ast.AST) -> bool:
     return any(isinstance(n, ast.Attribute) and n.attr == "__module__" for n in ast.walk(node))
 
 
-# ---- what is done ----
+# ---- guards at work ----
 
 
 def exported(guard: Guard, body: Callable[..., Any]) -> Any:

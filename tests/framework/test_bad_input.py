@@ -16,7 +16,7 @@ import pytest
 
 import graphio as tf
 
-#: what the calls read
+#: objects that the calls use
 MADE: dict[str, str] = {
     "f": "tf.constant([[1., 2., 3.], [4., 5., 6.]])",
     "f1": "tf.constant([1., 2., 3.])",
@@ -141,7 +141,7 @@ def wrong(call: str) -> Iterator[str]:
 
 
 def state(graph: tf.Graph) -> tuple[Any, ...]:
-    """What a refused call must leave as it is."""
+    """The state that a refused call must not change."""
     collections = {k: graph.get_collection(k) for k in graph.get_all_collection_keys()}
     return (
         [op.name for op in graph.get_operations()],
@@ -166,7 +166,7 @@ def prepared(call: str, scope: dict[str, Any]) -> tuple[ast.Expression, dict[str
 
 
 def outcome(call: str) -> str:
-    """What is wrong with how the call ends; empty for nothing."""
+    """The fault in how the call ends; empty for none."""
     with tf.Graph().as_default() as graph:
         scope: dict[str, Any] = {"tf": tf, "np": np, "elsewhere": ELSEWHERE, "inside": INSIDE[0]}
         for node in ast.walk(ast.parse(call)):
@@ -181,7 +181,7 @@ def outcome(call: str) -> str:
                 return f"{type(e).__name__}: {e}"
             function = ast.unparse(ast.parse(call, mode="eval").body.func)  # type: ignore[attr-defined]
             name = function.split(".")[-1].replace("_", "").lower()
-            ours = "lambda" not in call  # a function of the program's own speaks for itself
+            ours = "lambda" not in call  # a custom function reports its own errors
             if ours and type(e) in (TypeError, ValueError) and name not in spelled(str(e)):
                 return f"does not name the function: {e}"
             return "" if state(graph) == before else f"changed the graph: {e}"
@@ -213,10 +213,10 @@ def test_a_wrong_argument_builds_or_is_refused_by_name_and_leaves_the_graph(call
 
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
-#: what is run, what is fed, whose class the refusal has
+#: the expression, the value fed, the class of the refusal
 RUNS: dict[str, tuple[str, Any, type[Exception]]] = {
     "a negative size": ("tf.reshape(tf.ones([4]), tf.cast(x, tf.int32))", [-2, 2], ValueError),
-    "a product of vectors": ("tf.matmul(x, x)", [1.0, 2.0], ValueError),
+    "a matmul of vectors": ("tf.matmul(x, x)", [1.0, 2.0], ValueError),
     "a step of zero": ("tf.range(0.0, 5.0, x)", 0.0, ValueError),
     "a segment too many": ("tf.unsorted_segment_sum([1.], tf.to_int32(x), 2)", [9], ValueError),
     "more than fits": (

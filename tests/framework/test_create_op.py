@@ -112,9 +112,9 @@ def test_a_program_may_register_a_type(target: str, graph: tf.Graph) -> None:
 
 
 REFUSED: dict[str, tuple[tuple[Any, ...], type[Exception], str]] = {
-    "an input is no tensor": (("Neg", [1.0]), TypeError, "Input #0 is not a tensor"),
+    "an input is not a tensor": (("Neg", [1.0]), TypeError, "Input #0 is not a tensor"),
     "an attribute is missing": (("Cast", [None]), ValueError, "no attribute 'DstT'"),
-    "an attribute is no message": (
+    "an attribute is not a message": (
         ("Neg", [None], None, None, None, {"T": 1}),
         TypeError,
         "expected a tf.AttrValue",
@@ -148,7 +148,7 @@ def test_a_finished_graph_and_another_graphs_input_are_refused(graph: tf.Graph) 
         graph.create_op("Draw", [], [tf.float32])
 
 
-# ---- what an operation reads ----
+# ---- the inputs of an operation ----
 
 
 def test_inputs_are_a_view_that_cannot_be_written() -> None:

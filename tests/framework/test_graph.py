@@ -411,7 +411,7 @@ def test_a_rank_that_no_file_holds_is_refused_while_building(graph: tf.Graph) ->
     ]
 
 
-# ---- what folding knows ----
+# ---- folding ----
 
 
 def test_folding_a_long_chain_neither_recurses_nor_takes_long(graph: tf.Graph) -> None:

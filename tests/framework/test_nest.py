@@ -93,7 +93,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "other types": (lambda: tf.nest.map_structure(max, [1], (2,)), TypeError, "different types"),
     "no function": (lambda: tf.nest.map_structure("f", [1]), TypeError, "callable"),
-    "a text of leaves": (lambda: tf.nest.pack_sequence_as([1, 2], "ab"), TypeError, "sequence"),
+    "a string of leaves": (lambda: tf.nest.pack_sequence_as([1, 2], "ab"), TypeError, "sequence"),
     "too many leaves": (lambda: tf.nest.pack_sequence_as(1, [1, 2]), ValueError, "1 leaves"),
 }
 

@@ -1,4 +1,4 @@
-"""What `repr` says: one line with the engine, dtypes and shapes, or what there is to know."""
+"""`repr` of objects: one line with the engine, dtypes and shapes, or the facts that there are."""
 
 from __future__ import annotations
 

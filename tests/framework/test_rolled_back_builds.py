@@ -1,4 +1,4 @@
-"""What a build that fails leaves, and scopes whose names are free again."""
+"""Builds that fail are rolled back, and the names of their scopes are free again."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_an_environment_variable_keeps_all_frames(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "folder",
     ["/programs", "/programs/graphio", OURS.rstrip(os.sep) + "_more"],
-    ids=["elsewhere", "in a folder of our name", "beside the package"],
+    ids=["elsewhere", "in a folder of our name", "next to the package"],
 )
 def test_an_error_names_the_line_of_a_program_whatever_its_file_is_called(folder: str) -> None:
     program = compile(

@@ -1,6 +1,6 @@
 """Fuzzes one target with atheris: python atheris_main.py --target=NAME [flags and folders].
 
-tools/fuzz.py calls it. FINDINGS=FOLDER in the environment keeps an input of each place that fails
+tools/fuzz.py calls it. FINDINGS=FOLDER in the environment keeps an input of each line that fails
 and goes on, so that one run finds many.
 """
 
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _keep(folder: Path, data: bytes, error: Exception) -> None:
-    """Keeps an input of each place that fails."""
+    """Keeps one input of each error class and line that fails."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if "/graphio/" in f.filename] or frames
     path = folder / f"{type(error).__name__}-{Path(own[-1].filename).stem}-{own[-1].lineno}"

@@ -37,7 +37,7 @@ def folder() -> Path:
 
 
 def run(data: bytes) -> None:
-    """Opens what lies in a folder in every way in which a program opens a checkpoint."""
+    """Opens the files of a folder in every way in which a program opens a checkpoint."""
     files = bundles.unpack(NAMES, data)
     bundles.lay(folder(), files)
     prefix = folder() / "c"

@@ -22,7 +22,7 @@ from graphio.train.interop.sources import Source, open_source
 SINGLE, INDEX = "single", "h.index.json"
 DATA = tuple(f"t.data-{i:05}-of-{n:05}" for n in (1, 2) for i in range(n))
 NAMES = (SINGLE, "t.index", *DATA, INDEX, "h1", "h2")
-#: what is opened, by the file that must be there
+#: the path to open, by the file that must be there
 OPENED = {SINGLE: SINGLE, "t.index": "t", INDEX: INDEX}
 
 
@@ -54,7 +54,7 @@ def change(data: bytes, rng: random.Random, mutate: Mutate) -> bytes:
     old = files[name]
     try:
         files[name] = _changer(name, old)(old, rng, mutate)
-    except Exception:  # it is no longer of its format
+    except Exception:  # its format is damaged
         files[name] = mutate(old, 16384)
     return bundles.pack(NAMES, files)
 

@@ -40,7 +40,7 @@ class Mutator:
 
     Args:
         rng: of all choices.
-        words: texts that a field, by its full or short name, may well have: names of operators.
+        words: strings that a field, by its full or short name, may well have: names of operators.
         mutate: changes bytes.
     """
 
@@ -55,12 +55,12 @@ class Mutator:
         self.mutate = mutate or (lambda data, most: rng.randbytes(rng.randrange(most + 1)))
 
     def change(self, message: Message, times: int = 1) -> None:
-        """Changes a message in some places."""
+        """Changes a message in some fields."""
         for _ in range(times):
             try:
                 self._change_one(message)
             except (ValueError, TypeError):
-                continue  # a closed enum, or a text that is none: nothing was changed
+                continue  # a closed enum, or bytes that are not UTF-8: nothing was changed
 
     def _change_one(self, root: Message) -> None:
         message = self._somewhere(root)
@@ -148,7 +148,7 @@ class Mutator:
             items[at] = self.value(root, field, items[at])
 
     def value(self, root: Message, field: FieldDescriptor, old: Any = None) -> Any:
-        """A value for a field that is no message."""
+        """A value for a field that is not a message."""
         rng, kind = self.rng, field.cpp_type
         if kind == FieldDescriptor.CPPTYPE_BOOL:
             return not old
@@ -158,7 +158,7 @@ class Mutator:
             if field.type == FieldDescriptor.TYPE_BYTES and rng.random() < 0.7:
                 return self.mutate(bytes(old or b""), 256)
             text = self._text(root, field, old)
-            if isinstance(text, bytes):  # what is no UTF-8 is read so, where a text should be
+            if isinstance(text, bytes):  # invalid UTF-8 is replaced in a string
                 text = text.decode(errors="replace")
             return text.encode() if field.type == FieldDescriptor.TYPE_BYTES else text
         return self._number(field, old)
@@ -185,7 +185,7 @@ class Mutator:
         return self.rng.choice(TEXTS)
 
     def _a_name(self, root: Message) -> str:
-        """A text that stands somewhere in the message: what refers to something."""
+        """A string that is somewhere in the message: it may refer to something."""
         for _ in range(8):
             texts: list[str] = []
             for field, value in self._somewhere(root).ListFields():

@@ -42,7 +42,7 @@ def change(data: bytes, rng: random.Random, mutate: Mutate) -> bytes:
     model = Model()
     try:
         model.ParseFromString(graph)
-    except Exception:  # what a fuzzer kept may be no message
+    except Exception:  # an input that a fuzzer kept may not be a message
         return sealed(mutate(graph, 8192), tensors, flags)
     if tensors and rng.random() < 0.1:
         tensors = bytes_changed(tensors, rng)
@@ -54,7 +54,7 @@ def change(data: bytes, rng: random.Random, mutate: Mutate) -> bytes:
 
 
 def _stored(model: Model, tensors: bytes, rng: random.Random) -> bytes:
-    """Places the tensors of a model one after another and sums them up."""
+    """Stores the tensors of a model one after another and sets their checksums."""
     made = b""
     for tensor in model.tensor:
         made += bytes(-len(made) % container.ALIGN)
@@ -66,7 +66,7 @@ def _stored(model: Model, tensors: bytes, rng: random.Random) -> bytes:
 
 
 def flags_of(model: Model) -> int:
-    """What the header has to say of a message."""
+    """The header's flags for a message."""
     return container.PACKED if any(t.panel_width for t in model.tensor) else 0
 
 

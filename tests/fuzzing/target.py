@@ -1,4 +1,4 @@
-"""What a target is, and the errors that readers may raise."""
+"""The class of fuzzing targets, and the errors that readers may raise."""
 
 from __future__ import annotations
 

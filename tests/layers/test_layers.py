@@ -217,7 +217,7 @@ def test_a_separable_convolution_of_sequences_is_that_of_images_of_one_row(targe
     ]  # fmt: skip
     with started(target) as session:
         got, deep, point = session.run([y, layer.depthwise_kernel, layer.pointwise_kernel])
-    windows = np.stack([x[:, i : i + 3] for i in range(5)], 1)  # n, place, window, channel
+    windows = np.stack([x[:, i : i + 3] for i in range(5)], 1)  # n, position, window, channel
     between = np.einsum("npwc,wcm->npcm", windows, deep).reshape(2, 5, 6)
     np.testing.assert_allclose(got, between @ point[0], rtol=1e-5, atol=1e-6)
 

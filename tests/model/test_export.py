@@ -264,7 +264,7 @@ def test_a_signature_that_feeds_a_tensor_twice_is_refused(graph: tf.Graph) -> No
         build_model(graph, [spec])
 
 
-# ---- what is no signature ----
+# ---- invalid signatures ----
 
 
 def test_a_signature_of_another_form_is_told_with_the_form(graph: tf.Graph, tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_signature_of_another_form_is_told_with_the_form(graph: tf.Graph, tmp_
 def test_a_signature_without_the_placeholders_that_it_needs_is_refused(
     graph: tf.Graph, tmp_path: Path
 ) -> None:
-    """No run could feed them. What is fed behind them, or has a default, needs none."""
+    """No run could feed them. Placeholders before fed values, or with a default, are not needed."""
     a, b, c = (tf.placeholder(tf.float32, [2], name=name) for name in "abc")
     total = tf.add(a, b, name="total")
     default = tf.placeholder_with_default([1.0, 1.0], [2])

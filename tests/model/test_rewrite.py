@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 def model_of(outputs: Sequence[Any], inputs: Sequence[Any] = ()) -> tuple[Model, list[Array]]:
-    """What a Session's plan would be for fetches and feeds."""
+    """The model that a Session would plan for fetches and feeds."""
     graph = tf.get_default_graph()
     spec = SignatureSpec(
         "run",
@@ -138,7 +138,7 @@ def test_other_types_are_left_alone() -> None:
     assert "FusedElementwise" not in ops(made)
 
 
-# ---- products ----
+# ---- MatMul and Gemm ----
 
 
 @pytest.mark.parametrize("rows", [1, 3, 64])
@@ -212,7 +212,7 @@ def test_a_product_of_transposed_matrices_reads_them_the_other_way_round() -> No
     assert ops(made) == {"Gemm": 1}
 
 
-# ---- what disappears ----
+# ---- nodes that are removed ----
 
 
 def test_identities_and_equal_nodes_go() -> None:
@@ -252,7 +252,7 @@ def test_a_transpose_that_somebody_sees_stays() -> None:
     assert ops(made)["Transpose"] >= 1
 
 
-# ---- what stays ----
+# ---- nodes that are kept ----
 
 
 def test_a_value_that_is_fed_is_not_computed_or_passed_over() -> None:
@@ -562,7 +562,7 @@ def test_the_rest_of_a_shape_is_known_only_where_all_else_cancels() -> None:
     y = tf.nn.relu(tf.matmul(spread, tf.constant(numbers(8, 8)))) + other
     model = check([y, rows], [x, other], [numbers(2, 6, 8), numbers(4, 3, 8)])
     products = [n for n in model.graph.node if "MatMul" in n.op]
-    assert [len(n.input) for n in products] == [2]  # y may be larger than its product
+    assert [len(n.input) for n in products] == [2]  # y may be larger than the MatMul's result
 
 
 def test_a_score_that_somebody_reads_keeps_attention_in_parts() -> None:

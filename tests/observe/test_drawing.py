@@ -1,4 +1,4 @@
-"""Pictures of graphs: texts in their boxes, boxes apart, lines beside them."""
+"""Pictures of graphs: labels in their boxes, boxes apart, lines around them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 import graphio as tf
 
 SVG = "{http://www.w3.org/2000/svg}"
-#: from the middle of each text to its box: what is too much, in dots of the page
+#: from the middle of each label to its box: the overhang, in dots of the page
 OVERHANG = """() => [...document.querySelectorAll("svg rect[rx]")].flatMap((box, i) => {
-  const texts = [...document.querySelectorAll("svg text")].slice(2 * i, 2 * i + 2);
-  const room = box.getBBox();
-  return texts.map((text) => {
-    const has = text.getBBox();
-    return Math.max(room.x - has.x, has.x + has.width - room.x - room.width,
-      room.y - has.y, has.y + has.height - room.y - room.height);
+  const labels = [...document.querySelectorAll("svg text")].slice(2 * i, 2 * i + 2);
+  const bounds = box.getBBox();
+  return labels.map((label) => {
+    const has = label.getBBox();
+    return Math.max(bounds.x - has.x, has.x + has.width - bounds.x - bounds.width,
+      bounds.y - has.y, has.y + has.height - bounds.y - bounds.height);
   });
 })"""
 
@@ -32,7 +32,7 @@ class Box(NamedTuple):
 
 
 class Picture:
-    """The boxes, lines and texts of what a notebook shows of a graph."""
+    """The boxes, lines and labels that a notebook shows of a graph."""
 
     def __init__(self, graph: tf.Graph) -> None:
         self.html = graph._repr_html_()
@@ -81,7 +81,7 @@ def test_lines_go_past_boxes_not_behind_them(picture: Picture) -> None:
     rows = sorted({(box.top, box.bottom) for box in picture.boxes})
     past = 0
     for path in picture.paths:
-        if (found := straight.fullmatch(path)) is not None:  # beside the boxes of a row
+        if (found := straight.fullmatch(path)) is not None:  # around the boxes of a row
             x, top, _ = map(float, found.groups())
             same = [box for box in picture.boxes if box.top == top]
             assert same and not any(box.left <= x <= box.right for box in same)

@@ -1,4 +1,4 @@
-"""What a notebook shows of graphs, models, states and checkpoints."""
+"""The HTML that a notebook shows of graphs, models, states and checkpoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cells(shown: Any) -> list[str]:
-    """The texts of an object's table."""
+    """The strings in an object's table."""
     return re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", shown._repr_html_())
 
 

@@ -274,7 +274,7 @@ def test_steps_of_threads_are_all_taken(target: str) -> None:
     assert np.array_equal(session.run(counter), np.full(1000, 200, np.float32))
 
 
-# ---- what numpy says ----
+# ---- numpy's warnings ----
 
 
 @pytest.mark.filterwarnings("error")

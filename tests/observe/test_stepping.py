@@ -190,7 +190,7 @@ def test_a_session_that_runs_operations_at_the_same_time_steps_in_order() -> Non
 
 
 def outcome(model: Any, run: Any, feeds: Any) -> list[Any]:
-    """What a run gives, or its error, and the state after it."""
+    """The results of a run, or its error, and the state after it."""
     try:
         found = run(model.signature("run"), feeds)
     except tf.errors.OpError as error:

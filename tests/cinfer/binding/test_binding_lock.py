@@ -33,7 +33,7 @@ def lock(request: pytest.FixtureRequest) -> Any:
 
 
 class Holder:
-    """A thread that has taken a lock until it is told to give it back."""
+    """A thread that has taken a lock until another thread lets it release the lock."""
 
     def __init__(self, lock: Any) -> None:
         self._lock, self._has, self._over = lock, threading.Event(), threading.Event()
@@ -53,7 +53,7 @@ class Holder:
 
 
 def elsewhere(work: Callable[[], Any]) -> Any:
-    """What a function gives or raises on another thread."""
+    """The result of a function on another thread; what it raises is raised here."""
     found: list[Any] = []
 
     def run() -> None:
@@ -155,7 +155,7 @@ def test_it_may_be_waited_for_in_vain(lock: Any) -> None:
 
 
 def test_many_come_and_go(lock: Any) -> None:
-    """Some give up, others do not; at the end nobody is left behind."""
+    """Some give up, others do not; at the end no thread waits."""
     taken, done = [0] * 8, [False] * 8
 
     def work(i: int) -> None:
@@ -269,7 +269,7 @@ def test_children_of_a_busy_process_have_it_as_it_was() -> None:
     program = textwrap.dedent("""
         import os, signal, threading, time, warnings
         from graphio.cinfer._native import Lock
-        warnings.simplefilter("ignore")  # Python 3.12 warns of any fork beside threads
+        warnings.simplefilter("ignore")  # Python 3.12 warns of any fork in a process with threads
         lock, over = Lock(), threading.Event()
         def work():
             while not over.is_set():

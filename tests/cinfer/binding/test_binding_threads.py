@@ -42,7 +42,7 @@ def batch(rows: int) -> np.ndarray:
 
 
 def trained(path: Path, threads: int) -> list[bytes]:
-    """What a training gives, step by step, in a state of its own; batches differ in size."""
+    """The values of a training, step by step, in a separate state; batches differ in size."""
     with cinfer.load(path, threads=threads) as model:
         found = []
         for i in range(RUNS):
@@ -52,7 +52,7 @@ def trained(path: Path, threads: int) -> list[bytes]:
 
 
 def at_the_same_time(work: Callable[[], object]) -> list[object]:
-    """What several threads find; what one raises is raised here."""
+    """The results of several threads; an exception of one is raised here."""
     found: list[object] = []
     begin = threading.Barrier(WORKERS)
 
@@ -124,7 +124,7 @@ def test_a_child_goes_on_with_the_models_it_inherited(path: Path, threads: int) 
         import os, signal, threading, warnings
         import numpy as np
         import graphio.cinfer as cinfer
-        warnings.simplefilter("ignore")  # Python 3.12 warns of any fork beside threads
+        warnings.simplefilter("ignore")  # Python 3.12 warns of any fork in a process with threads
         x = np.sin(np.arange(300 * 64, dtype=np.float32)).reshape(300, 64)
         idle, busy = (cinfer.load({str(path)!r}, threads={threads}) for _ in range(2))
         predict, other = idle.signature("predict"), busy.signature("predict")

@@ -1,4 +1,4 @@
-"""graphio.cinfer: large results are computed where they are wanted, and nothing else changes."""
+"""graphio.cinfer: large results are computed in the arrays given by `out`; values do not change."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_golden_files_have_the_bits_that_they_were_written_with(tcc: Rows) -> No
 
 
 def library_digest(model: Any, signature: str, arrays: list[Any]) -> str:
-    """What bits.c calls the hash of a batch."""
+    """The hash of a batch as bits.c computes it."""
     outputs = model.signature(signature).run(arrays)
     each = (hashlib.sha256(y.tobytes()).hexdigest() for y in outputs)
     return hashlib.sha256("".join(each).encode()).hexdigest()

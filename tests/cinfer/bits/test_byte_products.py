@@ -1,4 +1,4 @@
-"""Products of bytes in the C library: the exact sums of numpy's int64, in every way to run them."""
+"""Matrix multiplications of bytes in the C library: numpy's exact int64 sums on every path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Drawn = np.random.RandomState
 def found(
     op: str, inputs: list[Array | None], constant: int, attrs: dict[str, Any], to: Any
 ) -> Array:
-    """What the operator gives in every way, input `constant` being one of the model (-1: none)."""
+    """The operator's result, equal on every path; input `constant` is the model's (-1: none)."""
     b = engines.Builder()
     names, fed = [], []
     for i, value in enumerate(inputs):

@@ -45,7 +45,7 @@ def outputs(
     domain: str = "",
     version: int = 18,
 ) -> list[Array]:
-    """What the operator gives, after checking that it is the same in every way to run it."""
+    """The operator's results, after checking that they are the same in every way to run it."""
     data, fed = one_node(op, inputs, attrs or {}, types, domain=domain, version=version)
     found = [cinfer.load(data, isa=isa, threads=n).signature().run(fed) for isa, n in WAYS]
     for (isa, n), other in zip(WAYS[1:], found[1:], strict=True):
@@ -279,7 +279,7 @@ def test_nothing_to_reduce_gives_the_neutral_number() -> None:
 
 
 def run_body(name: str, inputs: Sequence[Array], types: Sequence[Any]) -> list[Array]:
-    """The operator's body in its place, under a name that no kernel has."""
+    """Runs the operator's body instead of its kernel, under a name that no kernel has."""
     body = operators.body("graphio", name, 1)
     assert body is not None
     body.domain, body.name = "test", f"{name}Body"

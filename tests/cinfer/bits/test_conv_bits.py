@@ -313,7 +313,7 @@ RELU = {"ops": ["Relu"], "operands": [0]}
 
 
 def followed(values: Any, attrs: Any, pool: Any, isa: str, threads: int, both: bool = False) -> Any:
-    """FusedConv with relu and MaxPool behind it; `both` results are wanted, or the last alone."""
+    """FusedConv with relu, then MaxPool; `both` results are outputs, or the last alone."""
     b = engines.Builder()
     names = [b.placeholder(f"in{i}", v.dtype, None) for i, v in enumerate(values)]
     kind = [engines.tensor_type(np.float32)]
@@ -336,7 +336,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def special(x: Any, seed: int) -> Any:
-    """The same with zeros of both signs and numbers whose products are next to nothing."""
+    """The same with zeros of both signs and numbers that multiplied are nearly zero."""
     random = np.random.RandomState(seed)
     for chance, number in ((0.1, -0.0), (0.1, 0.0), (0.2, 1e-30), (0.2, -1e-30)):
         x[random.rand(*x.shape) < chance] = number

@@ -1,4 +1,4 @@
-"""A convolution that does the work of the depthwise one behind it has the bits of the two alone."""
+"""A convolution fused with the depthwise one after it has the bits of the two run separately."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from graphio.cinfer._native import ffi, lib  # noqa: E402
 #: x, weights of the first and the second, their attributes
 PAIRS: dict[str, tuple[tuple[int, ...], Any, Any, dict[str, Any], dict[str, Any]]] = {
     "expanded, strides": ((1, 5, 64, 70), (96, 5, 1, 1), (96, 1, 3, 3), {}, {"strides": [2, 2]}),
-    "a panel alone": ((1, 3, 130, 130), (24, 3, 3, 3), (24, 1, 3, 3), {"strides": [1, 1]}, {}),
-    "a part of a panel": ((1, 4, 64, 70), (72, 4, 1, 1), (72, 1, 5, 5), {}, {"strides": [1, 2]}),
+    "one tile": ((1, 3, 130, 130), (24, 3, 3, 3), (24, 1, 3, 3), {"strides": [1, 1]}, {}),
+    "a partial tile": ((1, 4, 64, 70), (72, 4, 1, 1), (72, 1, 5, 5), {}, {"strides": [1, 2]}),
     "rows": ((1, 4, 4000), (80, 4, 1), (80, 1, 3), {}, {"strides": [2]}),
     "two images": ((2, 4, 64, 70), (64, 4, 1, 1), (64, 1, 3, 3), {}, {}),
     "growing": ((1, 4, 64, 70), (64, 4, 1, 1), (64, 1, 1, 1), {}, {"pads": [2, 2, 2, 2]}),
@@ -27,7 +27,7 @@ def numbers(*shape: int, seed: int = 0) -> Any:
 
 
 def model(name: str, both: bool) -> bytes:
-    """Two fused convolutions, their weights constants; both results are wanted, or the last."""
+    """Two fused convolutions, their weights constants; both results are outputs, or the last."""
     x_dims, first, second, a, b = PAIRS[name]
     pads = {"pads": [k // 2 for k in second[2:]] * 2} if "pads" not in b else {}
     g = engines.Builder()

@@ -56,8 +56,8 @@ def sums(a: list[Array], root: Callable[[int, int], complex]) -> list[Array]:
 
 
 def stages(x: Array, roots: Array) -> Array:
-    """roots[place, k]: what a number 1 at a place gives for k: a root of unity that is rounded once
-    wherever a stage takes it from here."""
+    """roots[position, k]: the contribution of a 1 at a position to k: a root of unity that is
+    rounded once wherever a stage takes it from here."""
     length, stride = x.shape[-1], 1
     for p in factors(length):
         m, y = length // p, np.empty_like(x)

@@ -1,4 +1,4 @@
-"""Products of float64 and of integers: the order of docs/numerics.md, in every way to run them."""
+"""MatMuls of float64 and of integers: the order of docs/numerics.md, on every path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INTEGERS = (np.int32, np.uint32, np.int64, np.uint64)
 
 
 def found(op: str, inputs: list[Array], attrs: dict[str, Any], constant: int = -1) -> Array:
-    """What the operator gives in every way, input `constant` being one of the model (-1: none)."""
+    """The operator's result, equal on every path; input `constant` is the model's (-1: none)."""
     b = engines.Builder()
     names, fed = [], []
     for i, value in enumerate(inputs):

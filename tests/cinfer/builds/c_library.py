@@ -58,7 +58,7 @@ class Info(ctypes.Structure):
 
 
 class Refused(Exception):
-    """What a call that failed said."""
+    """A call failed; the message of its error."""
 
 
 def tool(name: str) -> str:

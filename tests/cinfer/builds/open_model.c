@@ -1,4 +1,4 @@
-/* open_model.c - opens a model, with an operator of the program's own where one more argument is given. */
+/* open_model.c - opens a model, with a custom operator where one more argument is given. */
 #include <stdio.h>
 #include "cinfer.h"
 static ci_status refuse(void *user, ci_call *call, ci_error *error) {

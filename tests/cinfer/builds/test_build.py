@@ -60,7 +60,7 @@ def tool(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dense layer from two to three numbers, relu behind it."""
+    """A dense layer from two to three numbers, then relu."""
     import graphio as tf
 
     path = tmp_path_factory.mktemp("model") / "dense.gio"
@@ -111,7 +111,7 @@ def test_header_is_cxx11(compiler: str, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where CMake has built the libraries, and the one test that sanitizers must not see whole."""
+    """CMake's folder of the libraries and of the one test that sanitizers must not see in full."""
     build, cmake = tmp_path_factory.mktemp("built"), tool("cmake")
     run(cmake, "-S", CINFER, "-B", build, "-DCINFER_TESTS=ON")
     targets = ("cinfer_shared", "cinfer_static", "test_threads")

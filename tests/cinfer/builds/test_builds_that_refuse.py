@@ -1,4 +1,4 @@
-"""Builds of cinfer that cannot give what is asked of them say so, and why."""
+"""Builds of cinfer that lack a requested feature report it, and why."""
 
 from __future__ import annotations
 

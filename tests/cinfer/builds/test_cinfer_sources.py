@@ -29,7 +29,7 @@ ROW = re.compile(
     re.MULTILINE,
 )
 
-#: what the planner does with an operator, by the function that runs it
+#: flags of an operator for the planner, by the function that runs it
 FLAGS = {
     "ci_run_nothing": "CI_OP_NO_RUN",
     "ci_run_variable": "CI_OP_READS_VARIABLE",
@@ -58,7 +58,7 @@ def test_rows_have_the_flag_of_what_runs_them(run: str, flag: str) -> None:
 
 
 def test_no_file_compares_functions_of_operators() -> None:
-    """What the planner wants to know of an operator is a flag of its row."""
+    """Where the planner treats operators differently it reads a flag of their row."""
     functions = {row[part] for row in rows() for part in ("prepare", "run")}
     compared = [
         f"{path.relative_to(ROOT)}: {match[0]}"

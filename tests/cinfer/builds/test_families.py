@@ -23,7 +23,7 @@ from graphio.schema import model_pb2 as pb
 
 Array = np.ndarray[Any, Any]
 MOST_BYTES = 330 * 1000
-#: what families.h has beside operators
+#: the families of families.h that are not operators
 PARTS = {"checkpoints", "types", "custom"}
 
 
@@ -152,7 +152,7 @@ def test_exports_of_torch_give_the_same_bits(small: Library, name: str) -> None:
     compare(small, data, torch_models.CASES[name].feed(2))
 
 
-# ---- what a build leaves out ----
+# ---- operators that a build leaves out ----
 
 
 def refusal(small: Library, make: Callable[[Any], Any], *shape: int | None) -> str:

@@ -1,4 +1,4 @@
-"""S9, S10: shapes and numbers at the edges of what kernels take: cinfer beside the Python runtime.
+"""S9, S10: shapes and numbers at the edges of what kernels take: cinfer against the Python runtime.
 
 One row a node. Whatever instructions and threads are used, cinfer gives the same bits, and what the
 numpy kernels give.
@@ -38,7 +38,7 @@ def plain(x: np.ndarray) -> np.ndarray:
 
 
 def bits(x: np.ndarray) -> object:
-    """What must be equal; an array of texts holds addresses."""
+    """The bits that must be equal; an array of strings holds addresses."""
     return x.tolist() if x.dtype == object else x.tobytes()
 
 

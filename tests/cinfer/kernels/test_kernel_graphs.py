@@ -39,7 +39,7 @@ def many(made: pb.Node, outputs: int) -> pb.Node:
 
 
 def model(nodes: list[pb.Node], fed: dict[str, Array]) -> bytes:
-    """What is fed, then the nodes; the last one's value is what is asked for."""
+    """A model of placeholders for `fed`, then the nodes; its output is the last one's value."""
     builder = Builder()
     for name, value in fed.items():
         builder.placeholder(name, value.dtype, None)
@@ -175,7 +175,7 @@ REFUSED: list[tuple[str, list[pb.Node], dict[str, Array], str]] = [
         "num_scan_inputs is 2",
     ),
     (
-        "a scan without room for what it carries",
+        "a scan without inputs for its carried values",
         [scan("x", "x", "x", of=body("a b c", "a b"), cut=1)],
         {"x": X},
         "are carried",
@@ -218,7 +218,7 @@ REFUSED: list[tuple[str, list[pb.Node], dict[str, Array], str]] = [
         "scan_input_axes",
     ),
     (
-        "a direction of its own",
+        "a direction that is not there",
         [scan("x", of=body("h", "h"), scan_input_directions={"ints": {"i": [2]}})],
         {"x": X},
         "direction",
@@ -243,19 +243,19 @@ REFUSED: list[tuple[str, list[pb.Node], dict[str, Array], str]] = [
         "SequenceAt",
     ),
     (
-        "a place beyond the end",
+        "a position beyond the end",
         [sequence("x"), node("SequenceAt", "y", "s", "n", version=11)],
         {"x": X, "n": TWO},
         "SequenceAt",
     ),
     (
-        "a place before the beginning",
+        "a position before the beginning",
         [sequence("x"), node("SequenceAt", "y", "s", "n", version=11)],
         {"x": X, "n": np.array(-2)},
         "SequenceAt",
     ),
     (
-        "places of floats",
+        "a position of floats",
         [sequence("x"), node("SequenceAt", "y", "s", "n", version=11)],
         {"x": X, "n": X},
         "one integer",
@@ -355,7 +355,7 @@ REFUSED: list[tuple[str, list[pb.Node], dict[str, Array], str]] = [
 ]
 
 
-#: what Python bears
+#: graphs that only cinfer refuses
 BORNE = {
     "a scan that stacks the highest rank",
     "a stack of the highest rank",

@@ -1,4 +1,4 @@
-"""Loops of the C library over rows of any length, their tails, steps and indices, beside numpy."""
+"""Loops of the C library over rows of any length, their tails, steps and indices, against numpy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int6
 
 
 def found(op: str, inputs: list[Any], attrs: dict[str, Any], to: Any, version: int = 21) -> Array:
-    """What the operator gives in every way."""
+    """The operator's result, the same in every way to run it."""
     dense = [np.array(v, order="C") for v in inputs]
     data, fed = engines.one_node(op, dense, dict(sorted(attrs.items())), [to], version=version)
     results = [cinfer.load(data, isa=isa, threads=n).signature().run(fed)[0] for isa, n in WAYS]

@@ -67,7 +67,7 @@ def test_an_attribute_of_another_kind_is_refused(case: Case, name: str) -> None:
 
 
 def bits(x: Any) -> Any:
-    """What must be equal; an array of texts holds addresses."""
+    """The bits that must be equal; an array of strings holds addresses."""
     return x.tolist() if x.dtype == object else x.tobytes()
 
 

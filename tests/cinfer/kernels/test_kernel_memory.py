@@ -33,9 +33,9 @@ class Faulty:
     """The C library, whose sessions get memory from here.
 
     Attributes:
-        asked: how often memory was asked for.
+        asked: the number of allocations.
         failing: the number of the call that gets none.
-        held: places that were not given back.
+        held: addresses that were not released.
     """
 
     def __init__(self, lib: Any, ffi: Any) -> None:
@@ -72,7 +72,7 @@ class Faulty:
 
 @pytest.fixture(scope="module")
 def faulty() -> Iterator[Faulty]:
-    """In the place of the library. For the whole module: what a failed test holds may end later."""
+    """Replaces the library for the entire module: objects of a failed test may be released late."""
     from graphio.cinfer import model as loading
 
     lib = loading.lib

@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
     fill(&info, &in[i]);
   }
   if (ci_reserve(session, signature, in, n, &error)) return fail(&error);
-  /* The first run may ask the system for the pages of what was reserved, which is no call; a variable's buffer is
+  /* The first run may ask the system for the pages of what was reserved, which is not a call; a variable's buffer is
    * made by its first assignment. */
   if (ci_run(session, signature, in, n, out, k, &error)) return fail(&error);
   fflush(stdout);

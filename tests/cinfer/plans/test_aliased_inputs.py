@@ -75,7 +75,7 @@ def weights(*shape: int, seed: int = 0) -> Any:
 def test_a_constant_read_in_two_shapes(
     op: str, version: int, shapes: list[Any], others: list[Any], attrs: dict[str, Any]
 ) -> None:
-    """What one node has put in order is not taken for the other's."""
+    """The packed weights of one node are not used for the other."""
     builder, kind = Builder(), tensor_type("float32")
     builder.constant("w0", weights(*shapes[0]))
     builder.node("w1", "Reshape", ["w0", builder.constant("s", np.array(shapes[1]))], [kind])

@@ -1,5 +1,5 @@
-"""Products of cinfer that were planned for other numbers of rows: a plan that is fitted gives the
-bits of a new one, and refuses what a new one refuses."""
+"""Matrix multiplications in cinfer that were planned for other numbers of rows: a fitted plan
+gives the bits of a new one, and refuses what a new one refuses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def numbers(*shape: int, dtype: Any = F) -> Array:
 
 
 class Model(Builder):
-    """Signature "run" of one product, from inputs a and, if wanted, other."""
+    """Signature "run" of one matrix multiplication, of inputs a and, if given, other."""
 
     def product(
         self,
@@ -70,7 +70,7 @@ class Model(Builder):
 
 
 def relu_of_sum(inputs: int) -> dict[str, Any]:
-    """The program relu(product + input), of as many inputs as the program has."""
+    """The program relu(result + input), of as many inputs as the program has."""
     return {"ops": ["Add", "Relu"], "operands": [0, 1, inputs]}
 
 
@@ -153,7 +153,7 @@ MODELS: dict[str, tuple[Callable[[Model], bytes], Shapes]] = {
         lambda m: m.product("Gemm", B, "other", a=ROWS, other=OTHER_ROWS, beta=0.0),
         lambda n: {"a": (n[0], INNER), "other": (n[1], COLUMNS)},
     ),
-    "beside another input, whose rows are fixed": (
+    "with another input, whose rows are fixed": (
         lambda m: m.product("MatMul", B, a=ROWS, other=(3, COLUMNS)),
         lambda n: {"a": (n[0], INNER), "other": (n[1] if n[1] == 5 else 3, COLUMNS)},
     ),

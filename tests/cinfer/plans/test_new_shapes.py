@@ -120,7 +120,7 @@ def test_every_step_is_fitted(step: str, tmp_path: Any) -> None:
 
 
 def perceptron(path: Any) -> str:
-    """Two products with their biases, the first one clamped, as a file."""
+    """Two matrix multiplications with biases, the first one clamped, as a file."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, WIDTH], name="x")
         h = tf.nn.relu(tf.matmul(x, tf.constant(WEIGHTS)) + tf.constant(WEIGHTS[0]))
@@ -131,8 +131,8 @@ def perceptron(path: Any) -> str:
 
 
 def test_products_of_other_rows_are_fitted_from_the_second_size_on(tmp_path: Any) -> None:
-    """Small and large results, borrowed ones, and ones in memory of the caller's, which differs.
-    Small results have a plan of their own, large ones another, and what is computed in tiles."""
+    """Small and large results, borrowed or in memory of the caller, equal those of a fresh plan.
+    Small results, large ones and those that are computed in tiles have separate plans."""
     path = perceptron(tmp_path / "m.gio")
     loaded = graphio.cinfer.load(path)
     run = loaded.signature("run")
@@ -150,7 +150,7 @@ def test_products_of_other_rows_are_fitted_from_the_second_size_on(tmp_path: Any
 
 
 def test_ever_more_rows_of_products_seldom_ask_for_memory(tmp_path: Any) -> None:
-    """There is room for twice as many as have met, and fewer ask for nothing."""
+    """Memory is reserved for twice the rows of a run; fewer rows need no allocation."""
     loaded = graphio.cinfer.load(perceptron(tmp_path / "m.gio"))
     run = loaded.signature("run")
     out = np.empty((20000, WIDTH), np.float32)
@@ -178,7 +178,7 @@ def test_one_row_and_many_in_turns_are_fitted(tmp_path: Any) -> None:
 
 
 def test_a_sum_takes_the_memory_of_whichever_operand_is_as_large(tmp_path: Any) -> None:
-    """A plan that put it in the first one's place is of no use where that is one row."""
+    """A plan that reuses the first operand's memory cannot be fitted where that has one row."""
     with tf.Graph().as_default() as graph:
         x, other = (tf.placeholder(tf.float32, [None, WIDTH], name=n) for n in ("x", "other"))
         total = tf.nn.softmax(x) + tf.nn.softmax(other)

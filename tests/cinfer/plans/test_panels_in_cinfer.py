@@ -1,4 +1,4 @@
-"""cinfer reads weights in panels where they lie, or in another order: no number changes."""
+"""cinfer reads packed weights in place, or unpacks them for another order: no number changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HAS_ONE = [c for c in CASES if any(map(may_lie_in_panels, c.inputs[1:]))]
 
 
 def in_panels(monkeypatch: pytest.MonkeyPatch, data: bytes, width: int, axis: int) -> bytes:
-    """The same model with all of its arrays in panels that may lie so."""
+    """The same model with every array packed that may be."""
     model, arrays = container.unpack(data)
     axes = {i: axis for i, array in enumerate(arrays) if may_lie_in_panels(array)}
     monkeypatch.setattr(container, "TILE_WIDTH", width)
@@ -101,11 +101,11 @@ def channels_last(x: Array, weights: Array, **attrs: Any) -> tuple[bytes, list[A
 
 
 READ_IN_PLACE = {
-    "a product": (node("MatMul", numbers(9, 40), numbers(40, 96)), -1),
+    "a matrix": (node("MatMul", numbers(9, 40), numbers(40, 96)), -1),
     "a row": (node("MatMul", numbers(1, 300), numbers(300, 72)), -1),
-    "a turned product": (node("Gemm", numbers(70, 40), numbers(1000, 40), transB=1), 0),
-    "a turned row": (node("Gemm", numbers(1, 300), numbers(48, 300), transB=1), 0),
-    "columns that end in an odd panel": (node("MatMul", numbers(9, 40), numbers(40, 37)), -1),
+    "a transposed matrix": (node("Gemm", numbers(70, 40), numbers(1000, 40), transB=1), 0),
+    "a row by a transposed matrix": (node("Gemm", numbers(1, 300), numbers(48, 300), transB=1), 0),
+    "columns that end in a partial tile": (node("MatMul", numbers(9, 40), numbers(40, 37)), -1),
     "windows": (node("Conv", numbers(2, 40, 9, 9), numbers(48, 40, 3, 3), pads=[1] * 4), 0),
     "pixels": (node("Conv", numbers(1, 96, 7, 7), numbers(64, 96, 1, 1)), 0),
     "many pixels": (node("Conv", numbers(1, 16, 24, 24), numbers(64, 16, 1, 1)), 0),
@@ -143,16 +143,16 @@ def many_readers() -> corners.Plan:
     p.fed(x=(np.float32, None, 64), z=(np.float32, None, 32), yes=(np.bool_,))
     p.constant("w", numbers(64, 64))
     p.constant("shape", np.array([32, 128]))
-    p.add("product", "MatMul", "x", "w")
+    p.add("multiplied", "MatMul", "x", "w")
     p.add("sum", "Add", "w", "w")
     p.add("same", "Identity", "w")
-    p.add("again", "MatMul", "product", "same")
+    p.add("again", "MatMul", "multiplied", "same")
     p.add("other", "Reshape", "w", "shape")
     p.add("wide", "MatMul", "z", "other")
     yes = corners.graph(corners.node("t", "Neg", "w"), outputs="t", capture="w")
     no = corners.graph(corners.node("e", "MatMul", "x", "w"), outputs="e", capture="w x")
     p.branches("chosen", "yes", yes, no, 1)
-    p.done("x z yes", "product sum w again other wide chosen")
+    p.done("x z yes", "multiplied sum w again other wide chosen")
     return p
 
 
@@ -169,14 +169,14 @@ def test_weights_in_panels_may_be_read_in_any_other_way(
 
 
 def test_the_graph_file_of_c_keeps_constants_in_panels(tmp_path: Any) -> None:
-    """A variable's value goes, and the flag with it where nothing else lay in panels."""
+    """Variables are stored without values, and the flag is dropped if nothing else was packed."""
     p = corners.Plan()
     p.fed(x=(np.float32, None, 64))
     p.constant("w", numbers(64, 64))
     p.variable("v", numbers(64, 32))
     p.read("r", "v")
-    p.add("product", "MatMul", "x", "w")
-    p.add("y", "MatMul", "product", "r")
+    p.add("multiplied", "MatMul", "x", "w")
+    p.add("y", "MatMul", "multiplied", "r")
     p.done("x", "y")
     (expected,) = cinfer.load(p.bytes()).signature().run([numbers(3, 64)])
     for axes, flags in (({0: 1, 1: 1}, 1), ({0: 0}, 1), ({1: 0}, 0)):

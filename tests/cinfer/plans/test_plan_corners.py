@@ -281,7 +281,7 @@ def assigned_what_a_loop_gathers(p: Plan) -> None:
 
 
 def a_convolution(p: Plan, *behind: Callable[[Plan], None], outputs: str = "y") -> None:
-    """Of eight channels, large enough that the step behind it may be done with it."""
+    """Of eight channels, large enough that the next step may run fused with it."""
     p.fed(x=(F, None, 3, None, None))
     p.constant("w", whole(8, 3, 3, 3))
     p.add("c", "Conv", "x", "w", pads=[1, 1, 1, 1])
@@ -365,7 +365,7 @@ MODELS: dict[str, tuple[Callable[[Plan], None], list[dict[str, Array]]]] = {
     "half weights": (half_weights, [{"x": whole(2, 4, dtype=H)}]),
     "half in place": (half_in_place, [{"x": whole(3, 2, dtype=H)}]),
     "lists of nothing": (lists_of_nothing, [{"x": np.float32(3)}]),
-    "texts without stopwords": (texts_without_stopwords, [{}]),
+    "strings without stopwords": (texts_without_stopwords, [{}]),
     "absent behind what is written over": (
         absent_behind_what_is_written_over,
         [{"cache": whole(1, 3, 2), "update": whole(1, 1, 2)}],
@@ -642,14 +642,14 @@ def test_an_assign_of_no_variable_matters_where_it_runs(shape: Sequence[int | No
     p = Plan()
     p.placeholder("x", F, shape)
     p.fed(yes=(BOOL,))
-    inner = node("set", "Assign", "x", version=1, domain="graphio", variable="nobody")
+    inner = node("set", "Assign", "x", version=1, domain="graphio", variable="unknown")
     yes = graph(inner, outputs="set", capture="x")
     no = graph(node("t", "Add", "x", "x"), outputs="t", capture="x")
     p.branches("y", "yes", yes, no, 1)
     p.done("x yes", "y")
     run = cinfer.load(p.bytes()).signature("run")
     assert run(x=X, yes=NO)["y"].tolist() == (X + X).tolist()
-    with pytest.raises(errors.NotFoundError, match="the state has no variable 'nobody'"):
+    with pytest.raises(errors.NotFoundError, match="the state has no variable 'unknown'"):
         run(x=X, yes=YES)
     assert run(x=X, yes=NO)["y"].tolist() == (X + X).tolist()
 

@@ -43,7 +43,7 @@ def model(more: int) -> bytes:
     ]
     builder.node("size", "Shape", ["x"], [tensor_type(np.int64)], version=15)
     builder.node("ones", "Expand", ["one", "size"], [kind], version=13)
-    builder.constant("much", np.arange(4096, dtype=F))  # each half needs a block of its own
+    builder.constant("much", np.arange(4096, dtype=F))  # each half needs a separate block
     builder.node("halves", "Split", ["much"], [kind, kind], {"num_outputs": 2}, version=18)
     last = builder.node("last", "Add", ["x", "ones"], [kind], version=14)
     last.control_input.extend(captured)
@@ -128,7 +128,7 @@ class Life:
     def calls(self, calls: list[Call]) -> list[bytes | None]:
         found = []
         for call in calls:
-            if call is None:  # a plan made behind it needs room for more variables
+            if call is None:  # a later plan has more variables
                 self.declare(b"declared\0")
             found.append(b"" if call is None else self.run(*call))
         for number, (call, result) in enumerate(zip(calls, found, strict=True)):

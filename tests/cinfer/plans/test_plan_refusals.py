@@ -1,5 +1,5 @@
-"""What the C library's planner refuses: attributes of other kinds, results that are too large or of
-too many dimensions, bodies that are none (docs/security.md: S6, S7, S8)."""
+"""Refusals of the C library's planner: attributes of other kinds, results that are too large or
+of too many dimensions, invalid bodies (docs/security.md: S6, S7, S8)."""
 
 from __future__ import annotations
 

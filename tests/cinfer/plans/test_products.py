@@ -1,6 +1,6 @@
-"""Products in cinfer: weights packed once, programs behind products, batches shared by threads.
+"""MatMul and Gemm in cinfer: weights packed once, fused programs, batches shared by threads.
 
-However a product is computed, its bits are those of the plain operator on portable C.
+On every path the bits are those of the unfused operator on portable C.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def test_constant_weights_change_no_bit(m: int, k: int, n: int, turned: int) -> 
 
 
 def test_one_constant_read_as_two_shapes_has_two_orders() -> None:
-    """w (8, 24) and the same bytes as (24, 8) and turned: no order is taken for another."""
+    """w (8, 24) and the same bytes as a transposed (24, 8): each is packed in its own order."""
     w, x, z = numbers(8, 24), numbers(2, 8, seed=1), numbers(2, 24, seed=2)
     builder = Builder()
     builder.constant("w", w)
@@ -107,7 +107,7 @@ ADD_RELU = {"operands": [0, 1, 2], "ops": ["Add", "Relu"]}
         ((4, 3, 33, 40), (40, 70), (3, 33, 1)),
         ((4, 3, 33, 40), (3, 40, 70), (4, 1, 1, 70)),
         ((2, 1, 5, 7), (3, 7, 130), (5, 130)),
-        ((60, 20), (20, 10), (10,)),  # some rows at a time, in whole vectors
+        ((60, 20), (20, 10), (10,)),  # some rows at a time, in full vectors
         ((5, 20), (20, 13), (5, 13)),
         ((2, 3, 9, 20), (20, 29), (1,)),
         ((7, 40), (40, 30), (7, 1)),
@@ -136,7 +136,7 @@ def test_programs_behind_products_see_each_element_at_its_place(
 def test_every_number_of_rows_of_few_columns_is_finished(
     columns: int, program: dict[str, Any]
 ) -> None:
-    """Tiles of every height, with what is behind the product inside them or not."""
+    """Tiles of every height, with the fused program inside them or after them."""
     for rows in range(3, 24):
         depth = 40 if rows % 5 else 7  # several blocks or one
         inputs = [numbers(rows, depth), numbers(depth, columns, seed=1), numbers(columns, seed=2)]
@@ -176,7 +176,7 @@ def test_a_gemm_with_a_program_scales_and_adds_first() -> None:
 
 
 def test_large_products_are_the_small_ones_row_by_row() -> None:
-    """Blocks of a put together, rows fetched ahead, two sweeps: what only large products have."""
+    """Packed blocks of a, rows fetched ahead, two sweeps: paths that only large matrices take."""
     a, b = numbers(560, 520), numbers(520, 260, seed=1)
     rows = [0, 279, 280, 503, 504, 559]
     wanted = product("MatMul", [a[rows], b])

@@ -23,7 +23,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def results(target: str, build: Callable[[], Any], runs: int = 3) -> list[Any]:
-    """What several runs give and what the variables then hold."""
+    """The results of several runs and the final values of the variables."""
     with tf.Graph().as_default() as graph:
         fetches = build()
         session = tf.Session(target, graph=graph)
