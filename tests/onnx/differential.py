@@ -4,7 +4,7 @@
 
 A graph is drawn node by node from ROWS of differential_rows.py. Each node runs at once, alone, in
 all three on the same inputs, so that no tolerance has to cover more than one operator; then the
-whole graph runs in both engines and must give what its nodes gave, in cinfer to the bit.
+complete graph runs in both engines and must give what its nodes gave, in cinfer to the bit.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def value_info(name: str, value: Array | None, static: bool) -> onnx.ValueInfoPr
 
 
 def run_ours(module: Any, data: bytes, values: Values, outputs: Sequence[str]) -> list[Array]:
-    """What an engine gives; the values that the model reads are in `values`."""
+    """The results of an engine; the values that the model reads are in `values`."""
     signature = module.load(data).signature()
     found = signature(**{key: values[key] for key in signature.inputs})
     return [np.asarray(found[name]) for name in outputs]
@@ -100,7 +100,7 @@ REFUSED: set[tuple[Any, ...]] = set()
 
 
 def run_theirs(model: onnx.ModelProto, values: Values, key: tuple[Any, ...]) -> list[Array] | None:
-    """What ONNX Runtime gives; None if it lacks a kernel."""
+    """The results of ONNX Runtime; None if it lacks a kernel."""
     if key in REFUSED:
         return None
     options = onnxruntime.SessionOptions()
@@ -138,7 +138,7 @@ def compare(call: Call, inputs: list[Array], ours: Array, other: Array, what: st
 
 
 def differences(a: Array, b: Array) -> str:
-    """The first elements that are not equal, as far as that can be told without a tolerance."""
+    """The first elements that are not equal, as far as that can be decided without a tolerance."""
     with np.errstate(all="ignore"):
         far = (a != b) & ~((a != a) & (b != b))
         if a.dtype.kind == "f":
@@ -162,7 +162,7 @@ def close(call: Call, inputs: list[Array], ours: Array, other: Array) -> bool:
 
 
 def magnitude(call: Call, inputs: list[Array]) -> float:
-    """What the terms of a sum may reach; sums of many and products are as wide as their inputs."""
+    """A bound of the terms of a sum; long sums and multiplications are as wide as their inputs."""
     if not call.sums:
         return 1e-30 if call.exact_zero else 1e-6
     largest = 1.0

@@ -11,7 +11,7 @@ from differential_rows import Array, Call
 
 @dataclass(frozen=True)
 class Defect:
-    """Where ONNX Runtime is wrong, or must not be asked."""
+    """A case in which ONNX Runtime is wrong, or must not run."""
 
     op: str
     reason: str
@@ -32,7 +32,7 @@ def _is_empty(call: Call, inputs: list[Array]) -> bool:
 
 
 def _leaves_the_type(call: Call, inputs: list[Array]) -> bool:
-    """From floats to integers: beyond the least of the types that are drawn."""
+    """From floats to integers: beyond the range of the smallest type that is drawn."""
     x = inputs[0]
     with np.errstate(invalid="ignore"):
         return x.dtype.kind == "f" and not bool(((x > -1) & (x < 128)).all())
@@ -95,7 +95,7 @@ def _of(*types: str) -> Callable[[Call, list[Array]], bool]:
 
 #: reason, the condition, operators
 TABLE = (
-    ("division by zero, and of the least number by -1, ends the process", _divides_by_zero,
+    ("division by zero, and of the smallest number by -1, ends the process", _divides_by_zero,
      "Div Mod"),
     ("NaN is passed over, or comes anywhere; ours is numpy's", _has_nan,
      "ArgMax ArgMin TopK MaxPool GlobalMaxPool Softmax LogSoftmax Hardmax ReduceMax ReduceMin "
@@ -107,9 +107,9 @@ TABLE = (
      "ReduceLogSum ReduceLogSumExp"),
     ("what the type cannot hold is undefined; ours saturates", _leaves_the_type, "Cast CastLike"),
     ("integers go through double; to a negative power ours are 0", _power_of_integers, "Pow"),
-    ("the kernel is missing, which is told in the run", _of("float64"), "GRU LSTM RNN"),
-    ("the kernel is missing, which is told in the run", _of("int32", "uint8"), "Resize"),
-    ("the kernel is missing, which is told in the run", _of("float16"), "ScatterND"),
+    ("the kernel is missing, which the run reports", _of("float64"), "GRU LSTM RNN"),
+    ("the kernel is missing, which the run reports", _of("int32", "uint8"), "Resize"),
+    ("the kernel is missing, which the run reports", _of("float16"), "ScatterND"),
     ("four axes alone", lambda call, inputs: inputs[0].ndim != 4, "LRN"),
     ("nothing to sum is refused, or alpha and beta are forgotten", _is_empty, "MatMul Gemm"),
     ("a variance of 0 becomes less", _constant_channel, "MeanVarianceNormalization"),

@@ -57,7 +57,7 @@ def rows(data: str) -> tuple[Array, Array, Array]:
 
 
 def expected(estimator: Any, x: Any) -> list[Array]:
-    """What scikit-learn says."""
+    """The predictions of scikit-learn."""
     if not hasattr(estimator, "predict"):
         return [estimator.transform(x)]
     found = [estimator.predict(x)]
@@ -136,7 +136,7 @@ REGRESSORS: dict[str, Make] = {
 
 
 def mixed_columns() -> Fitted:
-    """Texts, numbers and gaps: the wines with two columns made words, one of them with gaps."""
+    """Strings, numbers and gaps: the wines with two columns made words, one of them with gaps."""
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
 

@@ -79,12 +79,12 @@ def varied(name: str) -> onnx.ModelProto:
     kept = [n for n in graph.node if n.op_type != "ConstantOfShape"]
     del graph.node[:]
     graph.node.extend([*nodes, *kept])
-    model.ir_version = max(model.ir_version, 4)  # initializers that are no inputs
+    model.ir_version = max(model.ir_version, 4)  # initializers that are not inputs
     return model
 
 
 def weight_roles(graph: onnx.GraphProto) -> dict[str, str]:
-    """What a weight is for: a filter, a factor near 1, or else a bias."""
+    """The roles of the weights: a filter, a factor near 1, or else a bias."""
     roles: dict[str, str] = {}
     views = {n.output[0]: n.input[0] for n in graph.node if n.op_type == "Unsqueeze"}
     for node in graph.node:

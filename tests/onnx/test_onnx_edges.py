@@ -1,4 +1,4 @@
-"""Windows and pixels at the edges of an axis, beside ONNX Runtime."""
+"""Windows and pixels at the edges of an axis, against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def model(op: str, names: list[str], opset: int, **attrs: Any) -> onnx.ModelProt
 
 
 def both(made: onnx.ModelProto, target: str, **feeds: Any) -> tuple[Any, Any]:
-    """What graphio and ONNX Runtime give."""
+    """The results of graphio and of ONNX Runtime."""
     runtime = pytest.importorskip("onnxruntime")
     (expected,) = runtime.InferenceSession(made.SerializeToString()).run(None, feeds)
     return tfonnx.load(made, target).signature("predict")(**feeds)["y"], expected

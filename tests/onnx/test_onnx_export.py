@@ -19,7 +19,7 @@ Array = np.ndarray
 
 
 def in_onnxruntime(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, Array]:
-    """Checks the model whole and runs it."""
+    """Checks the complete model and runs it."""
     onnx.checker.check_model(model, full_check=True)
     options = ort.SessionOptions()
     options.log_severity_level = 3

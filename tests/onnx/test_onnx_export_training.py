@@ -251,7 +251,7 @@ def resize(label: str, x: Sequence[int], sizes: Any, **attrs: Any) -> None:
     array = np.asarray(sizes, np.int64 if isinstance(sizes[0], int) else np.float32)
     inputs = ["x", "", "", "sizes"] if array.dtype == np.int64 else ["x", "", "sizes"]
     made = node("Resize", inputs, ["y"], **attrs)
-    whole = array.dtype == np.int64 and len(array) == len(x)  # the batch is said too
+    whole = array.dtype == np.int64 and len(array) == len(x)  # sizes include the batch
     CASES[f"Resize {label}"] = Case([made], {"x": values(*x, seed=1)}, {"sizes": array}, not whole)
 
 
@@ -435,7 +435,7 @@ def test_a_step_with_dropout_runs() -> None:
 
 @pytest.mark.parametrize("size", [6, None])
 def test_gradients_inside_the_body_of_a_loop(size: int | None) -> None:
-    """What stands for them reads values of the body and weights from outside it."""
+    """The nodes that compute them read values of the body and weights from outside it."""
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [1, 2, size, size], name="x")
         w = tf.Variable(values(2, 2, 3, 3) * np.float32(0.3), name="w")

@@ -47,7 +47,7 @@ def run(source: Any, target: str, **feeds: Any) -> dict[str, np.ndarray]:
 
 
 def in_onnxruntime(source: onnx.ModelProto, **feeds: Any) -> dict[str, np.ndarray]:
-    """What ONNX Runtime gives."""
+    """The results of ONNX Runtime."""
     ort = pytest.importorskip("onnxruntime")
     session = ort.InferenceSession(source.SerializeToString())
     names = [output.name for output in session.get_outputs()]
@@ -57,7 +57,7 @@ def in_onnxruntime(source: onnx.ModelProto, **feeds: Any) -> dict[str, np.ndarra
 X = {"x": (FLOAT, ["batch", 3])}
 DATA = np.float32([[1, -2, 3], [0, 5, -6]])
 
-# ---- what is taken ----
+# ---- forms that are accepted ----
 
 
 @ENGINES
@@ -197,7 +197,7 @@ def test_functions_of_the_model_are_expanded(target: str) -> None:
 def test_corners_are_aligned_by_whole_sizes_until_opset_18(
     target: str, shape: list[Any], mode: str
 ) -> None:
-    """As the opsets' texts say, and as torch computes: 8 * 0.7 are 5 pixels, not 5.6."""
+    """As the opsets' documentation says, and as torch computes: 8 * 0.7 are 5 pixels, not 5.6."""
     resize = node(
         *("Resize", ["x", "", "scales"], ["y"]),
         mode=mode,
@@ -352,7 +352,7 @@ def test_a_model_becomes_a_file(tmp_path: Path) -> None:
     assert loaded.metadata["author"] == "me"
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 Bad = Callable[[], onnx.ModelProto]
 WEIGHT = np.ones((4, 2), np.float32)
@@ -580,7 +580,7 @@ def test_external_data_stay_in_their_folder(name: str, tmp_path: Path) -> None:
         tfonnx.convert(made)
 
 
-# ---- what only the run can see ----
+# ---- checks at run time ----
 
 RUN_TIME: dict[str, tuple[Node, dict[str, Any], list[str]]] = {
     "an index": (
@@ -789,7 +789,7 @@ STRANGE: dict[str, tuple[Bad, list[str]]] = {
         lambda: model([node("LayerNormalization", ["x", "x"], ["y"], "n", axis=2**31)], X, ["y"]),
         ["LayerNormalization 'n'", "axis 2147483648 is outside the rank"],
     ),
-    "an attribute that is no text": (
+    "an attribute that is not UTF-8": (
         lambda: model([node("Conv", ["x", "x"], ["y"], "c", auto_pad=b"\xff\xfe")], X, ["y"]),
         ["Conv 'c'", "attribute 'auto_pad' is", "no UTF-8 text"],
     ),

@@ -532,7 +532,7 @@ def test_attributes_that_contradict_themselves_are_refused_at_import(
 
 
 def test_a_few_bytes_never_ask_for_much() -> None:
-    """Counts of a million classes or places are refused before anything is made for them."""
+    """Counts of a million classes or indices are refused before anything is made for them."""
     x = X.astype(np.float32)
     many = {**SVC, "vectors_per_class": [1] * 10**5}
     del many["classlabels_ints"]

@@ -66,7 +66,7 @@ def test_a_decoder_goes_on_from_its_cache(dynamo: bool, engine: str) -> None:
 
 
 def weighted(outputs: dict[str, Any]) -> list[tuple[Any, Array]]:
-    """Each output with fixed factors; the loss is the sum of their mean products."""
+    """Each output with fixed weights; the loss is the sum of the means of outputs times weights."""
     shapes = [tuple(y.shape) for y in outputs.values()]
     return [
         (y, networks.values(*shape, seed=i))

@@ -154,7 +154,7 @@ def test_a_classifier_leaves_as_a_regressor_and_what_follows_it() -> None:
 
 @BOTH
 def test_equal_votes_of_a_forest_are_equal_however_many_trees_there_are(engine: str) -> None:
-    """A tenth is no binary number: ten of twenty trees against the ten others."""
+    """A tenth is not a binary fraction: ten of twenty trees against the ten others."""
     for trees in (20, 22, 46, 60, 98):
         lists: dict[str, list[Any]] = {
             "nodes_treeids": list(range(trees)), "nodes_nodeids": [0] * trees,

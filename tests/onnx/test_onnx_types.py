@@ -164,7 +164,7 @@ def test_integers_in_texts_are_read_exactly(target: str) -> None:
 @ENGINES
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 def test_floats_are_written_with_as_few_digits_as_tell_them_apart(target: str, kind: str) -> None:
-    """Against numpy's shortest texts, which turn to exponents elsewhere."""
+    """Against numpy's shortest strings, which turn to exponents elsewhere."""
     bits = RNG.integers(0, 2**63, 2000).astype(f"i{kind[1]}").view(kind)
     given = np.concatenate([RNG.normal(0, 1e3, 500).astype(kind), bits[np.isfinite(bits)]])
     (found,) = run("Cast", [given], target, to=TensorProto.STRING)

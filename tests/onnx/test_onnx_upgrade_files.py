@@ -1,4 +1,4 @@
-"""What an upgrade leaves as it is, names of new nodes, functions, and what is refused."""
+"""Upgrades of ONNX files: unchanged parts, names of new nodes, functions, refusals."""
 
 import numpy as np
 import onnx

@@ -64,7 +64,7 @@ def _type_of(parameters: Sequence[operators.Parameter], i: int) -> str:
 
 
 def converted(x: Array, row: dtypes.ElementType) -> Array:
-    """The same numbers as far as the type holds them; of texts, ones."""
+    """The same numbers as far as the type holds them; strings of ones where it holds strings."""
     kind = small_types.numpy_dtype(row)
     if row.number == dtypes.STRING:
         return np.array([str(e).encode() for e in x.ravel()], object).reshape(x.shape)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 
 class Sparse:
-    """Places, values and shape; dense() sums repeated places."""
+    """Indices, values and shape; dense() sums values of equal indices."""
 
     def __init__(self, shape: Any, places: Any, values: Any) -> None:
         self.shape = tuple(shape)
@@ -18,7 +18,7 @@ class Sparse:
 
     @property
     def fed(self) -> tuple[Any, Any, Any]:
-        """What a sparse placeholder takes."""
+        """The value for a sparse placeholder."""
         return self.places, self.values, np.asarray(self.shape, np.int64)
 
     def dense(self) -> np.ndarray:
@@ -36,19 +36,19 @@ class Sparse:
 
 
 def dense_of(value: Any) -> np.ndarray:
-    """What a SparseTensorValue stands for."""
+    """The dense value of a SparseTensorValue."""
     return Sparse(value.dense_shape, value.indices, value.values).dense()
 
 
 def is_ordered(value: Any) -> bool:
-    """Whether the places of a SparseTensorValue ascend strictly."""
+    """Whether the indices of a SparseTensorValue ascend strictly."""
     rows = [tuple(row) for row in value.indices.tolist()]
     return all(a < b for a, b in zip(rows, rows[1:], strict=False))
 
 
 @st.composite
 def sparse(draw: Any, rank: int | None = None, ordered: bool = False) -> Sparse:
-    """Distinct places in any order, values that are whole numbers and not 0."""
+    """Distinct indices in any order, values that are whole numbers and not 0."""
     ranks = st.integers(1, 3) if rank is None else st.just(rank)
     shape = tuple(draw(st.lists(st.integers(1, 4), min_size=(n := draw(ranks)), max_size=n)))
     chosen = draw(st.lists(st.integers(0, int(np.prod(shape)) - 1), max_size=6, unique=True))

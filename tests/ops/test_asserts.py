@@ -31,7 +31,7 @@ def runs(target: str, operation: Any, feeds: Any = None) -> None:
 
 
 def message(target: str, operation: Any, feeds: Any = None) -> str:
-    """What the failed assertion says."""
+    """The message of the failed assertion."""
     with pytest.raises(INVALID) as caught:
         runs(target, operation, feeds)
     assert caught.value.op is not None

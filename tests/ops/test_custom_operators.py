@@ -1,4 +1,4 @@
-"""Operators of the program's own: built, differentiated, saved and run in both engines."""
+"""Custom operators: built, differentiated, saved and run in both engines."""
 
 from __future__ import annotations
 

@@ -239,8 +239,8 @@ TIES = [
     ),
     ("reduce_max shares", tf.reduce_max, ([2.0, 1.0, 2.0],), ([0.5, 0, 0.5],)),
     ("reduce_min shares", tf.reduce_min, ([1.0, 1.0, 2.0],), ([0.5, 0.5, 0],)),
-    ("a product with a zero", tf.reduce_prod, ([2.0, 0.0, 3.0],), ([0, 6, 0],)),
-    ("a product with two zeros", tf.reduce_prod, ([2.0, 0.0, 0.0],), ([0, 0, 0],)),
+    ("reduce_prod with a zero", tf.reduce_prod, ([2.0, 0.0, 3.0],), ([0, 6, 0],)),
+    ("reduce_prod with two zeros", tf.reduce_prod, ([2.0, 0.0, 0.0],), ([0, 0, 0],)),
     ("a power of what is not positive", tf.pow, ([-2.0, 0.0], [2.0, 3.0]), ([-4, 0], [0, 0])),
     (
         "sigmoid cross-entropy at 0",

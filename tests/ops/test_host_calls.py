@@ -486,7 +486,7 @@ def test_a_tensor_of_another_graph_has_no_value() -> None:
             tf.cond(tf.constant(True), lambda: 1.0 if x * 2 else 2.0, lambda: 3.0)
 
 
-#: what a function returns -> the error of the run
+#: the result of a function -> the error of the run
 WRONG: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "a variable": (tf.py_function, lambda: tf.Variable(0.0), tf.errors.UnknownError, "a variable"),
     "lists": (tf.py_func, lambda: np.array([[1], [1, 2]], object), tf.errors.InternalError,

@@ -67,7 +67,7 @@ def as_onnx(body: Function, case: Case) -> onnx.ModelProto:
 
 
 def texts(x: np.ndarray) -> np.ndarray:
-    """Texts as onnx's evaluator has them."""
+    """Strings as onnx's evaluator has them."""
     return np.array([text.decode() for text in x.ravel().tolist()], "<U8").reshape(x.shape)
 
 

@@ -16,8 +16,8 @@ from graphio.runtime import kernels, registry
 SOURCES = CINFER / "src"
 ROWS = 20 if os.environ.get("GRAPHIO_DEEP") else 1
 
-#: What the Python runtime runs and the C library refuses: (operator, type variable, element type).
-#: Casts from and to texts need memory that lasts as long as the model, where constants are cast.
+#: Casts that only the Python runtime runs: (operator, type variable, element type). In the C
+#: library, casts of constants from and to strings need memory that lasts as long as the model.
 ONLY_IN_PYTHON = {("Cast", "T1", "string"), ("CastLike", "T1", "string")}
 
 

@@ -19,7 +19,7 @@ from graphio.schema.model_pb2 import Function
 for _module in pkgutil.iter_modules(cases.__path__):
     importlib.import_module(f"cases.{_module.name}")
 
-#: operators that are in bodies but are no kernels of their own: the body is left to onnx
+#: operators that are only used in bodies and have no kernels: the body is left to onnx
 ONNX_ONLY = {"Conv", "MaxPool", "AveragePool"}
 
 

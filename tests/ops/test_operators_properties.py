@@ -17,7 +17,7 @@ EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 def numbers(shape: Sequence[int], dtype: str, seed: int = 0) -> np.ndarray:
-    """Small whole numbers, whose sums and products are exact in every dtype."""
+    """Small whole numbers, whose sums and multiples are exact in every dtype."""
     return np.random.RandomState(seed).randint(-3, 4, tuple(shape)).astype(dtype)
 
 

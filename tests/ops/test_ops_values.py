@@ -1,4 +1,4 @@
-"""What the builders compute, by a session, against numpy: the corners above all."""
+"""Results of the builders in a session, against numpy: the corners above all."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ def test_a_gradient_through_scan_is_the_same_in_both_engines(dtype: str) -> None
 
 @BOTH
 def test_inputs_may_have_a_shape_that_only_the_run_knows(engine: str) -> None:
-    """The places of what is not 0 are cut; an outer Loop repeats that with other lengths."""
+    """A scan over the indices of elements other than 0, in an outer Loop over other lengths."""
     b = Builder()
     x = b.placeholder("x", np.float32, [None])
     i64, f64 = tensor_type(np.int64), tensor_type(np.float64)

@@ -31,7 +31,7 @@ def same(found: Any, expected: Any = VALUE) -> None:
         np.testing.assert_array_equal(part, wanted)
 
 
-# ---- what it is ----
+# ---- the Python object ----
 
 
 def test_a_sparse_tensor_is_no_tensor_and_tells_of_its_parts() -> None:

@@ -36,7 +36,7 @@ KNOWN: dict[str, tuple[Callable[[], Any], Any]] = {
     "not_equal": (lambda: tf.not_equal(tf.constant(1.0), 2.0), np.True_),
     "expand_dims": (lambda: tf.expand_dims(tf.constant(X), 0), X[None]),
     "a shape": (lambda: tf.shape(X) + 1, np.array([4, 6, 9], np.int32)),
-    "a value that is no tensor": (lambda: 3.5, 3.5),
+    "a value that is not a tensor": (lambda: 3.5, 3.5),
 }
 
 

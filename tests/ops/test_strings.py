@@ -1,4 +1,4 @@
-"""Texts: every operator that only moves elements takes them, and tf.strings; both engines."""
+"""Strings: operators that only move elements accept them; tf.strings; both engines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ X = np.array([[b"a", b"bb", b""], [b"d\0e", "ä".encode(), b"f"]], object)
 
 
 def run(target: str, build: Callable[..., Any], *given: Any) -> Any:
-    """Runs build(*placeholders) with the texts fed."""
+    """Runs build(*placeholders) with the strings fed."""
     with tf.Graph().as_default(), tf.Session(target) as session:
         holders = [tf.placeholder(tf.string, [None] * np.ndim(g)) for g in given]
         return session.run(build(*holders), dict(zip(holders, given, strict=True)))
@@ -392,7 +392,7 @@ def test_a_script_is_refused_by_its_name() -> None:
         patterns.compiled(rb"\p{Greek}")
 
 
-# ---- texts that a run made, in state and in loops ----
+# ---- strings that a run made, in state and in loops ----
 
 
 @TARGETS

@@ -454,7 +454,7 @@ def test_gradients_of_an_array_add_up_what_is_written(target: str) -> None:
     }  # fmt: skip
 
 
-#: what a run, or building it, refuses
+#: calls that a run, or building it, refuses
 DIFFERENT: dict[str, Callable[[], Any]] = {
     "stack": lambda: varied().stack(),
     "concat of scalars": lambda: (

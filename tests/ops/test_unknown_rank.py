@@ -19,11 +19,11 @@ sparse_loss = tf.nn.sparse_softmax_cross_entropy_with_logits
 dense_loss = tf.nn.softmax_cross_entropy_with_logits
 
 CASES: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
-    "a product with the second transposed": (
+    "a matmul with the second transposed": (
         lambda a, b: tf.matmul(a, b, transpose_b=True),
         [A, A],
     ),
-    "a product with the first transposed": (lambda a, b: tf.matmul(a, b, transpose_a=True), [B, B]),
+    "a matmul with the first transposed": (lambda a, b: tf.matmul(a, b, transpose_a=True), [B, B]),
     "matrices transposed": (tf.matrix_transpose, [B]),
     "no matrices transposed": (tf.matrix_transpose, [B[:0]]),
     "a loss of rows": (lambda x: dense_loss(labels=LABELS, logits=x), [A]),
@@ -31,7 +31,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
     "a loss of blocks": (lambda x: sparse_loss(labels=[[1, 0]] * 4, logits=x), [B]),
     "the largest": (lambda x: tf.nn.top_k(x, 2).values, [B]),
     "copies": (lambda x: tf.tile(x, [2, 3]), [A]),
-    "places before the ends": (lambda n: tf.sequence_mask(n, 4, tf.float32), [LENGTHS]),
+    "positions before the ends": (lambda n: tf.sequence_mask(n, 4, tf.float32), [LENGTHS]),
 }
 
 

@@ -2,7 +2,7 @@
 
     python -m proofs.background --help          (in the folder tests, or make proof-background)
 
-A step stalls for no longer than one copy of the variables: benchmarks/checkpoints.py measures it.
+A step stalls for at most one copy of the variables: benchmarks/checkpoints.py measures it.
 That nothing is lost when the process is killed is R1, whose modes save in the background, too.
 """
 
@@ -122,7 +122,7 @@ def moments(begin: int, count: int, folder: Path) -> Result:
 
 
 def failures(begin: int, count: int, folder: Path) -> Result:
-    """A trial is a save of which one call fails: told once, and the one before is whole."""
+    """A trial is a save of which one call fails: reported once, and the save before is complete."""
     rng, result, run = random.Random(begin), Result(), Run("")
     run.save(folder)
     run.saver.wait()
@@ -135,13 +135,13 @@ def failures(begin: int, count: int, folder: Path) -> Result:
             warnings.simplefilter("always")
             run.save(folder)
             told = _told(run, rng.choice(("wait", "save", "close")), folder)
-        # What comes after the commit, deleting the old ones, is told by a warning.
+        # A failure after the commit, while old checkpoints are deleted, becomes a warning.
         told = told or any("cannot be deleted" in str(w.message) for w in seen)
         result.count("failed calls", layer.failed)
         result.count("saves")
         newest = tf.train.latest_checkpoint(folder)
         if told != layer.failed:
-            result.lost.append(f"trial {trial}: {operation} failed: {layer.failed}, told: {told}")
+            result.lost.append(f"trial {trial}: {operation} failed: {layer.failed}, seen: {told}")
         if newest is None or not steps_in(newest) <= {*known, run.step}:
             result.lost.append(f"trial {trial}: {newest} after step {known}")
         left = [n for n in os.listdir(folder) if n.startswith("tmp-")]
@@ -150,7 +150,7 @@ def failures(begin: int, count: int, folder: Path) -> Result:
 
 
 def _told(run: Run, how: str, folder: Path) -> bool:
-    """Whether a failure is told, and no second time."""
+    """Whether a failure is reported, and once only."""
     run.saver._background.join()
     run.saver._layer = FileLayer()
     try:
@@ -168,7 +168,7 @@ def _told(run: Run, how: str, folder: Path) -> bool:
 
 
 def memory(begin: int, count: int, folder: Path) -> Result:
-    """A trial is a save of 24 data files in C's session: beside the copy, no more than one file."""
+    """A trial is a save of 24 data files in C's session: besides the copy, no more than one."""
     result, run = Result(), Run("cinfer", (SHARD // 4,) * BIG)
     run.save(folder)
     run.saver.wait()

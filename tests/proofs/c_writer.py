@@ -75,12 +75,12 @@ def _export(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run of the program did.
+    """The outcome of a run of the program.
 
     Attributes:
         saved: the last step acknowledged, -1 for none.
         code: the exit code.
-        trouble: what it told of an error.
+        trouble: its message of an error.
         resumed: the step that it went on from, None if it did not get there.
     """
 
@@ -143,7 +143,7 @@ class Program:
         return key, step * each
 
     def resume(self, folder: Path) -> int:
-        """The step that the program restores, 0 if it begins anew; it does so in a copy."""
+        """The step that the program restores, 0 if it begins at the start; it does so in a copy."""
         with tempfile.TemporaryDirectory(dir=folder.parent) as copy:
             found = self.run(Path(shutil.copytree(folder, Path(copy) / "run")), 0)
         if found.code or found.resumed is None:
@@ -152,7 +152,7 @@ class Program:
 
 
 def ran(output: str, code: int, trouble: str) -> Ran:
-    """What the program printed; a last line that is not whole does not count."""
+    """Parses the program's output; an incomplete last line does not count."""
     saved = re.findall(r"^saved (\d+)\n", output, re.MULTILINE)
     resumed = re.search(r"^resumed (\d+)\n", output, re.MULTILINE)
     return Ran(int(saved[-1]) if saved else -1, code, trouble, int(resumed[1]) if resumed else None)

@@ -1,8 +1,8 @@
-"""R2 with a second process: two savers of one prefix, or one beside whoever deletes or reads it.
+"""R2 with a second process: two savers of one prefix, or one and a deletion or a reader.
 
 Each play is one order in which the calls of both come (turns.py). All states that a crash can leave
 of what both did are enumerated; and one of them is killed while the other goes on. What restores is
-never older than what was acknowledged last, in the order of the commits, whole, and with its graph.
+never older than what was acknowledged last, in the order of the commits, complete, with its graph.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from proofs.slices import Result, Slice
 from proofs.turns import Play, emptied, orders
 
 BASE = "model"
-FIRST = 1  # the step that lies there before
-NOTHING = 0  # what a deletion leaves
+FIRST = 1  # the step of the existing checkpoint
+NOTHING = 0  # the step after a deletion
 CALLS = 40  # an actor makes fewer
 SWITCHES = 2
 PLAYS = 100  # of a count
@@ -70,7 +70,7 @@ class Pair:
 
     Attributes:
         tasks: for a folder, what each of them does.
-        first: whether a checkpoint lies there before.
+        first: whether a checkpoint exists before.
         named: whether the graph file of what is there in the end has its plain name.
     """
 
@@ -108,20 +108,20 @@ PAIRS = {
         },
         first=False,
     ),
-    "two saves beside one": Pair(
+    "two saves and one": Pair(
         lambda folder: {
             "one": lambda layer: save(folder, 2, layer) and save(folder, 4, layer),
             "other": lambda layer: save(folder, 3, layer),
         }
     ),
-    "a saver beside a deletion": Pair(
+    "a saver and a deletion": Pair(
         lambda folder: {
             "one": lambda layer: save(folder, 2, layer),
             "other": lambda layer: _delete(folder, layer),
         },
         named=False,
     ),
-    "a saver beside a reader": Pair(
+    "a saver and a reader": Pair(
         lambda folder: {
             "one": lambda layer: save(folder, 2, layer) and save(folder, 3, layer),
             "other": lambda layer: _read(folder),
@@ -240,7 +240,7 @@ def plays(pair: Pair) -> Slice:
 
 
 def _after(place: Path, named: bool) -> Iterator[str]:
-    """What is wrong after a play: the plain graph file, and what one more save leaves."""
+    """The faults after a play: in the plain graph file, and in the files after one more save."""
     step, plain = found(place), place / f"{BASE}.meta"
     if named and not plain.exists():
         yield "the graph file has no plain name"
@@ -249,11 +249,11 @@ def _after(place: Path, named: bool) -> Iterator[str]:
     with workload.hours_later(time.time() + 1):
         save(place, 9)
     if found(place) != 9 or strays(place):
-        yield f"after one more save these lie about: {strays(place)}"
+        yield f"after one more save these are left: {strays(place)}"
 
 
 def old_rule(seed: int, count: int, folder: Path) -> Result:
-    """The control: whoever has committed removes all that its own index does not name."""
+    """The control: after a commit a saver removes all that its own index does not name."""
 
     def clean(store: stores.Store, base: str, *_: object) -> None:
         index = checkpoint_index.read_index_of(store, base)

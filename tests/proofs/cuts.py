@@ -5,7 +5,7 @@ python -m proofs.cuts          (as root, with loop devices)
 A process saves in a loop on a file system in a loop-mounted image. At a random moment the file
 system is shut down as fstests do it: nothing that is not on the disk gets there any more, with the
 log written before (flag 1) or not (flag 2). It is unmounted, mounted again, which replays its log,
-and the newest checkpoint must be of the last acknowledged step or a later one, whole, with its
+and the newest checkpoint must be of the last acknowledged step or a later one, complete, with its
 graph file. The controls write in TensorFlow's way, without fsync, and must lose something.
 """
 

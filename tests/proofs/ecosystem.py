@@ -30,7 +30,7 @@ from proofs.slices import Mode, Result, main
 Array = np.ndarray[Any, Any]
 #: the oldest that has a wheel for Python 3.11
 OLDEST = "0.2.6"
-#: what schema/README.md says of dtypes; the others are U8, of one dimension
+#: dtypes of schema/README.md; the others are U8, of one dimension
 STORED = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16",
     "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
@@ -92,7 +92,7 @@ def rows_of(path: Path) -> dict[str, Any]:
     length = int.from_bytes(data[:8], "little")
     head, begin = data[8 : 8 + length], 8 + length
     text = head.rstrip(b" ")
-    assert begin % ALIGN == 0 and len(head) - len(text) < ALIGN, "header is no multiple of 64"
+    assert begin % ALIGN == 0 and len(head) - len(text) < ALIGN, "header is not a multiple of 64"
     table = json.loads(text, object_pairs_hook=_unique)
     assert list(table)[:1] == ["__metadata__"], "metadata is not first"
     assert set(table.pop("__metadata__")) == {"format", "version", "save_id"}
@@ -119,7 +119,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def described(values: Mapping[str, Array]) -> dict[str, Any]:
-    """What rows_of should give for variables, from their values alone."""
+    """The expected result of rows_of for variables, from their values alone."""
     found = {}
     for name, value in values.items():
         row = dtypes.of_numpy(value.dtype)
@@ -164,7 +164,7 @@ def written(prefix: Path, seed: int, by: str) -> Iterator[tuple[Path, dict[str, 
 def opened(
     files: Mapping[str, Any], framework: str, python: str = sys.executable
 ) -> dict[str, Any]:
-    """What opens_shards.py finds in another process."""
+    """The findings of opens_shards.py in another process."""
     script = Path(__file__).with_name("opens_shards.py")
     done = subprocess.run(
         [python, *(["-I"] if python != sys.executable else []), str(script), framework],
@@ -203,7 +203,7 @@ def looked_at(
 
 @functools.lru_cache(maxsize=1)
 def oldest_python() -> str:
-    """A Python of its own with the oldest package, installed from the registry."""
+    """A separate Python with the oldest package, installed from the registry."""
     where = tempfile.mkdtemp(prefix="oldest-safetensors-")
     atexit.register(shutil.rmtree, where, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", where], check=True)

@@ -5,9 +5,9 @@ python -m proofs.faults
 The n-th of the calls open, read, write, fsync, close, rename, unlink, fstat and mmap that a save
 makes on the files of its folder fails with ENOSPC, EDQUOT or EIO, for every n until the save makes
 fewer calls; or that one and all after it. Then the save has raised an OSError that names a file,
-or has succeeded; the newest checkpoint is the old one or, whole, the new one; no temporary file is
-left; the next save works. EINTR, and writes and reads that do half, are no errors. A restore with
-a failing call changes nothing or restores all; a model that cannot be read is no model. Besides,
+or has succeeded; the newest checkpoint is the old one or the complete new one; no temporary file
+is left; the next save works. EINTR, and partial writes and reads, are not errors. A restore with a
+failing call changes nothing or restores all; a model that cannot be read is refused. Besides,
 disks that are really full.
 """
 
@@ -120,14 +120,14 @@ def _judge(
     number: int,
     forever: bool,
 ) -> None:
-    """What must hold after the save of step + 1 with a fault."""
+    """Checks the folder after the save of step + 1 with a fault."""
     if raised is not None:
         if number in NO_ERROR:
-            raise Lost(f"it is no error, but was raised: {raised}")
+            raise Lost(f"it is not an error, but was raised: {raised}")
         if str(folder) not in str(raised):
             raise Lost(f"the error names no file: {raised}")
         if number in FULL and not isinstance(raised, errors.ResourceExhaustedError):
-            raise Lost(f"not told as a full disk: {type(raised).__name__}: {raised}")
+            raise Lost(f"not reported as a full disk: {type(raised).__name__}: {raised}")
     found = trainer.newest(folder)
     if found not in (step, step + 1) or (raised is None and found != step + 1):
         raise Lost(f"step {found} is the newest" + (f" after {raised}" if raised else ""))
@@ -180,12 +180,12 @@ def _restore_with(
         try:
             prefix = tf.train.latest_checkpoint(str(folder))
             if prefix is None:
-                raise Lost("no checkpoint was found and nothing said why")
+                raise Lost("no checkpoint was found and no error says why")
             trainer.saver.restore(trainer.session, prefix)
         except OSError as error:
             result.count("errors")
             if number in NO_ERROR:
-                raise Lost(f"it is no error, but was raised: {error}") from None
+                raise Lost(f"it is not an error, but was raised: {error}") from None
             if str(folder) not in str(error):
                 raise Lost(f"the error names no file: {error}") from None
             if trainer.values() != before:
@@ -226,7 +226,7 @@ def python_opens(lazy: bool) -> Slice:
 
 
 def _two_layers(path: Path) -> None:
-    """A model whose weights lie in the data section."""
+    """A model whose weights are in the data section."""
     with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
         x = tf.placeholder(tf.float32, [None, 8])
         w = tf.Variable(np.arange(512, dtype=np.float32).reshape(8, 64))
@@ -256,7 +256,7 @@ def _open_with(
     except OSError as error:
         result.count("errors")
         if number in NO_ERROR:
-            raise Lost(f"it is no error, but was raised: {error}") from None
+            raise Lost(f"it is not an error, but was raised: {error}") from None
         if str(path) not in str(error):
             raise Lost(f"the error names no file: {error}") from None
         found = expected
@@ -316,15 +316,15 @@ def _each_call_of_c(
 def _judge_c(
     program: Program, folder: Path, step: int, ran: Ran, number: int, forever: bool
 ) -> None:
-    """What must hold after the program has gone on from step with a fault."""
+    """Checks the folder after the program has gone on from step with a fault."""
     told = f" after {ran.trouble}" if ran.code else ""
     if ran.code:
         if number in NO_ERROR:
-            raise Lost(f"it is no error, but was told: {ran.trouble}")
+            raise Lost(f"it is not an error, but was reported: {ran.trouble}")
         if f"'{folder}" not in ran.trouble and not re.search(r"'(model|tmp-|checkpoint)", told):
             raise Lost(f"the error names no file: {ran.trouble}")
         if ("RESOURCE_EXHAUSTED" in ran.trouble) != (number in FULL):
-            raise Lost(f"not told as what it is: {ran.trouble}")
+            raise Lost(f"reported with the wrong code: {ran.trouble}")
     elif ran.resumed != step:
         raise Lost(f"the program went on from step {ran.resumed}")
     found = program.newest(folder)
@@ -338,11 +338,11 @@ def _judge_c(
     if again.saved != step + 2 or program.newest(folder) != step + 2:
         raise Lost(f"the next save is not found{told}")
     if strays(folder):
-        raise Lost(f"after the next save these lie about: {strays(folder)}{told}")
+        raise Lost(f"after the next save these are left: {strays(folder)}{told}")
 
 
 def full_disks(kind: str) -> Slice:
-    """Saves to a file system with hardly any room left; `count` times FULL_SAVES."""
+    """Saves to a file system with hardly any space left; `count` times FULL_SAVES."""
 
     def run(seed: int, count: int, folder: Path) -> Result:
         trouble = why_not(kind)
@@ -373,7 +373,7 @@ def full_disks(kind: str) -> Slice:
 
 
 def _fill(folder: Path, left: int) -> None:
-    """Fills a file system with two files, until only so many bytes of room are left."""
+    """Fills a file system with two files, until only so many bytes are free."""
     rest = os.statvfs(folder)
     with open(folder / "most", "ab") as file:
         os.posix_fallocate(file.fileno(), file.tell(), max(rest.f_bavail * rest.f_frsize - ROOM, 1))

@@ -26,7 +26,7 @@ FILES = {
     "tf_sharded.data-00001-of-00002": "tf_sharded",
     **{f"torch_{kind}.pt": f"torch_{kind}.pt" for kind in ("tiny", "state", "training", "network")},
 }
-#: bytes to the place that was changed (-1: no single one) with the changed bytes
+#: maps bytes to the offset of the change (-1: no single one) and the changed bytes
 Change = Callable[[bytes], Iterable[tuple[int, bytes]]]
 
 

@@ -144,7 +144,7 @@ CASES: dict[str, Change] = {
     "rank 10,000": _sized("scalar", [1] * 10_000),
     "another shape": _sized("of_float32", [3, 1]),
     "a dimension more": _sized("of_float32", [1, 1, 3]),
-    "more texts than bytes": _sized("of_string", [1 << 40]),
+    "more strings than bytes": _sized("of_string", [1 << 40]),
     "a graph file of other bytes": lambda index: setattr(index, "meta_crc32c", 0),
     "a graph file of another length": lambda index: setattr(index, "meta_nbytes", 0),
     **{f"shard {name!r}": _file(name) for name in (*BAD_NAMES, "")},
@@ -158,9 +158,9 @@ CASES: dict[str, Change] = {
 VALUES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "a bool of 2": ("of_bool", lambda data: b"\2" + data[1:]),
     "a bool of 255": ("of_bool", lambda data: data[:-1] + b"\xff"),
-    "texts longer than their bytes": ("of_string", lambda data: b"\xff" + data[1:]),
-    "texts shorter than their bytes": ("of_string", lambda data: bytes(8 * 4) + data[32:]),
-    "lengths of texts that wrap": (
+    "strings longer than their bytes": ("of_string", lambda data: b"\xff" + data[1:]),
+    "strings shorter than their bytes": ("of_string", lambda data: bytes(8 * 4) + data[32:]),
+    "lengths of strings that wrap": (
         "of_string",
         lambda data: (2**64 - 1).to_bytes(8, "little") + (8).to_bytes(8, "little") + data[16:],
     ),

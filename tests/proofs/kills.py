@@ -40,7 +40,7 @@ Loop = Callable[[Path, Callable[[int], None]], None]
 
 
 def saving(trainer: Trainer, saves: int | None = None) -> Loop:
-    """What the child does: goes on from the newest checkpoint, for ever or for some saves."""
+    """The child's loop: goes on from the newest checkpoint, for ever or for some saves."""
 
     def loop(folder: Path, acknowledge: Callable[[int], None]) -> None:
         trainer.restart()
@@ -212,7 +212,7 @@ def survivor(trainer: Trainer, folder: Path) -> int:
 
 
 def _tidy(trainer: Trainer, folder: Path, known: int) -> int:
-    """One more save in a new process; afterwards only checkpoints lie there."""
+    """One more save in a new process; afterwards only checkpoints are left."""
     last = in_child(saving(trainer, 1), folder, None)
     if last != known + 1:
         raise Lost(f"after step {known} one more save acknowledged step {last}")
@@ -227,7 +227,7 @@ def _check_tidy(options: Options, folder: Path) -> None:
     kept = [name for name in os.listdir(folder) if name.endswith(".index")]
     most = 1 if options.same else options.keep
     if len(kept) > most:
-        raise Lost(f"{len(kept)} checkpoints lie there, {most} should be kept")
+        raise Lost(f"{len(kept)} checkpoints are left, {most} should be kept")
 
 
 def empty(folder: Path) -> None:
@@ -276,7 +276,7 @@ def _killed(program: Program, folder: Path, after: float) -> int:
 
 
 def _tidy_c(program: Program, folder: Path, known: int) -> int:
-    """One more save; afterwards only checkpoints lie there."""
+    """One more save; afterwards only checkpoints are left."""
     time.sleep(c_writer.COARSE)
     later = shim.environment(folder, age=c_writer.LATER)
     last = program.run(folder, max(known, 0) + 1, later)

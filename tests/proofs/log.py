@@ -21,7 +21,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LOG = ROOT / "docs/proofs.jsonl"
-#: what a proof is about: a line counts for the sources that it was run on
+#: the sources that proofs test: a line counts for those that it was run on
 SOURCES = (
     "graphio",
     "runtime",
@@ -117,7 +117,7 @@ def machine() -> dict[str, str]:
 
 
 def file_system(folder: str | os.PathLike[str]) -> str:
-    """The kind of file system that a folder lies on, "?" where that cannot be found out."""
+    """The kind of file system of a folder, "?" where that cannot be found out."""
     at, best = os.path.realpath(folder), ("", "?")
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()

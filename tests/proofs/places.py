@@ -1,4 +1,4 @@
-"""Places of iterators that an enemy made: refused, or the iterator goes on with its data."""
+"""Positions of iterators from untrusted files: refused, or the iterator goes on with its data."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def patience(seconds: float) -> Iterator[None]:
 
 
 def changed(place: Any, rng: random.Random) -> Any:
-    """A place with one of its parts replaced."""
+    """A position with one of its parts replaced."""
     if isinstance(place, dict) and place and rng.random() < 0.9:
         key = rng.choice(sorted(place))
         return {**place, key: changed(place[key], rng)}
@@ -60,7 +60,7 @@ def changed(place: Any, rng: random.Random) -> Any:
 
 
 def of_pipeline(name: str, seed: int, count: int) -> Tally:
-    """Changes of the place of one of the pipelines of programs.py, loaded and gone on with."""
+    """Changes of the position of one of the pipelines of programs.py, loaded and gone on with."""
     rng, tally = random.Random(f"{name}{seed}"), Tally()
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(1)

@@ -9,7 +9,7 @@ import numpy as np
 
 import graphio as tf
 
-#: what a step runs; its values count as well as the state
+#: the fetches of a step; their values count as well as the state
 Fetches = list[Any]
 Build = Callable[[], Fetches]
 D = tf.data.Dataset
@@ -168,7 +168,7 @@ def sampled() -> Fetches:
 
 
 def pictured() -> Fetches:
-    """Pictures that are turned, cut and lit at random."""
+    """Pictures that are flipped, cropped and lit at random."""
     picture = tf.reshape(tf.cast(tf.range(75), tf.float32) / 75.0, [5, 5, 3])
     picture = tf.image.random_flip_left_right(tf.random_crop(picture, [4, 4, 3]))
     picture = tf.image.random_brightness(tf.image.random_contrast(picture, 0.5, 1.5), 0.2)
@@ -299,7 +299,7 @@ PIPELINES: dict[str, Callable[[], Any]] = {
 }
 
 
-# ---- what else has a state ----
+# ---- other state ----
 
 
 def averaged() -> Fetches:

@@ -2,14 +2,14 @@
 
 python -m proofs.remote --count 1000
 
-S3: a server runs beside; a child saves one step after another and acknowledges each through a
-pipe; SIGKILL comes after a random time. Then the newest checkpoint must be whole and of the last
-acknowledged step or a later one.
+S3: a server runs in another process; a child saves one step after another and acknowledges each
+through a pipe; SIGKILL comes after a random time. Then the newest checkpoint must be complete and
+of the last acknowledged step or a later one.
 
 Turns: two writers and a reader share a folder of memory; before each call to the store one of them
 is drawn to go on, so every order of calls can come up, and in every second trial one writer stops
-for ever at some call. A reader must never meet half a checkpoint, and at the end there is a whole
-one of those saved.
+for ever at some call. A reader must never find a partial checkpoint, and at the end there is a
+complete one of those saved.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _turns(save: Save, before: list[int], seed: int, count: int, _: Path) -> Res
 
 
 def _one_name(folder: str, step: int) -> None:
-    """What must lose: data files that every save calls the same."""
+    """A control that must lose: the data files of every save have the same names."""
     values = {"w": np.full(20, step, np.float32)}
     write_checkpoint(f"{folder}/m", values, step=step, meta=b"graph", save_id=1)
     update_checkpoint_state(folder, f"{folder}/m")

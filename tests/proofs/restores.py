@@ -1,4 +1,4 @@
-"""R22 and R23: what does not fit is told at once; what can be carried over arrives as it should.
+"""R22 and R23: all differences are reported at once; values that fit are restored exactly.
 
     python -m proofs.restores --help          (in the folder tests, or make proof-restores)
 
@@ -48,7 +48,7 @@ def table(rng: random.Random) -> Table:
 
 
 def differing(stored: Table, rng: random.Random) -> tuple[Table, list[str], type[errors.OpError]]:
-    """A graph's variables, the lines that must be told, and the error's class."""
+    """A graph's variables, the lines that the error must have, and the error's class."""
     graph, lines, missing = dict(stored), [], False
     for name in rng.sample(sorted(stored), rng.randint(1, min(FEW, len(stored)))):
         kind, shape = graph.pop(name)
@@ -117,7 +117,7 @@ def differences(begin: int, count: int, folder: Path) -> Result:
             state, restore = made(graph)
             told = _told(restore, prefix, kind)
             left = [line for line in lines if line not in told]
-            # A ci_error of C holds so many bytes; what no longer fits is counted in its last line.
+            # A ci_error of C has a limited size; the lines beyond it are counted in its last line.
             more = re.search(r"and (\d+) more$", told)
             if name == "cinfer" and more and len(left) == int(more[1]):
                 result.count("messages cut short by C", 1)

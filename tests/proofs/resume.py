@@ -5,7 +5,7 @@
 Each program of programs.py, in each engine, runs `last` steps at a stretch; runs `first` steps and
 saves; and goes on from there in another process, with another number of threads. What the steps
 gave and all state - variables, slots, generators, where iterators are - have one SHA-256. Of an
-iterator, whose place also holds how far threads have read ahead, it is the elements that follow.
+iterator, whose position includes how far threads have read ahead, the following elements count.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ AHEAD = 40  # elements of an iterator that tell where it is: more than an epoch 
 
 
 class Job(NamedTuple):
-    """What one process does with one program.
+    """The work of one process with one program.
 
     Attributes:
         way: how it is trained; one of WAYS.
@@ -61,7 +61,7 @@ class Job(NamedTuple):
 
 
 def digest(values: Iterable[Any]) -> str:
-    """A SHA-256 of arrays and texts with their dtypes and shapes."""
+    """A SHA-256 of arrays and strings with their dtypes and shapes."""
     total = hashlib.sha256()
     for value in values:
         array = np.asarray(value)
@@ -265,7 +265,7 @@ WAYS: dict[str, Callable[[Job, int, bool], dict[str, str]]] = {
     "loop": by_loop,
     "model": by_model,
 }
-#: what each way trains: model files have no data pipelines
+#: programs that every way trains: model files have no data pipelines
 WHOLE = ["optimizer: Adam", "moving averages", "two iterators", "data: generator"]
 PROGRAMS: dict[str, Sequence[str]] = {
     "saver": list(programs.PROGRAMS),

@@ -39,7 +39,7 @@ def preloaded() -> bool:
 
 
 def run_preloaded() -> None:
-    """Starts this program again with the library, in its place; returns if it has it."""
+    """Replaces this program by itself with the library loaded; returns if it is loaded."""
     if not preloaded():
         subprocess_environment = {**os.environ, "LD_PRELOAD": str(library())}
         command = [sys.executable, *sys.orig_argv[1:]]
@@ -97,7 +97,7 @@ def environment(
     age: int = 0,
     counts: Path | None = None,
 ) -> dict[str, str]:
-    """What a program that is to run with the library needs; arguments as Fault, and:
+    """The environment of a program that runs with the library; arguments as Fault, and:
 
     Args:
         log: where the calls are noted.
@@ -118,7 +118,7 @@ def environment(
 
 
 def operations(log: bytes) -> Iterator[Operation]:
-    """The operations of a log; lines "saved N" of the program's own are acknowledgements."""
+    """The operations of a log; lines "saved N" that the program prints are acknowledgements."""
     files: dict[int, int] = {}  # by handle
     at, made = 0, 0
     while at < len(log):

@@ -24,7 +24,7 @@ MEMORY = "/dev/shm"
 
 @dataclass
 class Result:
-    """What a slice found.
+    """The findings of a slice.
 
     Attributes:
         counts: what was counted, by name.

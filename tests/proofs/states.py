@@ -143,7 +143,7 @@ class Checker:
         self.names: dict[str, str] = {}
 
     def check(self, found: dict[State, int], what: str, goes_on: bool) -> None:
-        """Each state must have a whole checkpoint, no older than what was acknowledged."""
+        """Each state must have a complete checkpoint, no older than what was acknowledged."""
         for state, acknowledged in found.items():
             if self.seen.get(state, -2) >= acknowledged:
                 continue
@@ -204,7 +204,7 @@ def enumerated(
         writer, result, chance = kind(options, folder), Result(), random.Random(seed)
         checker = Checker(writer, folder, result, chance)
         real = Replica(folder / "real", checker.contents)
-        first = chance.randrange(1000)  # values of their own: the states of slices differ
+        first = chance.randrange(1000)  # separate values: the states of slices differ
         every: list[tuple[State, int]] = [(frozenset(), -1)]
         for number in range(1 if order else 1 + count):
             state, acknowledged = chance.choice(every)

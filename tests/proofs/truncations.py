@@ -111,7 +111,7 @@ def pairs(folder: Path, seed: int) -> Iterator[tuple[str, Path, Path]]:
 
 
 def spliced(engine: str, a: Path, b: Path) -> Tally:
-    """Files of b under the names of a's: whole, and the rest of them from each 64th byte on."""
+    """Files of b under the names of a's: complete, and the rest of them from each 64th byte on."""
     reader, tally = Reader(engine, a), Tally()
     ours = victims.files_of(a)
     for path, other in zip(ours, victims.files_of(b), strict=True):
@@ -210,7 +210,7 @@ def enemies(seed: int, count: int, folder: Path) -> Result:
 
 
 def iterators(seed: int, count: int, folder: Path) -> Result:
-    """A trial is 20 changed places of each pipeline; those that are none are refused."""
+    """A trial is 20 changed positions of each pipeline; invalid ones are refused."""
     found = [places.of_pipeline(name, seed, 20 * count) for name in programs.PIPELINES]
     return result([("tf.data", sum(found, Tally()))])
 

@@ -98,7 +98,7 @@ class _Layer(files.FileLayer):
         def method(*arguments: Any) -> Any:
             if actor.dead and name == "close":
                 return os.close(*arguments)
-            # What is written to a file of its own nobody sees; a record is removed under its lock.
+            # No other process reads temporary files; a record is removed under its lock.
             record = name == "remove" and arguments[0].endswith(".index")
             if actor.dead or (name in ("create", "rename", "remove", "sync_folder") and not record):
                 actor.stop()
@@ -177,7 +177,7 @@ class Play:
             self._recorder.acknowledge(actor.result)
 
     def refused(self) -> list[str]:
-        """What actors ended with that were not killed."""
+        """The errors of the actors that were not killed."""
         told = []
         for name, actor in self.actors.items():
             if actor.trouble is not None and not isinstance(actor.trouble, Killed):

@@ -20,7 +20,7 @@ from graphio.support import errors
 Array = np.ndarray[Any, Any]
 Load = Callable[[], Any]
 
-#: what a damaged file may raise
+#: errors that a damaged file may raise
 DAMAGED = (errors.DataLossError, errors.InvalidArgumentError, errors.UnimplementedError)
 ENGINES = ("runtime", "cinfer")
 
@@ -190,13 +190,13 @@ class Reader:
 
 
 READERS = (*ENGINES, "Saver", "Saver of cinfer", "mapped", "verify")
-#: variables that the Savers restore; all files are checked whole all the same
+#: variables that the Savers restore; all files are still checked in full
 OF_SAVER = ("of_float32", "of_string", "of_bool", "scalar")
 
 
 @dataclass
 class Tally:
-    """What became of damaged files.
+    """The outcomes of loading damaged files.
 
     Attributes:
         tried: how many loads.

@@ -73,7 +73,7 @@ MODES = {
 
 
 def value(name: str, step: int) -> Array:
-    """What a variable holds at a step: its first value and one more at every step."""
+    """The value of a variable at a step: its first value and one more at every step."""
     shape, dtype = SHAPES[name]
     first = 7 * np.arange(math.prod(shape), dtype=np.int64) % 4093
     return (first + step).astype(dtype).reshape(shape)
@@ -85,7 +85,7 @@ def generator(step: int) -> tuple[int, int]:
 
 
 def blobs(step: int) -> dict[str, bytes]:
-    """What the program saves of its own at a step."""
+    """The program's own state at a step, saved as bytes."""
     return {"notes": b"step %d" % step}
 
 
@@ -203,8 +203,8 @@ def newest(
 
     Args:
         graph_file: from the step to the bytes that its graph file must have.
-        place: from the step to key and counter of the random generator.
-        blobs: from the step to what the program saved of its own.
+        place: maps the step to key and counter of the random generator.
+        blobs: from the step to the program's own saved state.
 
     Raises:
         Lost: it is damaged, incomplete or not what was saved.

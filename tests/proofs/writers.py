@@ -2,12 +2,12 @@
 
 python -m proofs.writers
 
-In a round each of the writers, Python's or C's, is told to save a step of its own after a random
+In a round each of the writers, Python's or C's, has to save a separate step after a random
 time, and in every fifth round one of them is killed meanwhile. Afterwards the prefix must restore,
 bit for bit and with its graph file, a step of this round that was acknowledged, or one that a
 killed or failed writer may have committed; if none was acknowledged, what was there before is
-right, too. Where nobody was killed the plain graph file is that of the checkpoint. Now and then one
-more save must leave nothing else about.
+right, too. If no writer was killed, the plain graph file is that of the checkpoint. Now and then
+one more save must leave nothing else about.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SAME = Options(same=True, shard_bytes=1100)
 
 
 class Told:
-    """A process that saves when it is told to.
+    """A process that saves on request.
 
     Attributes:
         answer: the descriptor from which its lines come.
@@ -56,7 +56,7 @@ class Told:
         os.write(self.order, b"%d %d\n" % (step, wait * 1e6))
 
     def line(self) -> str | None:
-        """Its next line if it is whole; None: it has ended, "": not yet."""
+        """Its next line if it is complete; None: it has ended, "": not yet."""
         more = os.read(self.answer, 65536)
         self._read += more
         first, newline, rest = self._read.partition(b"\n")
@@ -291,7 +291,7 @@ def contest(*kinds: str) -> Slice:
 
 
 def old_rule(seed: int, count: int, folder: Path) -> Result:
-    """The control: whoever has committed removes all that its own index does not name."""
+    """The control: after a commit a writer removes all that its own index does not name."""
 
     def clean(store: stores.Store, base: str, *_: object) -> None:
         index = checkpoint_index.read_index_of(store, base)

@@ -1,4 +1,4 @@
-"""Whole graphs as messages: export_meta_graph, import_meta_graph, collections, Savers."""
+"""Complete graphs as messages: export_meta_graph, import_meta_graph, collections, Savers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is published: the source archive holds everything, and the wheel made from it works alone.
+"""Published files: the source archive holds everything, and the wheel made from it works alone.
 
-Here the wheel is compiled as quickly as this machine can, and borrows numpy and the like from the
-tests' environment; `make wheels-check` makes the real one, in empty environments of all Pythons.
+Here the wheel is compiled as quickly as this machine can, and borrows numpy and other packages from
+the tests' environment; `make wheels-check` makes the real one, in empty environments.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
 
 def run(*command: object, cwd: Path, **environment: str) -> str:
     words = list(map(str, command))
-    # An environment's programs (cmake, ninja) lie beside its Python.
+    # An environment's programs (cmake, ninja) are next to its Python.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {**os.environ, "PATH": path, **environment}
     env.pop("PYTHONPATH", None)  # it would come before what is installed

@@ -1,4 +1,4 @@
-"""Opening what is no model file, and saving where there is no folder: both engines say the same."""
+"""Opening other files as models, and saving to a missing folder: both engines report the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights that lie in panels: their order, the files that have them, and which they are."""
+"""Packed weights in files: their order, the files that have them, the arrays that are packed."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_panels_that_there_are_not_are_refused(
 
 
 def with_weights() -> tuple[pb.Model, list[Array]]:
-    """The small model with three arrays that may lie in panels; nodes read the last two."""
+    """The small model with three arrays that may be packed; nodes read the last two."""
     made, arrays = model()
     for k, array in enumerate((numbers(3, 50), numbers(40, 2, 3)), len(arrays)):
         made.graph.node.append(node("Constant", f"weights_{k}", value={"tensor": k}))
@@ -201,7 +201,7 @@ def test_the_second_reader_reads_panels(tmp_path: Path) -> None:
 
 
 def changed(change: Callable[[Any], object], flags: int = 1) -> bytes:
-    """A file whose third array lies in panels, with its entry changed."""
+    """A file whose third array is packed, with its entry changed."""
     made, arrays = with_weights()
     data = container.pack(made, arrays, {3: 0})
     message, _ = container.unpack(data)
@@ -309,7 +309,7 @@ def graph_of(
 
 
 def axes(data: bytes) -> dict[tuple[int, ...], int]:
-    """The shapes of what lies in panels in a file, each with its axis."""
+    """The shapes of the packed arrays of a file, each with its axis."""
     message, arrays = container.unpack(data)
     assert weights_in_panels(message, arrays) == {
         i: t.panel_axis for i, t in enumerate(message.tensor) if t.panel_width
@@ -324,7 +324,7 @@ def converted(nodes: Nodes, x: Sequence[Any], weights: dict[str, Array], **more:
 
 
 def conv_of(w: Array, x: Sequence[Any], **attributes: Any) -> dict[tuple[int, ...], int]:
-    """What lies in panels of a convolution by itself; the same of one with Relu behind it."""
+    """The packed arrays of a convolution alone; those of one fused with Relu are the same."""
     nodes = [made_node("Conv", ["x", "w"], ["c"], **attributes)]
     one = axes(converted(nodes, x, {"w": w}, outputs=["c"]))
     data = converted([*nodes, made_node("Relu", ["c"], ["y"])], x, {"w": w})

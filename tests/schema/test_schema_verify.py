@@ -1,4 +1,4 @@
-"""What verify refuses, and what it says; bodies in the place of nodes."""
+"""Refusals of verify and their messages; bodies that are used instead of nodes."""
 # ruff: noqa: E501 - the table of bad models has a row a line
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def test_equal_attributes_of_other_kinds_are_not_mistaken_for_each_other() -> No
     assert str(held[4].f) == "-0.0"
 
 
-# ---- what is too large to be copied ----
+# ---- constants that are too large to be copied ----
 
 
 def _parsed(graph: tf.Graph) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Files of every format that are read, of a size that is asked for: what is wide, long or deep."""
+"""Files of every format that is read, of a requested size: wide, long or deep."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def tf_long_chain(folder: Path, size: int) -> Work:
 
 
 def tf_backward_chain(folder: Path, size: int) -> Work:
-    """The nodes stand behind those that read them."""
+    """The nodes come after those that read them."""
     graph = pb.GraphDef()
     for i in reversed(range(size)):
         _node(graph.node, f"n{i + 1}", "Neg", f"n{i}")
@@ -354,7 +354,7 @@ def tf_partitions(folder: Path, size: int) -> Work:
 
 
 def tf_texts(folder: Path, size: int) -> Work:
-    """A tensor of many texts."""
+    """A tensor of many strings."""
     sizes, texts = number(1) * size, b"x" * size
     widths = np.ones(size, "<u4").tobytes()
     data = sizes + masked(widths) + texts
@@ -789,7 +789,7 @@ def many_tensors_in_files(folder: Path, size: int) -> Work:
 
 
 def torch_pickle(rows: list[tuple[str, int]], lengths: list[int]) -> bytes:
-    """What torch.save writes of float32 tensors of one element: their names and storages."""
+    """The pickle of torch.save of float32 tensors of one element: their names and storages."""
     pickle = [b"\x80\x02}("]
     for name, storage in rows:
         pickle += [_text(name), b"ctorch._utils\n_rebuild_tensor_v2\n((", _text("storage")]

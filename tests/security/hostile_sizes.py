@@ -221,14 +221,14 @@ def _zipped(packed: bytes, size: int) -> bytes:
 
 
 def _pickles() -> dict[str, bytes]:
-    # Each list holds the one before ten times; all lie in a list of their own, which is the value.
+    # Each list holds the one before ten times; all are in one more list, which is the value.
     lists = b"".join(b"]q%c(" % (i + 1) + b"h%c" % i * 10 + b"ea" for i in range(30))
     laughs = b"\x80\x02]q\xff]q\0a" + lists
     return {
         "lists in lists": b"\x80\x02" + b"]" * DEEP + b"a" * (DEEP - 1) + b".",
         "tuples in tuples": b"\x80\x02)" + b"\x85" * DEEP + b".",
         "the same list a billion times": laughs + b".",
-        "a text of 4 GB": b"\x80\x02X\xff\xff\xff\xff.",
+        "a string of 4 GB": b"\x80\x02X\xff\xff\xff\xff.",
         "bytes of 2^63": b"\x80\x04\x8e" + struct.pack("<Q", 1 << 63) + b".",
         "many marks": b"\x80\x02" + b"(" * DEEP + b"t" * DEEP + b".",
         "a list in itself": b"\x80\x02]q\0h\0a.",
@@ -245,7 +245,7 @@ def cases() -> Iterator[tuple[str, Read, bytes]]:
     yield from _archives()
 
 
-# ---- what it costs ----
+# ---- costs ----
 
 
 def _status(key: str) -> int:
@@ -273,7 +273,7 @@ def measured(reader: Read, data: bytes) -> tuple[int, float, str]:
 def main() -> None:
     """Reads all and prints a JSON list."""
     resource.setrlimit(resource.RLIMIT_AS, (_status("VmSize") + MEMORY, resource.RLIM_INFINITY))
-    for kind in KINDS.values():  # what is imported late is there
+    for kind in KINDS.values():  # modules that are imported late are loaded
         with contextlib.suppress(errors.OpError):
             kind.read(b"")
     found = []

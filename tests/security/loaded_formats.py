@@ -1,4 +1,4 @@
-"""A file of every format that is read, with a text of one's choice for its names, and its readers.
+"""A file of every format that is read, with a given string for its names, and its readers.
 
 python loaded_formats.py FOLDER     reads all, under a watch that notes what else Python does
 """
@@ -37,11 +37,11 @@ from graphio.schema.model_pb2 import Model
 from graphio.support import errors
 from graphio.train.interop import table
 
-NAME = "benign_name"  # what another text is put in the place of
+NAME = "benign_name"  # the string that is replaced
 
 
 def replaced(message: Message, name: str) -> None:
-    """Puts a text in the place of NAME, wherever it stands in a message."""
+    """Replaces NAME by another string everywhere in a message."""
     for field, value in message.ListFields():
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             for key in list(value):
@@ -263,7 +263,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 def read(folder: Path) -> dict[str, str]:
-    """What came of each reader: "" or the error's words."""
+    """The outcome of each reader: "" or the error's message."""
     found = {}
     for what, reader in READERS.items():
         try:
@@ -278,12 +278,12 @@ def read(folder: Path) -> dict[str, str]:
 
 # ---- the watch ----
 
-#: what a reader may do beside opening files for reading
+#: events that a reader may cause besides opening files for reading
 QUIET = (
     *("object.", "mmap.", "os.listdir", "os.scandir", "sys._getframe", "gc.", "builtins.id"),
     "array.",
 )
-#: what it may not do, done once to see that the watch notices
+#: forbidden acts, done once to see that the watch notices
 ACTS = (
     *("import colorsys", "import none", "compile('1', 'c', 'eval')", "open('x', 'w').close()"),
     "__import__('pickle').loads(b'cos\\nsystem\\n.')",
@@ -300,7 +300,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def watched(act: Callable[[], Any]) -> tuple[Any, list[str]]:
-    """What came of something, and what Python did beside reading files."""
+    """The result of a call, and the events of Python other than reading files."""
     global _SEEN
     _SEEN = []
     outcome = act()

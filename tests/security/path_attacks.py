@@ -31,7 +31,7 @@ from graphio.schema import checkpoint, checkpoint_index
 from graphio.support import errors
 from graphio.train.checkpoints import checkpoint_text
 
-#: the names; OUT stands for a folder beside the model's, where a file `secret` lies
+#: the names; OUT stands for a folder next to the model's, which has a file `secret`
 NAMES = (
     *("../out/secret", "OUT/secret", "/etc/passwd", "a/../../out/secret", "./../out/secret"),
     *("sub/../../out/secret", "..", ".", "", "/", "//etc/passwd", "/dev/zero", "/proc/self/mem"),
@@ -236,7 +236,7 @@ def attacked(kind: str, folder: Path, names: tuple[str, ...] = NAMES) -> Iterato
 if __name__ == "__main__":
     outcomes = {}
     for kind in KINDS:
-        for again in "warm", "watched":  # what is imported late is there for the second time
+        for again in "warm", "watched":  # modules that are imported late are loaded the second time
             place = Path(sys.argv[1], kind, again)
             place.mkdir(parents=True)
             os.close(os.open(place, os.O_RDONLY))  # a mark in the record

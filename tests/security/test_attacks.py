@@ -1,4 +1,4 @@
-"""Files of a stranger: every named attack, and a share of the generated ones, in both engines.
+"""Untrusted files: every named attack, and a share of the generated ones, in both engines.
 
 docs/security.md: S1, S3, S6, S7, S8, S10, S11.
 """
@@ -34,12 +34,12 @@ SECTIONS = {
 }  # fmt: skip
 
 
-ROOM = 1 << 32  # bytes that a run may take: the Python runtime has no limit of its own
+ROOM = 1 << 32  # bytes that a run may take: the Python runtime has no limit
 
 
 @contextlib.contextmanager
 def little_memory() -> Iterator[None]:
-    """The process may take ROOM more: what asks for all memory is refused and not killed."""
+    """Limits the process's further memory: a request for all memory is refused and not killed."""
     resource = pytest.importorskip("resource", reason="POSIX systems limit memory")
     statistics = Path("/proc/self/statm")
     if not statistics.exists():
@@ -54,7 +54,7 @@ def little_memory() -> Iterator[None]:
 
 
 def outcome(attack: Named, engine: str) -> tuple[str, str]:
-    """How it ends, and what was said."""
+    """The kind of outcome, and the message."""
     try:
         with little_memory():
             signature = module(engine).load(attack.file()).signature()

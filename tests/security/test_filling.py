@@ -54,7 +54,7 @@ def model_of(*parts: tuple[Add, int]) -> model_pb2.Model:
     return model
 
 
-# ---- what takes little of a file and much of memory ----
+# ---- parts that are small in a file and large in memory ----
 
 
 def chained(model: model_pb2.Model, fresh: Iterator[str]) -> None:

@@ -37,7 +37,7 @@ def tarred() -> bytes:
 
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
-#: by name: the bytes, and words of what is said
+#: by name: the bytes, and words of the message
 FILES: dict[str, tuple[bytes, str]] = {
     "net.h5": (b"\x89HDF\r\n\x1a\n" + bytes(64), r"an HDF5 file, as Keras .* writes a SavedModel"),
     "net.keras": (
@@ -86,7 +86,7 @@ OPENERS: dict[str, Callable[[str], Any]] = {
 def test_every_opener_of_models_says_what_a_file_is(opener: str, tmp_path: Path) -> None:
     wanted = FILES | WEIGHTS | (NAMED if opener in ("runtime", "cinfer", "saved_model") else {})
     if opener == "tensorflow":
-        del wanted["nothing.gio"]  # an empty GraphDef, of which that is said
+        del wanted["nothing.gio"]  # an empty GraphDef, which is reported as that
     for name, (data, words) in wanted.items():
         (tmp_path / name).write_bytes(data)
         with pytest.raises(errors.DataLossError, match=words) as caught:

@@ -1,4 +1,4 @@
-"""Twenty seconds of tools/fuzz_operators.py: no node that a stranger made kills an engine."""
+"""Twenty seconds of tools/fuzz_operators.py: no untrusted node kills an engine."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_twice_the_file_is_twice_the_work(family: Family, tmp_path: Path) -> Non
         folder.mkdir()
         return operations(family(folder, size))
 
-    work(8)  # what is imported and kept at the first use does not count
+    work(8)  # imports and caches of the first use do not count
     assert work(2 * SIZE) <= AT_MOST * work(SIZE)
 
 

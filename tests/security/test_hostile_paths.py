@@ -21,7 +21,7 @@ from proofs.building import built
 
 import graphio as tf
 
-SECRET = Path("out", "secret")  # beside the model's folder: the trap itself, as it is laid
+SECRET = Path("out", "secret")  # next to the model's folder: the trap, which the test itself makes
 
 
 def refused(kind: str, outcomes: list[tuple[str, str]]) -> bool:
@@ -30,7 +30,7 @@ def refused(kind: str, outcomes: list[tuple[str, str]]) -> bool:
     return taken <= {"hard"} | ({""} if kind == "other_graphs" else set())
 
 
-# ---- what Python asks the system to open ----
+# ---- files that Python opens ----
 
 _OPENED: list[tuple[str, int]] = []
 _WATCHED = [False]
@@ -71,7 +71,7 @@ def test_python_opens_nothing_outside(kind: str, tmp_path: Path) -> None:
             outcomes = list(attacked(kind, folder))
     assert refused(kind, outcomes) and len(outcomes) >= 30
     outside = {path for path in opened if not path.is_relative_to(folder)}
-    # What is given to load_checkpoint may be a folder, or the prefix of a checkpoint.
+    # The path given to load_checkpoint may be a folder, or the prefix of a checkpoint.
     assert outside <= {folder.parent / SECRET, folder.with_suffix(".index")}
 
 
@@ -85,7 +85,7 @@ def test_the_watch_sees_a_link_that_is_followed(tmp_path: Path) -> None:
     assert tmp_path / SECRET in opened
 
 
-# ---- what the system has opened for Python and C ----
+# ---- files that the system opened for Python and C ----
 
 
 @pytest.mark.skipif(shim.why_not() is not None, reason=str(shim.why_not()))

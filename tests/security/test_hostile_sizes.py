@@ -15,10 +15,10 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the most memory of a while"
 )
 SECONDS = 300  # for all together; they take 6
-#: bytes that a reader may need beside those of the file: pages of code that it touches first, and
-#: what a process keeps for its next allocations
+#: bytes that a reader may need in addition to those of the file: pages of code that it touches
+#: first, and memory that a process keeps for its next allocations
 CONSTANT = 32 << 20
-#: what a reader makes of the bytes of a file: 4 times as many, or what its kind of file is made of
+#: memory of a reader, relative to the bytes of a file: 4, or the factor of its kind of file
 TIMES = {
     "empty nodes": 800,  # a message of Python's for each two bytes
     "a rank of a million": 24,  # a number of a byte becomes one of eight, twice
@@ -28,7 +28,7 @@ TIMES = {
     "lists in lists": 40,  # a list for each two bytes
     "64 MB of zeros": 1100,  # deflate packs 1,032 times at most
 }
-#: those that are no damage: an array that is packed well, a pickle with a gap in its memo, chains
+#: files that are valid: an array that is packed well, a pickle with a gap in its memo, chains
 TAKEN = (
     *("npz, 64 MB of zeros", "pickle, a memo far away", "ONNX, sizes doubled 100 times"),
     *("ONNX, sizes passed on 1000 times", "GraphDef, 1000 wait"),
@@ -55,7 +55,7 @@ def test_all_are_refused_in_few_words(rows: list[Row]) -> None:
 
 
 def test_none_takes_long(rows: list[Row]) -> None:
-    """What would take a square or a power of this never ends."""
+    """A reader whose work is a square or a power of the file's size would never end here."""
     assert max(seconds for *_, seconds, _ in rows) < 30
 
 

@@ -25,7 +25,7 @@ from graphio.cinfer._native import ffi, lib  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 
-# What only people and the host language read.
+# Fields that only people and the host language read.
 NOT_READ = (
     "Model.opset",
     "Model.collection",
@@ -432,7 +432,7 @@ def test_every_allocation_of_a_load_may_fail() -> None:
 
 
 def many() -> pb.Node:
-    """A node with lists and a body: in a function nobody knows beforehand how often there are these."""
+    """A node with lists and a body: in a function their number is not known beforehand."""
     body = pb.Graph(input=[pb.Argument(name="i")], output=["deep", "i"], capture=["a"])
     body.node.append(node("Relu", "deep", "a", version=6))
     body.target.append("deep")
@@ -472,7 +472,7 @@ def test_every_list_may_be_the_last_that_grows() -> None:
 
 
 def longer(made: pb.Model, least: int) -> None:
-    """Makes each text so long that it is not passed over: behind an array pieces move by 64."""
+    """Makes each string so long that no block's end misses it: after an array pieces move by 64."""
     made.resource[1].name += "r" * least
     made.metadata[0].key += "k" * least
     made.metadata[0].value += "v" * least
@@ -485,7 +485,7 @@ def longer(made: pb.Model, least: int) -> None:
 
 @pytest.mark.parametrize("make", [damage.rich, lambda: crowded(3)])
 def test_every_block_of_small_pieces_may_be_the_last(make: Callable[[], pb.Model]) -> None:
-    """Most pieces lie in blocks of four kilobytes: wherever one ends, the next may not be had."""
+    """Most pieces are in blocks of four kilobytes: wherever one ends, the next allocation may fail."""
     steps, failures = 16, 0
     for more in range(0, 4096, steps):
         made = make()
@@ -499,7 +499,7 @@ def test_every_block_of_small_pieces_may_be_the_last(make: Callable[[], pb.Model
 
 
 def hashes(texts: Array) -> Array:
-    """What the table of names goes by, of rows of letters: FNV-1a, then the upper half of a product."""
+    """The hashes of rows of letters in the table of names: FNV-1a, then the upper half of a multiply."""
     found = np.full(len(texts), 14695981039346656037, np.uint64)
     for column in texts.T:
         found = (found ^ column.astype(np.uint64)) * np.uint64(1099511628211)
@@ -510,7 +510,7 @@ def hashes(texts: Array) -> Array:
 def test_names_that_collide_are_refused_before_they_cost_time() -> None:
     """Of so many names each would have to be compared with all before it."""
     steps = (
-        512  # NAMES_MOST_STEPS; a table for them has fewer than 1024 places, so all belong to one
+        512  # NAMES_MOST_STEPS; a table for them has fewer than 1024 slots, so all belong to one
     )
     letters = np.random.RandomState(0).randint(97, 123, (1_500_000, 8)).astype(np.uint8)
     first = letters[hashes(letters) >> 22 == 0]
@@ -561,7 +561,7 @@ def test_metadata_is_found_by_its_key() -> None:
     lib.ci_close(handle[0])
 
 
-# ---- what is unusual and right ----
+# ---- unusual and valid models ----
 
 
 LOOSE = {
@@ -692,7 +692,7 @@ def test_a_lazy_load_looks_at_what_it_cannot_wait_with(dtype: int, data: bytes, 
 
 
 def lacking(*names: str, domains: Sequence[str] = ("mine",)) -> str:
-    """What is said of a model whose signature needs nodes of operators that nobody has."""
+    """The message about a model whose signature needs nodes of unregistered operators."""
     made = pb.Model()
     for number, name in enumerate(names):
         domain = domains[number % len(domains)]

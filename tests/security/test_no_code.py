@@ -21,7 +21,7 @@ NAMES = {
     "a library": "./evil.so",
     "a template": "{{7*7}}${7*7}%s%n",
 }
-#: what of the files with a plain name cannot be read, and why
+#: the files with a plain name that cannot be read, and why
 REFUSED = {
     "ONNX": "operator benign_name.benign_name is not",
     "a GraphDef": "calls the function 'benign_name'",

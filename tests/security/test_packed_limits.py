@@ -24,7 +24,7 @@ MEGA = 1 << 20
 
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What any file may become, made small: nobody waits for 256 MB."""
+    """Lowers the size that any file may unpack to, which is 256 MB."""
     monkeypatch.setattr(packed, "FREE", MEGA)
 
 

@@ -1,4 +1,4 @@
-"""What something refers to is read again for each reference: files that multiply little by that."""
+"""Objects that are read again for each reference: files that multiply a little by that."""
 
 from __future__ import annotations
 

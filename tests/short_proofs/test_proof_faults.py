@@ -1,4 +1,4 @@
-"""R4, short: calls that fail are told and lose nothing; see tests/proofs/faults.py."""
+"""R4, short: calls that fail are reported and lose nothing; see tests/proofs/faults.py."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_control_finds_temporary_files(quick_folder: Path) -> None:
 
 
 def run(*arguments: str) -> None:
-    """Runs the proof in a process of its own, which starts again with the library."""
+    """Runs the proof in a new process, which starts again with the library."""
     command = [sys.executable, "-m", "proofs.faults", "--no-log", *arguments]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -19,7 +19,7 @@ from graphio.storage import files
 from graphio.support import errors
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and links of POSIX")
-#: a folder in which nobody, not even root, makes files
+#: a folder in which not even root can make files
 SYSTEM_FOLDER = Path("/sys/kernel")
 
 
@@ -56,7 +56,7 @@ def test_torch_opens_them_too(tmp_path: Path) -> None:
     ("damage", "words"),
     [
         (lambda data: data + b"\0", "bytes after"),
-        (lambda data: data.replace(b"}}  ", b"}} \n", 1), "n is no multiple|\\\\n|assert"),
+        (lambda data: data.replace(b"}}  ", b"}} \n", 1), "r is not a multiple|\\\\n|assert"),
         (lambda data: data.replace(b'[0,', b'[8,', 1), ""),
     ],
 )  # fmt: skip
@@ -133,7 +133,7 @@ def test_a_symlinked_folder_is_as_good_as_the_folder(
 def test_relative_paths_mean_the_folder_of_their_time(
     asynchronous: bool, session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever goes to another folder deletes nothing there that has the same name."""
+    """A program that goes to another folder deletes nothing there that has the same name."""
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()

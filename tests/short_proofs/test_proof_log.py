@@ -44,7 +44,7 @@ def own_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(lost: list[str], control: bool, own_log: Path, count: int = 5) -> tuple[int, list[int]]:
-    """What the command line returns, and the seeds that it ran."""
+    """The result of the command line, and the seeds that it ran."""
     seeds = []
 
     def one(seed: int, trials: int, folder: Path) -> Result:

@@ -1,4 +1,4 @@
-"""Proof R22 in short (R23 is test_restore_trees.py): what does not fit is told, and nothing set."""
+"""Proof R22 in short (R23 is test_restore_trees.py): differences are reported, nothing is set."""
 
 from __future__ import annotations
 

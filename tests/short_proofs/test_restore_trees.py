@@ -120,7 +120,7 @@ def through_table(table: dict[str, str], name: str) -> str:
 
 @dataclass
 class Case:
-    """What is stored, what the graph has, and how it is restored."""
+    """The stored values, the graph's variables, and the options of the restore."""
 
     stored: dict[str, Array]
     graph: dict[str, Array]
@@ -212,7 +212,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(stored, graph, options, rename, wrong, draw(sizes))
 
 
-# ---- what must come out ----
+# ---- expected results ----
 
 
 class Refused(Exception):

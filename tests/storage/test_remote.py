@@ -314,7 +314,7 @@ def test_garbage_goes_when_no_save_can_be_under_way(folder: str) -> None:
 def test_a_store_that_does_not_answer_is_not_an_empty_one(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Training must not begin anew because of an outage."""
+    """Training must not start from scratch because of an outage."""
     save_by_step(folder, 3)
     memory = type(fsspec.filesystem("memory"))
 

@@ -1,9 +1,9 @@
 """Checkpoints on S3 servers, driven by s3fs over HTTP.
 
-The servers are processes of their own: `moto` knows S3's conditional puts, checksums and multipart
+The servers are separate processes: `moto` knows S3's conditional puts, checksums and multipart
 uploads; `rclone serve s3` is a program in Go with files on the disk, and silently ignores
 conditions, as older stores do. Both come from PyPI in seconds. Ceph's radosgw, in Debian, needs a
-whole cluster; MinIO, Garage and SeaweedFS are in no package registry that CI has.
+complete cluster; MinIO, Garage and SeaweedFS are in no package registry that CI has.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from graphio.storage import remote, stores
 from graphio.support import errors
 
 pytestmark = pytest.mark.filterwarnings("ignore:the file 'checkpoint'")
-PART = 5 << 20  # the least that S3 takes
+PART = 5 << 20  # the minimum of S3
 
 
 @pytest.fixture(scope="module", params=sorted(SERVERS))

@@ -29,5 +29,7 @@ def test_a_folder_without_sync_takes_saves_and_a_failing_one_does_not(tmp_path: 
     assert done.returncode == 0, done.stdout + done.stderr
     found = {(number, who): what for number, who, what in json.loads(done.stdout)}
     assert len(found) == 5 * len(NUMBERS)
-    expected = {key: "saved, saved" if key[0] in UNSUPPORTED else "told, told" for key in found}
+    expected = {
+        key: "saved, saved" if key[0] in UNSUPPORTED else "reported, reported" for key in found
+    }
     assert found == expected

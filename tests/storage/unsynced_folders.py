@@ -24,7 +24,7 @@ NUMBERS = ("EINVAL", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EIO", "ENOSPC", "EDQUOT
 
 
 def outcome(folder: Path, save: Callable[[str], object]) -> str:
-    """What comes of a save to a prefix that is there, and of one to a new prefix."""
+    """The outcomes of a save to an existing prefix, and of one to a new prefix."""
     before = sorted(os.listdir(folder))
     told = []
     for base in ("m", "new"):
@@ -33,8 +33,8 @@ def outcome(folder: Path, save: Callable[[str], object]) -> str:
             told.append("saved")
         except (OSError, tf.errors.OpError) as error:
             named = os.fspath(folder) in str(error)
-            told.append("told" if named else f"an error that names no folder: {error}")
-    if told == ["told", "told"] and sorted(os.listdir(folder)) != before:
+            told.append("reported" if named else f"an error that names no folder: {error}")
+    if told == ["reported", "reported"] and sorted(os.listdir(folder)) != before:
         told.append(f"left {sorted(set(os.listdir(folder)) - set(before))}")
     read_checkpoint(folder / "m")
     return ", ".join(told)

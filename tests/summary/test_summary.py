@@ -461,4 +461,4 @@ def test_events_that_come_after_the_end_are_read_when_asked_again(
         writer.add_session_log(tf.SessionLog(status=tf.SessionLog.STOP), 2)
         writer.flush()
         assert [event.step for event in found] == [2]
-    assert offsets.count(0) == 1  # what was read is not read again
+    assert offsets.count(0) == 1  # events are read once

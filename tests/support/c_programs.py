@@ -33,7 +33,7 @@ def library(cc: str = "cc", *flags: str) -> Path:
 
 
 def installed_flags() -> list[str]:
-    """What compiles and links a program with the C library of the installed package."""
+    """The flags that compile and link a program with the C library of the installed package."""
     command = [sys.executable, "-m", "graphio.cinfer", "--cflags", "--libs"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return shlex.split(done.stdout)
@@ -57,12 +57,12 @@ def webassembly_compiler() -> str:
 
 
 def parts() -> list[Path]:
-    """What the library and its tests are made of."""
+    """The sources of the library and its tests."""
     return sorted(p for p in CINFER.rglob("*") if p.suffix in (".c", ".h", ".def"))
 
 
 def made(command: list[str], sources: list[Path], name: str) -> Path:
-    """What a command makes from these sources; made anew when one of them has changed."""
+    """The file that a command makes from these sources; rebuilt when one of them has changed."""
     digest = hashlib.sha256(repr(command).encode())
     for path in sources:
         digest.update(path.read_bytes())

@@ -4,14 +4,14 @@
  *   cc -std=c11 -O2 checkpoint_loop.c $(python -m graphio.cinfer --cflags --libs) -o checkpoint_loop
  *   ./checkpoint_loop MODEL PREFIX STEPS [SHARD_BYTES [MAX_TO_KEEP [BATCHES]]]
  *
- * Goes on from the newest checkpoint in the folder of PREFIX up to step STEPS; if there is nothing to train, it saves
+ * Goes on from the newest checkpoint in the folder of PREFIX up to step STEPS; if no step is left, it saves
  * what it has restored. A PREFIX that ends with '-' gets the step's number, any other is saved to again and again. Runs
  * the signature "train", else "step", with the records of the file BATCHES in turn (the bytes of all inputs one after
  * the other), else with zeros. Prints "resumed N" (0: from the start), then "saved N" when the save of step N has
- * returned. Exit code 0: all steps; 1: an error, told on stderr.
+ * returned. Exit code 0: all steps; 1: an error, reported on stderr.
  *
- * STEPS "-": begins anew and obeys lines of stdin, "STEP WAIT": trains up to that step, waits so many microseconds and
- * saves. Prints "saved N" or "failed N". */
+ * STEPS "-": starts from scratch and obeys lines of stdin, "STEP WAIT": trains up to that step, waits so many
+ * microseconds and saves. Prints "saved N" or "failed N". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

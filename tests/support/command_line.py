@@ -18,7 +18,7 @@ from graphio.command_line.app import main
 
 @dataclass
 class Done:
-    """What a command left."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -70,7 +70,7 @@ def trained(folder: Path) -> Path:
 
 
 def small_onnx(path: Path, op: str = "Relu", domain: str = "") -> Path:
-    """An ONNX file with one product, whose batch is open, and one more node."""
+    """An ONNX file with one MatMul, whose batch is open, and one more node."""
     weights = np.arange(12, dtype=np.float32).reshape(3, 4) - 6
     nodes = [
         helper.make_node("MatMul", ["image", "w"], ["h"]),

@@ -43,7 +43,7 @@ class Contents:
 
 @dataclass
 class Operation:
-    """What was done: create, write, fsync, rename, remove, sync, ack, make or sync above.
+    """A recorded call: create, write, fsync, rename, remove, sync, ack, make or sync above.
 
     The last two: the folder itself was made, and the one that it is in synced.
 
@@ -141,7 +141,7 @@ class _File:
 
 @dataclass
 class _Disk:
-    """What is known to be durable, what may be, and what has been acknowledged."""
+    """The durable state, the possible changes to it, and the acknowledged steps."""
 
     names: dict[str, _File]
     durable: dict[str, _File]
@@ -175,7 +175,7 @@ class _Disk:
             raise ValueError(f"unknown operation {done.kind!r}")
 
     def cuts(self) -> Iterator[dict[str, bytes]]:
-        """What a power cut can leave now."""
+        """The folders that a power cut can leave now."""
         if self.fleeting:
             yield {}
         certain, optional = self.pending[:-OPTIONAL], self.pending[-OPTIONAL:]
@@ -201,7 +201,7 @@ def _amounts(names: Mapping[str, _File]) -> Iterator[dict[str, bytes]]:
 
 
 def held(folder: str | os.PathLike[str]) -> dict[str, bytes]:
-    """What a folder holds."""
+    """The files of a folder."""
     found = {}
     for name in os.listdir(folder):
         with open(os.path.join(folder, name), "rb") as file:
@@ -210,7 +210,7 @@ def held(folder: str | os.PathLike[str]) -> dict[str, bytes]:
 
 
 def replayed(operations: Iterable[Operation], initial: Mapping[str, bytes]) -> dict[str, bytes]:
-    """What the folder holds after operations, if they are all that happened."""
+    """The files of the folder after operations, if they are all that happened."""
     disk = _disk(initial)
     for done in operations:
         disk.apply(done)
@@ -261,7 +261,7 @@ class Replica:
     """A folder that takes on one state after another, quickly: its files are links.
 
     Args:
-        folder: an empty one; the contents lie beside it.
+        folder: an empty one; the contents are stored next to it.
     """
 
     def __init__(self, folder: str | os.PathLike[str], contents: Contents) -> None:
@@ -289,7 +289,7 @@ class Replica:
         self._now = wanted
 
     def copy(self, state: State) -> None:
-        """Makes the folder hold exactly this state, in files of its own that may be changed."""
+        """Makes the folder hold exactly this state, in separate files that may be changed."""
         self.forget()
         for name, number in state:
             with open(os.path.join(self.folder, name), "wb") as file:

@@ -61,7 +61,7 @@ def rich() -> pb.Model:
 
 
 def _strange() -> pb.Node:
-    """A node that nobody needs, with attributes of the kinds that the others lack."""
+    """A node that no other node needs, with attributes of the kinds that the others lack."""
     held = pb.Type()
     held.optional.sequence.CopyFrom(tensor_type(2, None))
     return node(
@@ -167,11 +167,11 @@ def changed(
         message: its bytes.
         descriptor: of its type.
         change: gives other bytes, or None, for a path like "Model.graph.node", the descriptor of
-            a field (None: of the whole) and the bytes of a message or of a packed list there.
+            a field (None: the message itself) and the bytes of a message or of a packed list there.
         path: of the message.
 
     Yields:
-        the path of what was changed, and the whole message.
+        the path of what was changed, and the complete message.
     """
     path = path or descriptor.name
     if (other := change(path, None, message)) is not None:

@@ -109,7 +109,7 @@ class Builder:
         return name
 
     def constant(self, name: str, value: Array) -> str:
-        """Adds a constant whose bytes lie in the data section."""
+        """Adds a constant whose bytes are in the data section."""
         made = self.node(name, "Constant", [], [tensor_type(value.dtype, value.shape)])
         made.attr.add(key="value").value.tensor = len(self.arrays)
         self.arrays.append(value)
@@ -131,7 +131,7 @@ class Builder:
         made.target.extend(targets)
 
     def bytes(self) -> bytes:
-        """What a file would hold."""
+        """The bytes of the model's file."""
         for table in (self.model.signature, self.model.variable, self.model.resource):
             table.sort(key=lambda entry: entry.name)
         return container.pack(self.model, self.arrays)

@@ -34,7 +34,7 @@ def everything(path: Path) -> Found:
 
 # ---- nothing runs ----
 
-#: what a reader may do: open files below this folder for reading
+#: permitted to a reader: opening files below this folder for reading
 _ALLOWED: list[str] = []
 _SEEN: list[str] = []
 _QUIET = {"object.__getattr__", "object.__setattr__", "object.__delattr__", "mmap.__new__"}
@@ -58,7 +58,7 @@ sys.addaudithook(_audit)
 
 @functools.cache
 def _load_readers() -> None:
-    """What the readers import late is there before anything is watched."""
+    """Loads the modules that readers import late before anything is watched."""
     for name in ("torch_state.pt", "tf_saver"):
         everything(FOREIGN / name)
 

@@ -100,7 +100,7 @@ class Row:
         op: the operator.
         inputs: arrays are fed, floating ones are differentiated by; Const, Held; None: absent.
         attrs: of the node.
-        outputs: how many are wanted; the floating ones are summed with random weights.
+        outputs: their number; the floating ones are summed with random weights.
         label: tells the rows of an operator apart.
         opset: of the model.
         second: whether second derivatives are compared as well.
@@ -131,7 +131,7 @@ node = helper.make_node
 
 
 def row(op: str, *inputs: Any, **more: Any) -> None:
-    """Adds a row; arguments that are no field of a Row are attributes of the node."""
+    """Adds a row; arguments that are not fields of a Row are attributes of the node."""
     known = {k: more.pop(k) for k in list(more) if k in Row.__dataclass_fields__}
     ROWS.append(Row(op, inputs, more, **known))
 
@@ -204,7 +204,7 @@ row("Pow", pos(3, 4), Y)
 row("Pow", X, Const(np.array(3.0)), label="by a constant")
 row("Pow", X, Const(ints(2)), label="by an integer")
 row("Mod", 3 * X, Y, fmod=1)
-row("Mod", 3 * X, Y, label="of whole quotients")
+row("Mod", 3 * X, Y, label="of quotients rounded down")
 row("Where", draw(3, 4) > 0, X, away(4, seed=9))
 row("SwiGLU", X, Y)
 row("SwiGLU", X, Y, label="alpha", alpha=1.5)
@@ -498,7 +498,7 @@ row(
     Held(f32([[[0.9, 0.7, 0.6]]])), axes(2), Const(f32([0.5])),
 )  # fmt: skip
 
-# ---- bodies: models of their own, whose inputs are named x0, x1, ... ----
+# ---- bodies: separate models, whose inputs are named x0, x1, ... ----
 
 
 def _body(name: str, nodes: Sequence[Any], takes: Mapping[str, Any], gives: Sequence[str]) -> Any:
@@ -592,7 +592,7 @@ row("Loop", np.array(0), X, Y, make=_with_loop, outputs=2, label="no iteration")
 row("Loop", away(2, 3), Y[:2, :3], draw(3, 3), np.array(4), make=_with_all, label="of all")
 row("Scan", away(3), away(4, 3), away(3, 4), away(3, seed=9), make=_with_scan, outputs=2)
 
-# ---- what a gradient is at ties and kinks ----
+# ---- gradients at ties and kinks ----
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ if importlib.util.find_spec("ml_dtypes") is not None:
 
 @dataclass(frozen=True)
 class Node:
-    """A node, what it is given, and the element types that its outputs are said to have."""
+    """A node, its inputs, and the element types that its outputs are declared with."""
 
     op: str
     domain: str

@@ -1,4 +1,4 @@
-"""Running what a stranger made in both engines, in a process that may die of it."""
+"""Runs untrusted models in both engines, in a process that may die of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
 SECONDS = 5  # of processor time for one model in one engine
-MEMORY = 1 << 26  # what a session may hold
+MEMORY = 1 << 26  # the limit of a session
 
 
 # ---- the worker ----
@@ -44,8 +44,8 @@ def prepare(native: str) -> None:
 
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """What takes more time than it may ends the process; a loop in Python is stopped before, as a
-    program does that has no time for it."""
+    """Ends the process after its limit of time; a loop in Python is stopped earlier, with the
+    exception of a program that limits its time."""
     signal.signal(signal.SIGVTALRM, _stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS / 4)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -84,7 +84,7 @@ def _limit_memory() -> None:
 
 
 def outcome(run: Callable[[], Any]) -> Any:
-    """What it gives, or the error's class and text."""
+    """The result of a run, or the error's class and message."""
     try:
         return run()
     except errors.OpError as error:
@@ -98,7 +98,7 @@ def outcome(run: Callable[[], Any]) -> Any:
 
 
 def compare(results: dict[str, Any]) -> tuple[str, str]:
-    """What to report of what the engines gave, or "" and the class."""
+    """The difference between the engines' results, or "" and the class."""
     for engine, result in results.items():
         if isinstance(result, tuple) and result[0] == "InternalError":
             return f"internal {engine}", result[1]
@@ -115,7 +115,7 @@ def compare(results: dict[str, Any]) -> tuple[str, str]:
 
 
 def _difference(one: Any, two: Any) -> str:
-    """What is different between lists of arrays, sequences (lists as well) and nothing."""
+    """The difference between lists of arrays, sequences (lists as well) and nothing."""
     if not isinstance(one, np.ndarray) or not isinstance(two, np.ndarray):
         if not isinstance(one, list) or not isinstance(two, list) or len(one) != len(two):
             return "" if one is None and two is None else f"{one!r:.80} and {two!r:.80}"
@@ -154,7 +154,7 @@ def _near(a: Array, b: Array) -> bool:
 
 def follow(command: Sequence[str], native: str, preload: str) -> Iterator[list[Any]]:
     """The lines of JSON that a worker prints, and when it died one more: "died", its return code
-    and what it said. The worker is killed when nobody wants to hear more.
+    and its output. The worker is killed when the iterator is closed.
 
     Args:
         command: of the worker.

@@ -1,4 +1,4 @@
-"""What rows of tables of nodes have in common (tests/corners, tests/refusals)."""
+"""The common parts of rows of tables of nodes (tests/corners, tests/refusals)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ F = np.float32
 
 
 def fma(a: Any, b: Any, c: Any) -> Array:
-    """a * b + c with one rounding, by an exact product and a sum rounded to odd in float64."""
+    """a * b + c with one rounding, by an exact multiply and a sum rounded to odd in float64."""
     with np.errstate(all="ignore"):
         p = np.asarray(a, np.float64) * np.asarray(b, np.float64)
         d = np.asarray(c, np.float64)
@@ -94,7 +94,7 @@ def padded(x: Array, start: int, number: int) -> Array:
     return np.concatenate([part, missing])
 
 
-# ---- matrix products ----
+# ---- matrix multiplications ----
 
 
 def product(a: Array, b: Array) -> Array:
@@ -127,7 +127,7 @@ Pair = tuple[int, int]
 
 
 class Window:
-    """taps (pixels of an image, kh * kw): places in h * w, -1 in the padding."""
+    """taps (pixels of an image, kh * kw): indices in h * w, -1 in the padding."""
 
     def __init__(
         self, image: Pair, kernel: Pair, strides: Pair, pads: Four, dilations: Pair

@@ -1,4 +1,4 @@
-"""Object stores for tests: fsspec's of memory, watched, and S3 servers of their own."""
+"""Object stores for tests: fsspec's of memory, watched, and separate S3 servers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def folder() -> str:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
-    """What every store goes through from now on."""
+    """The file system that every store uses from now on."""
     made = Watched(fsspec.filesystem("memory"))
     monkeypatch.setattr(remote, "_file_system", lambda protocol, kind: made)
     return made

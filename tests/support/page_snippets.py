@@ -1,9 +1,9 @@
 """The code of a page of the documentation, cut into programs that run.
 
 A block in one of LANGUAGES runs, unless the line before it says why not:
-`<!-- not run: it needs a bucket -->`. What a page takes for granted stands in page_setups/<page>/,
+`<!-- not run: it needs a bucket -->`. The code that a page presupposes is in page_setups/<page>/,
 in files that are called like the section: `<section>.py` runs before the section's first block and
-starts a program with a folder of its own, as `import graphio as tf` in a block does; `<section>.c`
+starts a program in a new folder, as `import graphio as tf` in a block does; `<section>.c`
 includes the section's C as "page.c".
 """
 
@@ -85,7 +85,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def programs(page: Path) -> list[Program]:
-    """What of a page runs."""
+    """The programs of a page that run."""
     made: list[Program] = []
     seen: set[str] = set()
     for block in blocks(page.read_text()):

@@ -1,4 +1,4 @@
-"""Random models of nested If and Loop, variables and in-place chances, for comparing engines.
+"""Random models of nested If and Loop, variables and steps in place, for comparing engines.
 
 Every value is a float32 vector of three, so that any of them fits anywhere.
 """

@@ -1,4 +1,4 @@
-"""What a Saver does in any folder, of this machine or of an object store: programs for tests."""
+"""Uses of a Saver in any folder, of this machine or of an object store: programs for tests."""
 
 from __future__ import annotations
 

@@ -138,24 +138,24 @@ def read_tensors(model: dict[int, list], data: bytes, flag: bool) -> list:
     found, end, in_panels = [], 0, False
     for row in map(fields, model.get(7, [])):
         offset, nbytes = one(row, 4, 0), one(row, 5, 0)
-        expect(offset == -(-end // 64) * 64 and not any(data[end:offset]), "a tensor's place")
+        expect(offset == -(-end // 64) * 64 and not any(data[end:offset]), "a tensor's offset")
         end = offset + nbytes
-        expect(one(row, 7, 0) == 1 and end <= len(data), "a tensor's place")
+        expect(one(row, 7, 0) == 1 and end <= len(data), "a tensor's end")
         expect(crc32c(data[offset:end]) == one(row, 6, 0), "a tensor's checksum")
         dtype, dims, width, axis = one(row, 1, 0), numbers(row, 2), one(row, 8, 0), one(row, 9, 0)
         made = array(dtype, dims, data[offset:end])
         if width or axis:
-            expect(dtype == 1 and len(dims) > 1 and 0 < width <= 4096, "a tensor's panels")
-            expect(axis in (0, len(dims) - 1), "a tensor's panels")
+            expect(dtype == 1 and len(dims) > 1 and 0 < width <= 4096, "a tensor's packing")
+            expect(axis in (0, len(dims) - 1), "a tensor's packed axis")
             made, in_panels = row_major(made.ravel(), dims, width, axis), True
         found.append(made)
     expect(end == len(data), "the data section's length")
-    expect(flag == in_panels, "the flag of panels")
+    expect(flag == in_panels, "the flag of packed weights")
     return found
 
 
 def row_major(elements, dims: list[int], width: int, axis: int):
-    """The tensor whose elements lie in panels."""
+    """The tensor of packed elements."""
     rows, columns = dims[axis], int(np.prod(dims[1:] if axis == 0 else dims[:-1], dtype=np.int64))
     matrix, at = np.empty((rows, columns), elements.dtype), 0
     for first in range(0, rows, width):

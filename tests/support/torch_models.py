@@ -29,7 +29,7 @@ class MLP(nn.Sequential):
 
 
 class Residual(nn.Module):
-    """The block of ResNet-18: two convolutions beside a shortcut."""
+    """The block of ResNet-18: two convolutions and a shortcut."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -327,7 +327,7 @@ def exported(name: str, dynamo: bool, named: bool = False) -> bytes:
     Args:
         name: of the case.
         dynamo: which of torch's two exporters.
-        named: every parameter stays an initializer of its own name; False: as by default, when
+        named: every parameter stays an initializer with its name; False: as by default, when
             normalisations are folded into convolutions and weights transposed.
     """
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
@@ -378,7 +378,7 @@ def _by_dynamo(name: str) -> tuple[bytes, bytes]:
 
 
 def outputs(name: str, feeds: dict[str, Array]) -> dict[str, torch.Tensor]:
-    """What torch computes."""
+    """The results of torch."""
     found = network(name)(*(torch.from_numpy(x) for x in feeds.values()))
     found = (found,) if isinstance(found, torch.Tensor) else found
     return dict(zip(CASES[name].outputs, found, strict=True))

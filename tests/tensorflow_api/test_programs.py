@@ -1,4 +1,4 @@
-"""What programs use beside graphs: app, flags, logging, files, compat, test, templates."""
+"""The API besides graphs: app, flags, logging, files, compat, test, templates."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_programs_status_and_its_wrong_flags(tmp_path: Path) -> None:
 
 
 def test_flags_of_all_kinds_are_read(flags: Any) -> None:
-    flags.DEFINE_string("s", None, "A text.")
+    flags.DEFINE_string("s", None, "A string.")
     flags.DEFINE_integer("i", 1, "A number.")
     flags.DEFINE_bool("b", True, "A bool.")
     flags.DEFINE_list("l", ["x"], "A list.")
@@ -126,7 +126,7 @@ def test_flags_of_all_kinds_are_read(flags: Any) -> None:
 
 def test_flags_that_cannot_be_are_refused(flags: Any) -> None:
     flags.DEFINE_integer("count", 1, "A number.", lower_bound=0)
-    flags.DEFINE_string("name", None, "A text.")
+    flags.DEFINE_string("name", None, "A string.")
     with pytest.raises(flags.DuplicateFlagError, match="count.*A number"):
         flags.DEFINE_float("count", 1.0, "Another.")
     with pytest.raises(flags.UnrecognizedFlagError, match="'coutn'. Did you mean: count"):

@@ -31,7 +31,7 @@ FAILING: dict[str, Any] = {
     "other keys": lambda c: c.assertAllClose({"a": 1}, {"b": 1}),
     "complex numbers have no order": lambda c: c.assertAllInRange(np.array([1j]), 0, 1),
     "bools have no order": lambda c: c.assertAllInRange(tf.constant([True]), 0, 1),
-    "texts have no order": lambda c: c.assertAllInRange(tf.constant(["a"]), 0, 1),
+    "strings have no order": lambda c: c.assertAllInRange(tf.constant(["a"]), 0, 1),
     "other devices": lambda c: c.assertDeviceEqual("/cpu:0", "/device:CPU:1"),
     "length": lambda c: c.assertLen([1, 2], 3),
     "not empty": lambda c: c.assertEmpty("a"),

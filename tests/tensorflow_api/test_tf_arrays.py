@@ -125,7 +125,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "scalars along an open axis": (
         lambda: tf.concat([tf.constant(7)] * 2, tf.placeholder(tf.int32)), ValueError, "scalars",
     ),
-    "an axis that is no integer": (
+    "an axis that is not an integer": (
         lambda: tf.concat(1, tf.Variable([1.0])), ValueError, "integer scalar",
     ),
     "one axis twice": (
@@ -191,10 +191,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: tf.slice([1, 2], [-1], [1]), INVALID, r"begin\[0\] to be 0 or more",
     ),
     "a slice beyond the end": (lambda: tf.slice([1, 2], [1], [2]), INVALID, r"begin \+ size <= 2"),
-    "texts as numbers": (
+    "strings as numbers": (
         lambda: tf.cast(["1"], tf.int32), tf.errors.UnimplementedError, "strings.to_number",
     ),
-    "numbers as texts": (
+    "numbers as strings": (
         lambda: tf.cast([1], tf.string), tf.errors.UnimplementedError, "as_string",
     ),
     "blocks of no size": (

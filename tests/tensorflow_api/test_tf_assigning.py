@@ -49,7 +49,7 @@ def test_parts_of_a_variable_are_gathered_with_tensorflow_s_types(
     assert whole[2].tolist() == [2, 2, 2] and whole.sum() == 6
 
 
-#: what is done at a variable's handle
+#: assignments by a variable's handle
 AT_THE_HANDLE: dict[str, Any] = {
     "assign_add": lambda v: v.assign_add([1.0, 1.0]),
     "assign_sub": lambda v: tf.assign_sub(v, [1.0, 1.0]),
@@ -84,7 +84,7 @@ def test_a_resource_without_a_value_is_not_found(
         assert np.shape(session.run(changed)) == (2,)
 
 
-#: what an index selects, and a value of its shape
+#: an index, and a value of the selected shape
 PARTS = {
     "a row": (2, np.array([7.0, 8.0, 9.0])),
     "an element": ((1, 2), np.array(-1.0)),

@@ -1,4 +1,4 @@
-"""Diagonals beside the main one, and bands of them, beside numpy's."""
+"""Diagonals next to the main one, and bands of them, compared with numpy's."""
 
 from __future__ import annotations
 

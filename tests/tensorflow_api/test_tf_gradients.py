@@ -1,4 +1,4 @@
-"""What tf.gradients gives where the answer is a choice: ties, corners, None; in both engines."""
+"""Results of tf.gradients where the answer is a choice: ties, corners, None; in both engines."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ CORNERS: dict[str, tuple[Callable[..., Any], list[Any], list[Any]]] = {
     "clip conducts at its bounds": (
         lambda x: tf.clip_by_value(x, 1.0, 2.0), [[0.0, 1.0, 2.0, 3.0]], [[0, 1, 1, 0]],
     ),
-    "a product with one 0": (tf.reduce_prod, [[0.0, 2.0, 3.0]], [[6, 0, 0]]),
-    "a product with two": (tf.reduce_prod, [[0.0, 0.0, 3.0]], [[0, 0, 0]]),
+    "reduce_prod with one 0": (tf.reduce_prod, [[0.0, 2.0, 3.0]], [[6, 0, 0]]),
+    "reduce_prod with two": (tf.reduce_prod, [[0.0, 0.0, 3.0]], [[0, 0, 0]]),
     "norm at 0": (tf.norm, [[0.0, 0.0]], [[np.nan, np.nan]]),
     "sign": (tf.sign, [[1.0, -1.0]], [[0, 0]]),
     "mod": (lambda x: tf.mod(x, 2.0), [[1.0, 3.0]], [[1, 1]]),
@@ -134,7 +134,7 @@ def test_gathered_rows_have_indexed_slices(target: str) -> None:
 
 @TARGETS
 def test_rows_gathered_in_branches_have_indexed_slices(target: str) -> None:
-    """Unless a branch reads the whole table; a branch that does not read it gives no rows."""
+    """Unless a branch reads the entire table; a branch that does not read it gives no rows."""
     table, x = tf.Variable(tf.ones([4, 2])), tf.placeholder(tf.float32, [3, 1])
     yes, scale = tf.placeholder(tf.bool, []), tf.constant(2.0)
     one = lambda: tf.reduce_sum(tf.gather(table, [1, 2])) + tf.reduce_sum(tf.gather(x, [2]) * scale)  # noqa: E731
@@ -275,7 +275,7 @@ def test_an_einsum_of_an_unknown_size_and_1_has_an_unknown_one() -> None:
     assert tf.einsum("ij,ij->ij", a, b).shape.as_list() == [None, 3]
 
 
-#: ways to the product of all of a vector
+#: ways to multiply all elements of a vector
 PRODUCTS: dict[str, Callable[[Any], Any]] = {
     "reduce_prod": tf.reduce_prod,
     "axis after axis": lambda x: tf.reduce_prod(tf.reshape(x, [2, 1, 2]), [-1, 0, 1]),

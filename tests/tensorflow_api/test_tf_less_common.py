@@ -1,4 +1,4 @@
-"""What fewer programs use: values in both engines, and refusals."""
+"""Functions that fewer programs use: values in both engines, and refusals."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_truths_are_padded_with_false(session: tf.Session) -> None:
     assert session.run(padded).tolist() == [False, True, True, False]
 
 
-# ---- records of steps, files, texts ----
+# ---- records of steps, files, strings ----
 
 
 def _record(length: int, words: list[list[int]]) -> bytes:
@@ -355,7 +355,7 @@ def test_the_clock_is_read_in_every_run(session: tf.Session) -> None:
     assert 0 <= session.run(now) - before < 60
 
 
-# ---- what is left out ----
+# ---- names that are left out ----
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_labels_of_metrics_may_be_sparse(target: str) -> None:
     np.testing.assert_allclose(run(target, updates), [2 / 3, 2 / 3, 2 / 4, 1, 1, 1])
 
 
-# ---- what programs ask of variables and operations ----
+# ---- attributes of variables and operations ----
 
 
 @TARGETS

@@ -138,7 +138,7 @@ def test_thresholds(target: str) -> None:
 
 
 def rank_area(labels: Any, scores: Any) -> float:
-    """The share of pairs of a positive and a negative that stand in the right order."""
+    """The share of pairs of a positive and a negative that are in the right order."""
     positive, negative = scores[labels == 1], scores[labels == 0]
     return float((positive[:, None] > negative[None]).mean())
 

@@ -17,7 +17,7 @@ R = np.random.RandomState(9)
 X = R.rand(2, 5, 4, 3).astype(np.float32)
 ONE = X[0]
 BYTES = R.randint(0, 256, (2, 3, 4, 3)).astype(np.uint8)
-#: corners, one box turned round, two that overlap much, one beside
+#: corners, one box with swapped corners, two that overlap much, one apart
 BOXES = np.float32(
     [[0, 0, 1, 1], [1.1, 1, 0.1, 0], [0, 0.05, 1, 1.05], [0, 2, 1, 3], [0, 2, 1, 2.9]]
 )
@@ -241,7 +241,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     },
 }
 
-#: what is built for known heights and widths
+#: functions of known heights and widths
 KNOWN: dict[str, tuple[Any, ...]] = {
     "area": (lambda x: I.resize_area(x, [3, 7]), [X], resized(X, area(5, 3), area(4, 7))),
     "central_crop": (lambda x: I.central_crop(x, 0.5), [X], X[:, 1:4, 1:3]),

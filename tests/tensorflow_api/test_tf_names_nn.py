@@ -68,7 +68,7 @@ def test_dropout_takes_one_probability(options: dict[str, float], said: str) -> 
 
 
 def windows(x: np.ndarray, kernel: Any, strides: Any, gaps: Any, padding: str, fill: float) -> Any:
-    """Yields each place of the result with the elements of its window, channels last."""
+    """Yields each position of the result with the elements of its window, channels last."""
     extents = [(k - 1) * g + 1 for k, g in zip(kernel, gaps, strict=True)]
     sizes = x.shape[1:-1]
     if padding == "SAME":
@@ -442,7 +442,7 @@ ERRORS: dict[str, tuple[Any, ...]] = {
         tf.errors.UnimplementedError,
         "across height and width",
     ),
-    "argmax across channels and places": (
+    "argmax across channels and positions": (
         lambda: tf.nn.max_pool_with_argmax(X2, [1, 2, 2, 2], [1, 2, 2, 2], "SAME"),
         tf.errors.UnimplementedError,
         "across height and width",

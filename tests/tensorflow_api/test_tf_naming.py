@@ -27,7 +27,7 @@ I: Any = lambda: tf.constant(1)  # noqa: E731, E741
 B: Any = lambda: tf.constant(True)  # noqa: E731
 M: Any = lambda: tf.ones([2, 2])  # noqa: E731
 
-#: what builds a tensor, and the name of its operation
+#: a call that builds a tensor, and the name of its operation
 GIVEN: list[tuple[Callable[[], Any], str]] = [
     (lambda: I() % I(), "mod"), (lambda: B() & B(), "and"), (lambda: B() | B(), "or"),
     (lambda: ~B(), "LogicalNot"), (lambda: M() @ M(), "matmul"), (lambda: tf.exp(A()), "Exp"),

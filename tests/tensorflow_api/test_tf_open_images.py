@@ -18,7 +18,7 @@ OF_IMAGES: dict[str, Any] = {
     "flip_up_down": tf.image.flip_up_down,
     "transpose_image": tf.image.transpose_image,
     "rot90": lambda x: tf.image.rot90(x, 3),
-    "turned by a tensor": lambda x: tf.image.rot90(x, tf.constant([7])[tf.rank(x) - tf.rank(x)]),
+    "rot90 by a tensor": lambda x: tf.image.rot90(x, tf.constant([7])[tf.rank(x) - tf.rank(x)]),
     "central_crop": lambda x: tf.image.central_crop(x, 0.5),
     "to grey": tf.image.rgb_to_grayscale,
     "from grey": lambda x: tf.image.grayscale_to_rgb(tf.reduce_sum(x, -1, keepdims=True)),
@@ -175,7 +175,7 @@ def test_a_negative_gamma_is_refused(target: str) -> None:
             session.run(brighter, {gamma: -1.0})
 
 
-#: what is no image, or no size
+#: invalid images and sizes
 REFUSED: dict[str, Any] = {
     "no columns": lambda: tf.image.flip_up_down(np.zeros([2, 0, 3])),
     "no rows to cut": lambda: tf.image.crop_to_bounding_box(np.zeros([0, 2, 3]), 0, 0, 1, 1),

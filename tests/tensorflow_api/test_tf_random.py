@@ -14,7 +14,7 @@ TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cin
 
 
 def drawn(target: str, build: Callable[[], Any], runs: int = 1, seed: int | None = None) -> Any:
-    """What a new graph's new session draws in some runs."""
+    """The values that a new graph's new session draws in some runs."""
     with tf.Graph().as_default():
         if seed is not None:
             tf.set_random_seed(seed)
@@ -110,7 +110,7 @@ def test_any_integer_is_a_seed(target: str, seed: Any) -> None:
 
 
 HALVES = pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16], ids=["float16", "bfloat16"])
-#: what is drawn of half types, its mean and its deviation
+#: draws of half types, their means and deviations
 OF_HALVES: dict[str, tuple[Callable[[Any], Any], float, float]] = {
     "random_normal": (lambda t: tf.random_normal([4000], 3.0, 2.0, t, seed=1), 3.0, 2.0),
     "truncated_normal": (lambda t: tf.truncated_normal([4000], dtype=t, seed=1), 0.0, 0.88),
@@ -233,7 +233,7 @@ def test_orthogonal_values_have_orthonormal_rows_or_columns(
 
 
 def test_every_orthogonal_matrix_is_alike_probable() -> None:
-    """Signs and places of the entries do not tell one from another: mean 0, variance 1 / n."""
+    """Signs and positions of the entries do not distinguish them: mean 0, variance 1 / n."""
 
     def build() -> tf.Tensor:
         return tf.map_fn(
@@ -314,7 +314,7 @@ def seed_of_generators(graph_seed: int, op_seed: int) -> Any:
     return np.uint64([c[0] | c[1] << 32, c[2] | c[3] << 32])
 
 
-#: what is drawn, as a function of the stateless form's seed or the other's
+#: draws, as a function of the stateless form's seed or the other's
 PAIRS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "uniform": (
         lambda s: tf.random.stateless_uniform([5], s, -2, 3, tf.float64),

@@ -224,7 +224,7 @@ def test_a_bias_has_a_number_for_each_channel(
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
     "negative padding": (lambda: tf.pad(tf.ones([2, 2]), [[0, -1], [0, 0]]), ValueError),
     "a negative size": (lambda: tf.eye(-1), ValueError),
-    "places that are floats": (lambda: tf.one_hot([1.0], 3), TypeError),
+    "indices that are floats": (lambda: tf.one_hot([1.0], 3), TypeError),
     "no dtype": (lambda: tf.placeholder(None), TypeError),
     "a slice past the end": (lambda: tf.slice(tf.ones([2]), [1], [2]), ValueError),
     "a reflection of all": (
@@ -282,7 +282,7 @@ def test_gathered_rows_lie_within(target: str) -> None:
 
 
 VECTOR = np.float32([1, 2, 3])
-#: what reads or writes at integers [?], good ones and what they give, bad ones; of a variable [3]
+#: reads or writes of a variable [3] at indices [?], valid indices, their results, invalid ones
 PLACES: dict[str, tuple[Callable[[Any, Any], Any], list[int], Any, list[list[int]]]] = {
     "gather with batch_dims": (
         lambda v, i: tf.gather([VECTOR], [i], batch_dims=1), [2, 0], [[3, 1]], [[0, -1], [0, 3]],

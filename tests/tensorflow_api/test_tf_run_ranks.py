@@ -1,4 +1,4 @@
-"""Permutations, products and reductions whose axes or ranks only a run knows."""
+"""Permutations, tensordot and reductions whose axes or ranks only a run knows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_tensor_of_any_rank_is_transposed_by_a_fed_permutation(target: str) ->
                 session.run(y, {x: X, perm: wrong})
 
 
-#: what tensordot is given: the axes as they are known, and as a tensor of them or a number
+#: axes of tensordot: as Python numbers, and as a tensor
 AXES: dict[str, tuple[Any, Any]] = {
     "a number": (1, 1),
     "none": (0, 0),

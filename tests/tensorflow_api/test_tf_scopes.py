@@ -20,7 +20,7 @@ def graph() -> Iterator[tf.Graph]:
         yield made
 
 
-# ---- what is left in another order than it was entered ----
+# ---- contexts that are left in another order than they were entered ----
 
 
 def test_a_session_is_entered_once_and_may_be_the_default_one_often() -> None:

@@ -32,7 +32,7 @@ INFERRED: dict[str, tuple[Any, Any]] = {
     "a row": (lambda p, u: p + tf.ones([1, 3]), [None, 3]),
     "a known size wins": (lambda p, u: p + tf.ones([5, 1]), [5, 3]),
     "concat of open sizes": (lambda p, u: tf.concat([p, p], 0), [None, 3]),
-    "concat beside a known size": (lambda p, u: tf.concat([p, tf.ones([2, 3])], 1), [2, 6]),
+    "concat with a known size": (lambda p, u: tf.concat([p, tf.ones([2, 3])], 1), [2, 6]),
     "reshape with -1": (lambda p, u: tf.reshape(p, [-1, 4]), [None, 4]),
     "reshape of an unknown rank": (lambda p, u: tf.reshape(u, [tf.shape(u)[0], 2]), [None, 2]),
     "its own shape": (lambda p, u: tf.reshape(p, tf.shape(p)), [None, 3]),
@@ -68,7 +68,7 @@ INFERRED: dict[str, tuple[Any, Any]] = {
         lambda p, u: tf.cond(tf.constant(True), lambda: tf.ones([2, 3]), lambda: tf.ones([2, 4])),
         [2, None],
     ),
-    "a whole sum": (lambda p, u: tf.reduce_sum(u), []),
+    "a sum of all": (lambda p, u: tf.reduce_sum(u), []),
     "ensured": (lambda p, u: tf.ensure_shape(u, [None, 7]), [None, 7]),
 }  # fmt: skip
 
@@ -80,7 +80,7 @@ def test_the_static_shape(case: str) -> None:
     assert (found.as_list() if found.ndims is not None else None) == want
 
 
-#: what is refused, and words of the error
+#: calls that are refused, and words of the error
 REFUSED: dict[str, tuple[Any, str | None]] = {
     "matmul": (lambda a: tf.matmul(a, a), r"Dimensions must be equal, but are 3 and 2 for "),
     "a sum": (lambda a: a + tf.ones([4]), "Dimensions must be equal, but are 3 and 4"),

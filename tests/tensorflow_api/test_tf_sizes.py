@@ -73,7 +73,7 @@ def test_a_size_left_open_is_found_beside_any_others(
 ) -> None:
     place %= len(sizes)
     if 0 in sizes and not sizes[place]:
-        sizes[place] = 1  # which 0 it was cannot be told
+        sizes[place] = 1  # it cannot be inferred which 0 it was
     wanted = [-1 if i == place else size for i, size in enumerate(sizes)]
     with tf.Graph().as_default(), tf.Session(target) as session:
         y = tf.reshape(np.zeros(sizes, np.float32), wanted)
@@ -211,7 +211,7 @@ def test_matrices_of_a_rank_that_is_fed_give_what_those_of_a_known_one_give(
                 assert one.shape == other.shape
 
 
-# ---- what cannot be ----
+# ---- refusals ----
 
 INVALID = tf.errors.InvalidArgumentError
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
@@ -265,10 +265,10 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "columns of an array": (
         lambda: tf.decode_csv(["1,2"], np.zeros(2)), TypeError, "expected a list",
     ),
-    "texts from a curve": (
+    "strings from a distribution": (
         lambda: tf.random_normal_initializer(dtype=tf.string), ValueError, "expected a floating",
     ),
-    "what is no Scaffold": (
+    "not a Scaffold": (
         lambda: tf.train.Scaffold(copy_from_scaffold=1), TypeError, "expected a Scaffold",
     ),
     "dropout": (lambda: tf.nn.dropout(X, 0.5), ValueError, "expected a floating dtype"),
@@ -280,7 +280,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: tf.losses.mean_pairwise_squared_error(np.ones([2, 3]), np.ones([2, 3]), [1.0, 2.0]),
         ValueError, "can not be broadcast",
     ),
-    "a size beside one of 0": (
+    "a size next to one of 0": (
         lambda: tf.sparse_reshape(tf.sparse_placeholder(tf.float32), [0, -1]),
         INVALID, "cannot infer",
     ),

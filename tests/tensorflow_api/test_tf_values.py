@@ -111,7 +111,7 @@ def test_running_logarithms_of_sums_are_those_of_each_sum(
     np.testing.assert_allclose(found[2].sum(), x.size)  # each sum's slopes are 1 together
 
 
-# ---- weights and products ----
+# ---- weights and powers ----
 
 
 @gives(CASES, np.zeros([2, 3]))

@@ -14,7 +14,7 @@ import graphio as tf
 def run(
     engine: str, function: Callable[..., Any], values: Sequence[np.ndarray], *, opened: bool = False
 ) -> Any:
-    """What function makes of placeholders with these values; its static shape must agree."""
+    """The result of function for placeholders with these values; its static shape must agree."""
     engines.module(engine)
     with tf.Graph().as_default():
         xs = [

@@ -317,7 +317,7 @@ def test_functions_are_written_out() -> None:
         assert sess.run(y, {"x:0": [1, 2]}).tolist() == [4, 8]
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 def test_everything_that_is_missing_is_listed_at_once() -> None:

@@ -180,7 +180,7 @@ def signatures() -> None:
 
 
 def tensorflow1() -> None:
-    """What a TensorFlow 1 program's simple_save writes: a partitioned variable, one that does not
+    """The files of a TensorFlow 1 program's simple_save: a partitioned variable, one that does not
     train, and an optimizer's."""
     v1, x = tf.compat.v1, _random(3, 4)
     with tf.Graph().as_default():

@@ -31,7 +31,7 @@ _REDUCTIONS = "Sum Mean Max Min Prod".split()
 
 
 def inputs() -> dict[str, np.ndarray]:
-    """What is fed."""
+    """The values that are fed."""
     generator = np.random.default_rng(11)
     return {
         "x": generator.normal(size=(2, 3, 4)).astype(np.float32),

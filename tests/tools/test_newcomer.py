@@ -1,4 +1,4 @@
-"""What a newcomer's tools do: a walk through a page, and the Makefile's targets in fresh clones."""
+"""The tools of a newcomer: a walk through a page, and the Makefile's targets in fresh clones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="bash, make")
 PAGE = """# A page
 
 First `pip install --help`, which `pip install
---help` is, too; `xs`, `-lm` and `make` alone are no commands.
+--help` is, too; `xs`, `-lm` and `make` alone are not commands.
 
 <!-- not run: it needs time -->
 ```sh
@@ -194,7 +194,7 @@ def test_acceptance_programs_of_others_are_run_where_they_are_and_not_required(
     tmp_path: Path,
 ) -> None:
     def commands(folder: Path) -> str:
-        """What make acceptance would run, without its environment and the project's programs."""
+        """The commands of make acceptance, without its environment and the project's programs."""
         made = ["make", "-n", "acceptance", f"ACCEPTANCE={folder}", "-o", ".venv/dev.stamp"]
         text = subprocess.run(made, cwd=ROOT, check=True, capture_output=True, text=True).stdout
         assert "pytest -q -n0 tests/acceptance" in text

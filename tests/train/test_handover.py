@@ -37,7 +37,7 @@ class Training(NamedTuple):
     batches: Path
 
     def batch(self, step: int) -> dict[Any, Any]:
-        """What is fed at a step, from 1 on."""
+        """The values fed at a step, from 1 on."""
         size = BATCH * (FEATURES + 1) * 4
         record = self.batches.read_bytes()[(step - 1) * size : step * size]
         numbers = np.frombuffer(record, np.float32)
@@ -80,7 +80,7 @@ def loop() -> Path:
 def run_c(
     loop: Path, training: Training, prefix: Path, steps: int, *options: int, runner: str = ""
 ) -> list[str]:
-    """Goes on in C from the newest checkpoint beside prefix; what the program printed."""
+    """Goes on in C from the newest checkpoint of the prefix; the lines that the program prints."""
     sizes = [*map(str, options), *["0"] * (2 - len(options))]
     command = [
         *([runner] if runner else []),
@@ -421,7 +421,7 @@ def test_what_no_model_has_declared_is_restored_and_saved_again(
     write_checkpoint(tmp_path / "m", values, {"dice": (1, 2)}, slots=slots, step=3)
     assert state.restore(tmp_path / "m") == 3 and state.names() == ["any", "other"]
     state.declare("any", dtypes.of_numpy(np.dtype("f4")).number, [None])
-    state.set("any", np.zeros(5, np.float32))  # the shape in a checkpoint is no rule
+    state.set("any", np.zeros(5, np.float32))  # the shape in a checkpoint is not binding
     with pytest.raises(errors.InvalidArgumentError):
         state.declare("other", dtypes.of_numpy(np.dtype("i8")).number, [2])
     state.restore(tmp_path / "m")

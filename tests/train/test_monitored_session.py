@@ -558,10 +558,10 @@ def test_a_session_is_closed_when_a_hook_cannot_begin() -> None:
     class Fails(tf.train.SessionRunHook):
         def after_create_session(self, session: Any, coord: Any) -> None:
             sessions.append(session)
-            raise OSError("no room")
+            raise OSError("disk full")
 
     one = tf.constant(1.0)
-    with pytest.raises(OSError, match="no room"):
+    with pytest.raises(OSError, match="disk full"):
         tf.train.MonitoredSession(hooks=[Fails()])
     with pytest.raises(RuntimeError, match="closed Session"):
         sessions[0].run(one)

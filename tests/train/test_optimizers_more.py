@@ -277,7 +277,7 @@ def test_both_engines_give_the_same_bits(name: str) -> None:
     assert found[0] == found[1]
 
 
-#: What TensorFlow's own tests expect of the constant gradients below after so many steps.
+#: Values that TensorFlow's own tests expect of the constant gradients below after so many steps.
 PUBLISHED: dict[str, tuple[Callable[[], tf.train.Optimizer], int, list[list[float]]]] = {
     "ftrl": (
         lambda: tf.train.FtrlOptimizer(3.0),

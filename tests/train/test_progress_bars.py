@@ -1,4 +1,4 @@
-"""Bars of long saves, restores and imports: what they are told, and when there are none."""
+"""Progress of long saves, restores and imports: the reports, and when there are none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphio.support import progress, progress_bars
 
 
 class Recorder:
-    """A factory of bars that notes what they are told."""
+    """A factory of progress bars that records their reports."""
 
     def __init__(self) -> None:
         self.bars: list[tuple[str, int, str]] = []
@@ -40,7 +40,7 @@ class Recorder:
 
 
 def variables() -> dict[str, np.ndarray]:
-    """Small ones, which are read together, large ones, one without elements, and texts."""
+    """Small ones, which are read together, large ones, one without elements, and strings."""
     made: dict[str, Any] = {f"small{i}": np.arange(i, dtype=np.float32) for i in range(50)}
     made["large"] = np.arange(3 << 20, dtype=np.int64)
     made["texts"] = np.array([b"a", b"bc" * 999], object)

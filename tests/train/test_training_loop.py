@@ -283,7 +283,7 @@ def test_a_checkpoint_of_another_graph_is_no_damage(tmp_path: Path) -> None:
         tf.train.train(counting()[0], tmp_path, 3)
 
 
-# ---- what goes along ----
+# ---- state besides variables ----
 
 
 def test_objects_come_back(tmp_path: Path) -> None:
@@ -482,7 +482,7 @@ def feed(step):
     if mode == "interrupted" and step == 7:
         print("ready", flush=True)
         sys.stdin.readline()
-        print("said before the end")
+        print("printed before the end")
     if mode == "twice" and step == 7:
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
@@ -512,8 +512,8 @@ def finished(process: subprocess.Popen[str]) -> tuple[str, str]:
 
 
 def everything(folder: Path) -> dict[str, Any]:
-    """What a folder's newest checkpoint holds, as bytes; but for the iterator's place: how far
-    prefetch has run ahead of the last step is chance, and what it gives shows in the variables."""
+    """The contents of a folder's newest checkpoint, as bytes, without the iterator's position: how
+    far prefetch has run ahead of the last step is chance, and its values show in the variables."""
     found = newest(folder)
     values = {name: found.variables[name].tobytes() for name in found.variables}
     assert len(values) >= 9 and len(found.resources) >= 2
@@ -533,7 +533,7 @@ def test_sigterm_in_mid_training_loses_no_bit(target: str, tmp_path: Path) -> No
     process.send_signal(signal.SIGTERM)
     process.stdin.write("\n")
     out, err = finished(process)
-    assert (process.returncode, out) == (-signal.SIGTERM, "said before the end\n"), err
+    assert (process.returncode, out) == (-signal.SIGTERM, "printed before the end\n"), err
     assert newest(tmp_path / "a").step == 8  # the running step was finished and saved
     for mode, folder in (("plain", "a"), ("plain", "b")):
         process = child(tmp_path / folder, target, mode)

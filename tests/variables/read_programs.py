@@ -182,7 +182,7 @@ class Builder:
 
 
 class Interpreter:
-    """What a run of a program gives.
+    """The results of a run of a program.
 
     Attributes:
         values: of what is fetched, in order; None of a step.
@@ -210,7 +210,7 @@ class Interpreter:
         return None if s.kind == "step" else self._values[s]
 
     def _read(self, name: str) -> float:
-        """What a plain use reads in the innermost of the statements around."""
+        """The value that a plain use reads in the innermost of the statements around."""
         waits = any(s.waits for s in self._around)
         inside = any(name in s.assigned() for s in self._around if s.bodies)
         is_present = waits or inside or self._around[0] in self._explicit
@@ -272,7 +272,7 @@ def _explicit(needed: set[Statement]) -> set[Statement]:
 
 
 def difference(seed: int, target: str) -> str | None:
-    """What an engine gives otherwise than the rule for the program of a seed; None: nothing."""
+    """The difference of an engine from the rule for the program of a seed; None: none."""
     program = random_program(seed)
     wanted = Interpreter(program)
     with tf.Graph().as_default():

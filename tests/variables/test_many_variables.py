@@ -1,4 +1,4 @@
-"""What a program does with its variables takes work that grows as their number does."""
+"""The work of a program with its variables grows in proportion to their number."""
 
 from __future__ import annotations
 

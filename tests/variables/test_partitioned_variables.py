@@ -1,4 +1,4 @@
-"""Variables that are cut up: their parts, their value, and checkpoints that hold the whole."""
+"""Partitioned variables: their parts, their value, and checkpoints of the entire variable."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VALUE = np.arange(10, dtype=np.float32).reshape(5, 2)
 
 
 def cut_up(parts: int, name: str = "x") -> Any:
-    """A variable of five rows in so many parts; 0: whole."""
+    """A variable of five rows in so many parts; 0: undivided."""
     how = tf.fixed_size_partitioner(parts) if parts else None
     return tf.get_variable(name, [5, 2], initializer=tf.zeros_initializer(), partitioner=how)
 

@@ -183,7 +183,7 @@ def test_what_is_fed_between_a_variable_and_its_alias_is_shown(target: str) -> N
 
 
 def tensorflow_graph() -> pb.GraphDef:
-    """A step from v = 5 to -1, clipping built behind it, and reads under dependencies."""
+    """A step from v = 5 to -1, clipping built after it, and reads under dependencies."""
     return message(
         node("five", "Const", value=np.float32(5)),
         node("v", "VariableV2", dtype=np.float32, shape=()),

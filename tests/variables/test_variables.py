@@ -247,7 +247,7 @@ def test_a_run_that_fails_says_what_it_had_assigned(target: str) -> None:
             session.run([step, bad], {indices: [7]})
 
 
-#: initializers that give another shape than [2, 2], whatever is asked for
+#: initializers that give another shape than [2, 2], for any requested shape
 OTHER_SHAPES: list[Any] = [
     lambda: tf.ones([3]),
     lambda shape: np.ones(3, np.float32),

@@ -52,7 +52,7 @@ def descent(loss: tf.Tensor, rate: float = 1.0, **options: Any) -> tf.Operation:
     return tf.train.GradientDescentOptimizer(rate).minimize(loss, **options)
 
 
-# ---- what is fetched itself ----
+# ---- variables that are fetched themselves ----
 
 
 @case({"step": 1}, {"step": 2}, step=2)
@@ -117,7 +117,7 @@ def slots_and_scattered_rows_show_the_end() -> Fetches:
     }  # fmt: skip
 
 
-# ---- what is computed from the start ----
+# ---- values computed from the start ----
 
 
 @case({"rate": 0.5, "inc": 1}, {"rate": 0.25, "inc": 2})
@@ -156,7 +156,7 @@ def the_value_of_a_metric_is_that_of_before_its_update() -> Fetches:
     return {"m": m, "u": u, "n": n, "more": more.op}
 
 
-# ---- what assignments compute from the present ----
+# ---- values that assignments compute from the present ----
 
 
 @case({}, v=-1.0)

@@ -1,4 +1,4 @@
-"""Saver(asynchronous=True): a snapshot of one moment, errors told once, nothing lost."""
+"""Saver(asynchronous=True): a snapshot of one moment, errors reported once, nothing lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONG = 60.0  # seconds: no wait of these tests takes so long unless something ha
 
 
 class Gate(FileLayer):
-    """Writes only while it is open, and fails when told."""
+    """Writes only while it is open, and fails on request."""
 
     def __init__(self) -> None:
         self.open, self.entered = threading.Event(), threading.Event()
@@ -70,7 +70,7 @@ def started(target: str = "") -> Any:
 
 
 class Counter:
-    """An object of the program's own with a state."""
+    """A user-defined object with a state."""
 
     def __init__(self, value: int = 0) -> None:
         self.value = value
@@ -458,7 +458,7 @@ def test_no_run_writes_to_a_value_that_a_variable_had(optimizer: int, parallel: 
             seen += [(v, v.copy()) for v in session.state.views(session.state.names())]
             fetched = session.run(move, {x: feed})
             for value in fetched if isinstance(fetched, list) else []:
-                value.fill(-7)  # what a program gets is the program's own
+                value.fill(-7)  # the program owns the arrays that it gets
             feed += 0.5
     assert len(seen) > 30
     for value, copy in seen:
@@ -469,7 +469,7 @@ def test_no_run_writes_to_a_value_that_a_variable_had(optimizer: int, parallel: 
 
 
 class Listener(tf.train.CheckpointSaverListener):
-    """Notes whether the checkpoint was there when it was told of it."""
+    """Notes whether the checkpoint was there when its hook was called."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.there = folder, []

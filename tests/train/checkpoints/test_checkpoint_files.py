@@ -1,4 +1,4 @@
-"""Which files an index needs: by their names, by the names of a copy, whatever lies beside."""
+"""The files that an index needs: by their names or those of a copy, among other files."""
 
 from __future__ import annotations
 

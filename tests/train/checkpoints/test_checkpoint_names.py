@@ -1,4 +1,4 @@
-"""What checkpoints may be called, and how the file `checkpoint` writes and reads their names."""
+"""Names of checkpoints, and how the file `checkpoint` writes and reads them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_name_that_would_need_escapes_is_refused(engine: str, name: str, tmp_p
 
 # ---- the file `checkpoint` ----
 
-# what TensorFlow 2.21 wrote for the paths on the right
+# strings that TensorFlow 2.21 wrote for the paths on the right
 WRITTEN = {
     r'"/r/q\"\'x-1"': "/r/q\"'x-1",
     r'"/r/new\nline-1"': "/r/new\nline-1",

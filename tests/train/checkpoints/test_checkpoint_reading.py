@@ -1,5 +1,5 @@
-"""Checkpoints read back: values of all sizes, into arrays and beside them, and what cannot be right
-though its checksums are (docs/security.md: S3, S17)."""
+"""Checkpoints read back: values of all sizes, into given arrays and new ones, and contents that are
+invalid though the checksums are right (docs/security.md: S3, S17)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def row(index: CheckpointIndex, name: str) -> Any:
 
 @pytest.mark.parametrize("wanted", ["", "b", "adf", "cg", "abcdefg"])
 def test_some_values_are_read_and_all_are_checked(prefix: Path, wanted: str) -> None:
-    # Strings are read into nothing but arrays of their own.
+    # Strings are only read into new arrays.
     into = {name: np.empty_like(values()[name]) for name in wanted if name not in "ce"}
     found = read_checkpoint(prefix, lazy=True)
     found.read(into)
@@ -249,7 +249,7 @@ def test_a_look_for_what_is_not_there_leaves_nothing_to_the_garbage_collector(
             read_checkpoint(prefix)
         return weakref.ref(held)
 
-    look()  # what is imported late makes garbage of its own
+    look()  # modules that are imported late make garbage
     gc.disable()
     try:
         assert look()() is None

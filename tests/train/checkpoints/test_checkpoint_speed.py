@@ -1,4 +1,4 @@
-"""What makes saving and restoring fast changes nothing: pieces, reading in place, mapping."""
+"""Fast paths of saving and restoring change no result: pieces, reading in place, mapping."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def test_a_folder_may_be_copied_moved_and_linked(how: str, engine: str, tmp_path
         save(run, f"m-{step}", step, step)
         tf.train.update_checkpoint_state(str(run), str(run / f"m-{step}"))
     FOLDERS[how](run, tmp_path / "new")
-    if run.exists():  # what happens to the one does not touch the other
+    if run.exists():  # a copy is independent of its source
         checkpoint.delete(run / "m-2")
         save(run, "m-1", 9)
     assert tf.train.latest_checkpoint(str(tmp_path / "new")) == str(tmp_path / "new/m-2")

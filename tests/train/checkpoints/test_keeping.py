@@ -47,7 +47,7 @@ def steps_of(folder: Path) -> list[int]:
 
 
 def by_loss(**more: Any) -> tf.train.Saver:
-    """A Saver that keeps the newest and the best of the least loss."""
+    """A Saver that keeps the newest and the best, of minimum loss."""
     options = {"max_to_keep": 1, "best_to_keep": 1, "best_metric": "loss", "best_mode": "min"}
     return tf.train.Saver(**{**options, **more})
 
@@ -548,7 +548,7 @@ def test_a_copy_holds_one_variable_at_a_time(
         "c",
         "d",
         "e",
-    ]  # texts: for their sizes
+    ]  # b holds strings: it is read once for their sizes
 
 
 def test_a_source_that_is_saved_again_meanwhile_is_copied_as_it_is_then(

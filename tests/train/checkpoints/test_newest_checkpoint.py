@@ -61,7 +61,7 @@ def latest_in_c(folder: Path) -> str:
 
 
 def of_later_version(prefix: Path, *, major: int = 1, minor: int = 0, flags: int = 0) -> None:
-    """Makes a checkpoint's header that of a later version, whole and with its checksum."""
+    """Makes a checkpoint's header that of a later version, complete and with its checksum."""
     path = Path(f"{prefix}.index")
     data = bytearray(path.read_bytes())
     struct.pack_into("<HHI", data, 8, major, minor, flags)
@@ -109,12 +109,12 @@ class Lying(NamedTuple):
             of_later_version(prefix, major=2)
         if self.state == "damaged":
             damage(prefix)
-        if self.state == "of somebody else":
+        if self.state == "of another program":
             Path(f"{prefix}.index").write_bytes(b"abc")
 
 
 def outcome(look: Any, folder: Path) -> str:
-    """What a look for the newest gives: a name, or the class of its error."""
+    """The result of looking for the newest: a name, or the class of its error."""
     try:
         return str(look(folder))
     except errors.OpError as error:
@@ -122,7 +122,7 @@ def outcome(look: Any, folder: Path) -> str:
 
 
 def expected(lying: dict[str, Lying]) -> str:
-    """What schema/README.md says of a folder that has data files."""
+    """The rule of schema/README.md for a folder that has data files."""
     if any(one.state == "newer" for one in lying.values()):
         return "UnimplementedError"
     ages = {
@@ -138,7 +138,7 @@ def expected(lying: dict[str, Lying]) -> str:
     st.lists(
         st.builds(
             Lying,
-            st.sampled_from(["whole", "whole", "whole", "damaged", "newer", "of somebody else"]),
+            st.sampled_from(["whole", "whole", "whole", "damaged", "newer", "of another program"]),
             st.sampled_from([None, 0, 1, 2]),
             st.sampled_from([5, 6]),
             st.sampled_from([10**18, 10**18 + 10**7]),
@@ -156,7 +156,7 @@ def test_both_engines_choose_the_same(lying: list[Lying]) -> None:
         assert found == [expected(named)] * 2
 
 
-# ---- what newer versions wrote ----
+# ---- checkpoints of newer versions ----
 
 
 @pytest.mark.parametrize("header", LATER)
@@ -267,7 +267,7 @@ def damage(prefix: Path) -> None:
 
 
 def trained(folder: Path, steps: int) -> list[float]:
-    """What tf.train.train leaves in the variable."""
+    """The variable's value after tf.train.train."""
     with tf.Graph().as_default():
         v = tf.get_variable("v", initializer=0.0)
         tf.train.train(v.assign_add(1.0), folder, steps, progress=False, asynchronous=False)

@@ -391,7 +391,7 @@ def test_another_shape_of_as_many_elements_is_taken_when_asked_for(
     tf.train.Saver(reshape=True).restore(session, prefix)
 
 
-# ---- what it says ----
+# ---- messages ----
 
 
 def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
@@ -642,7 +642,7 @@ def test_lazy_copies_nothing(target: str, tmp_path: Path, monkeypatch: pytest.Mo
     session = started(target)
 
     def never(*_: Any) -> Any:
-        raise AssertionError("the bytes were asked for")
+        raise AssertionError("the bytes were read")
 
     with monkeypatch.context() as patched:
         patched.setattr(tensors.Stored, "array", never)

@@ -1,4 +1,4 @@
-"""What a Saver keeps, over restarts and failures; states of objects; the graph file."""
+"""Checkpoints that a Saver keeps, over restarts and failures; states of objects; the graph file."""
 
 from __future__ import annotations
 
@@ -165,11 +165,11 @@ def test_data_files_are_cut_by_size(tmp_path: Path) -> None:
             tf.train.Saver(shard_bytes=wrong)
 
 
-# ---- states of the program's own ----
+# ---- user-defined states ----
 
 
 class State:
-    """A state that is told what to be."""
+    """A state with a given value."""
 
     def __init__(self, value: object = b"state") -> None:
         self.value = value
@@ -226,7 +226,7 @@ def test_objects_that_a_checkpoint_lacks_are_named_and_nothing_changes(tmp_path:
     assert objects["a"].value == b"mine"
 
 
-# ---- the graph file, which is not made anew for each save ----
+# ---- the graph file, which is written once for all saves ----
 
 
 def saved_graph(saver: Any, session: Any, folder: Path) -> Any:

@@ -1,6 +1,6 @@
 """tf.train.Saver argument by argument, as TensorFlow 2.21's compat.v1 behaves.
 
-What is said in brackets is where graphio differs, and why.
+Comments in brackets name the differences of graphio, and the reasons.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def bases(paths: list[str]) -> list[str]:
     return [os.path.basename(path) for path in paths]
 
 
-# ---- what is saved ----
+# ---- arguments of var_list ----
 
 WRONG: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "an empty list": (lambda v, w: [], ValueError, "^No variables to save$"),
@@ -58,11 +58,11 @@ WRONG: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "a tensor": (lambda v, w: [v + 1], TypeError, "Variable to save is not a Variable: <tf.Tensor"),
     "a number": (lambda v, w: 1.0, TypeError, "should be passed in a dict or a list. Got 1.0"),
     "a variable": (lambda v, w: v, TypeError, "should be passed in a dict or a list. Got <tf.V"),
-    "a text": (lambda v, w: "v", TypeError, "should be passed in a dict or a list. Got 'v'"),
+    "a string": (lambda v, w: "v", TypeError, "should be passed in a dict or a list. Got 'v'"),
     "a generator": (lambda v, w: (x for x in [v]), TypeError, "passed in a dict or a list"),
     "a number in a dict": (lambda v, w: {"a": 1.0}, TypeError, "not a Variable: 1.0"),
     "a list in a dict": (lambda v, w: {"a": [v]}, TypeError, "'a' is a list with "),
-    "a key that is no text": (lambda v, w: {1: v}, TypeError, "Name is not a string: 1"),
+    "a key that is not a string": (lambda v, w: {1: v}, TypeError, "Name is not a string: 1"),
     "no key": (lambda v, w: {None: v}, TypeError, "Name is not a string: None"),
     "one twice": (lambda v, w: [v, w, v], ValueError,
                   "^At least two variables have the same name: v$"),
@@ -506,7 +506,7 @@ def test_operators_save_and_restore_by_the_names_in_saver_def(target: str, tmp_p
     v, w = variables()
     saver = tf.train.Saver(max_to_keep=3, keep_checkpoint_every_n_hours=2.0)
     assert len([op for op in tf.get_default_graph().get_operations() if "save" in op.name]) == 0
-    made = saver.saver_def  # [they are added when first asked for]
+    made = saver.saver_def  # [they are added at the first use]
     assert made.filename_tensor_name == "save/Const:0"
     assert made.save_tensor_name == "save/control_dependency:0"
     assert made.restore_op_name == "save/restore_all"

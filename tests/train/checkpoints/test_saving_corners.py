@@ -125,7 +125,7 @@ def test_a_url_that_pathlib_has_broken_is_told() -> None:
         stores.plain(pathlib.PurePosixPath("s3://bucket/run"))
 
 
-# ---- what a checkpoint says ----
+# ---- reading a checkpoint ----
 
 
 def test_an_array_is_decoded_once_and_a_list_gives_parts() -> None:

@@ -40,7 +40,7 @@ def new_graph() -> Iterator[None]:
 
 
 def golden(kind: str) -> dict[str, Any]:
-    """What the framework itself reads from a golden file, by our names."""
+    """The values that the framework itself reads from a golden file, by our names."""
     suffix = "/.ATTRIBUTES/VARIABLE_VALUE"
     with np.load(FOREIGN / f"{kind}.expected.npz") as found:
         names = [name for name in found.files if not name.startswith("(")]

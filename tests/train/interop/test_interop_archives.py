@@ -222,7 +222,7 @@ def test_a_broken_end_of_a_large_archive_is_refused(
 
 
 def test_an_archive_whose_entries_share_bytes_is_refused(tmp_path: Path) -> None:
-    """The trick of small bombs: an entry lies in another one's bytes."""
+    """The trick of small bombs: an entry is inside another one's bytes."""
     data = npz(tmp_path / "m.npz")
     second = central(data, 1)
     inner = bytes(data[: struct.unpack_from("<I", data, second + 42)[0]])

@@ -81,7 +81,7 @@ TRICKS: dict[str, tuple[bytes, str]] = {
     "PERSID": (P + b"Pstorage\n.", "opcode PERSID at"),
     "BUILD of no dict": (P + b"ctorch\nSize\n)R}b.", "sets attributes of an object"),
     "BUILD of a function": (P + b"ctorch\nSize\n}b.", "sets attributes of an object"),
-    "a call of what is no function": (P + b"ctorch\nFloatStorage\n)R.", "calls 'torch.FloatSt"),
+    "a call of a class of storages": (P + b"ctorch\nFloatStorage\n)R.", "calls 'torch.FloatSt"),
     "a call of a value": (P + b"K\x01)R.", "calls 'int'"),
     "a huge LONG4": (P + b"\x8b\xff\xff\xff\x7f.", "opcode LONG4 at"),
     "a long LONG1": (P + b"\x8a\xff" + b"\xff" * 255 + b".", "a whole number of 255 bytes"),
@@ -106,7 +106,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "a frame beyond the end": (P + b"\x95\xff\0\0\0\0\0\0\0N.", "a frame is cut off"),
     "text that is no UTF-8": (P + b"\x8c\1\xff.", "not UTF-8"),
     "an odd number of items": (P + b"}(Nu.", "a key has no value"),
-    "an append to a text": (P + text("x") + b"Na.", "has no list to work on"),
+    "an append to a string": (P + text("x") + b"Na.", "has no list to work on"),
     "an unended name": (P + b"ctorch", "a name is cut off"),
     "wrong arguments": (P + b"ccollections\nOrderedDict\n(NNtR.", "that it does not have"),
     "a parameter of nothing": (P + b"ctorch._utils\n_rebuild_parameter\n(NNNtR.", "no tensor"),
@@ -342,7 +342,7 @@ def test_values_without_end_are_refused(data: bytes, tmp_path: Path) -> None:
 def test_a_mutated_pickle_is_read_or_refused_with_our_errors(
     edits: list[tuple[str, float, bytes]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The archive around it is whole, so that the pickle's bytes are reached."""
+    """The archive around it is valid, so that the pickle's bytes are reached."""
     folder = tmp_path_factory.mktemp("p")
     with zipfile.ZipFile(FOREIGN / "torch_state.pt") as archive:
         data = {i.filename: archive.read(i) for i in archive.infolist()}
