@@ -14,7 +14,7 @@ from typing import Any
 from graphio.autodiff.gradients import sources
 from graphio.framework import gradient_registry, nest, registered, scopes, source
 from graphio.framework.constants import convert_to_tensor
-from graphio.framework.gradient_registry import GradientFunction, Region
+from graphio.framework.gradient_registry import REGIONS, GradientFunction, Region
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.indexed_slices import IndexedSlices
 from graphio.ops.array import surface as array
@@ -307,7 +307,7 @@ def _joined(
 
     targets = [*inputs, *(v.snapshot for v in variables)]
     region = Region([t.op for t in outputs], targets, outputs, differentiate)
-    regions = graph.table("gradient_regions")
+    regions = REGIONS.of(graph)
     regions.update(dict.fromkeys(region.operations, region))
     return nest.pack_sequence_as(result, outputs)
 

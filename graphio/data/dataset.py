@@ -593,7 +593,7 @@ class Dataset(Methods, Unpicklable):
         size = _number(buffer_size, "shuffle")
         graph = scopes.get_default_graph()
         given = seed if isinstance(seed, Tensor) else None
-        key = graph.seed_key(0 if given is not None else None if seed is None else int(seed))
+        key = graph.root.seeds.key(0 if given is not None else None if seed is None else int(seed))
         reshuffle = reshuffle_each_iteration is not False
 
         def opened(o: Opening) -> Stage:

@@ -352,7 +352,7 @@ def sample_from_datasets(
     specs = _common(datasets, "sample_from_datasets")
     odds = _odds(weights, len(datasets))
     inputs = [*([odds] if isinstance(odds, Dataset) else []), *datasets]
-    key = scopes.get_default_graph().seed_key(seed)
+    key = scopes.get_default_graph().root.seeds.key(seed)
     return Dataset(
         specs,
         lambda o: elements.Sample(

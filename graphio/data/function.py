@@ -17,6 +17,8 @@ from graphio.execution.session import host_functions
 from graphio.framework import scopes, source
 from graphio.framework.constants import convert_to_tensor, placeholder
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.graph_state import bodies
+from graphio.framework.graph_state.attachments import Attachment
 from graphio.model.export import SignatureSpec, build_model, reach
 from graphio.schema import container
 from graphio.schema.seeds import mix_seeds
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from graphio.data.dataset import Dataset
 
 Array = np.ndarray[Any, Any]
-_COUNTER = "data_functions"
+#: how many functions a graph's datasets have
+_COUNT: Attachment[int] = Attachment("functions of datasets", lambda root: 0)
 
 
 class Function:
@@ -55,15 +58,15 @@ class Function:
             raise TypeError(f"{what}: expected a function, got {type(function).__name__}")
         self._outer = scopes.get_default_graph()
         self.what = f"{what} ({source.user_line()})"
-        self.number = self._outer.root.state_attributes.get(_COUNTER, 0)
-        self._outer.root.state_attributes[_COUNTER] = self.number + 1
+        self.number = _COUNT.of(self._outer)
+        _COUNT.put(self._outer, self.number + 1)
         self.captures: dict[Tensor, Tensor] = {}
         self.graph = Graph()
         outer = self._outer.root
-        # Random operations in here and around draw from separate streams.
-        self.graph.seed, self.graph._seeds_given = outer.seed, outer._seeds_given
-        self.graph.resolver = self._capture
-        self.graph.around = outer
+        # Random operations in here and around draw from streams of their own.
+        self.graph.seed, self.graph.seeds.given = outer.seed, outer.seeds.given
+        self.graph.access.resolve = self._capture
+        self.graph.access.around = outer
         self.graph.members.update((key, list(values)) for key, values in outer.members.items())
         self.arguments: list[Tensor] = []
         with self.graph.as_default():
@@ -72,7 +75,7 @@ class Function:
             result = function(*given[0]) if unpack else function(*given)
             self._keep(result, what)
         self._warn_of_seed(outer)
-        outer._seeds_given = self.graph._seeds_given
+        outer.seeds.given = self.graph.seeds.given
         self.touched: variables.Touched = variables.merged(
             [
                 variables.touched_by(self.graph),
@@ -82,7 +85,7 @@ class Function:
 
     def _warn_of_seed(self, outer: Graph) -> None:
         """Says that random numbers in here follow from the seed of the graph around."""
-        drawn = self.graph._seeds_given != outer._seeds_given
+        drawn = self.graph.seeds.given != outer.seeds.given
         if drawn and outer.seed is not None and self.graph.seed == outer.seed:
             warnings.warn(
                 f"Seed {outer.seed} from outer graph might be getting used by {self.what}, if the "
@@ -100,7 +103,7 @@ class Function:
         """The placeholder of a tensor of the graph around the function."""
         if tensor.graph.root is self.graph:
             return None
-        found = self._outer._resolve(tensor)
+        found = bodies.resolve(self._outer, tensor)
         if found not in self.captures:
             with scopes.graph_as_default(self.graph), self.graph.name_scope("captured/"):
                 made = placeholder(found.dtype, found.shape, name=found.op.name.split("/")[-1])
@@ -121,7 +124,7 @@ class Function:
         structure.refuse_sparse(leaf, what)
         if _is_one_dataset(leaf) and (leaf is self.dataset or what == "map"):
             self.datasets.append(leaf)
-            self.outputs += [self.graph._resolve(t) for t in leaf.captures]
+            self.outputs += [bodies.resolve(self.graph, t) for t in leaf.captures]
             spec: Spec = leaf.dataset_spec
             return spec
         if _is_one_dataset(leaf):
@@ -129,7 +132,7 @@ class Function:
                 f"{what}: the function returned a dataset inside a structure, expected tensors"
             )
         several = isinstance(leaf, Variants)
-        tensor = self.graph._resolve(leaf.tensor if several else convert_to_tensor(leaf))
+        tensor = bodies.resolve(self.graph, leaf.tensor if several else convert_to_tensor(leaf))
         self.datasets.append(None)
         self.outputs.append(tensor)
         return leaf.dataset_spec if several else Spec(tensor.dtype, tensor.shape)

@@ -39,7 +39,7 @@ def check(dataset: Dataset) -> None:
     """
     here: Graph | None = scopes.get_default_graph().root
     while here is not None and here is not dataset.graph:
-        here = here.around
+        here = here.access.around
     if here is None:
         raise ValueError(
             f"{dataset!r}{dataset.where} must be from the same graph as what is made of it; the "

@@ -19,6 +19,7 @@ from graphio.engine.pickling import Unpicklable
 from graphio.framework import api_boundary, dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.graph_state import bodies
 from graphio.framework.tensor_shape import TensorShape
 from graphio.model.export import reach
 from graphio.ops.base.host import host_call, host_call_to
@@ -300,7 +301,7 @@ def _refuse_captured(dataset: Dataset) -> None:
             "the variable. Use make_initializable_iterator."
         )
     graph = scopes.get_default_graph()
-    operations, _ = reach([graph._resolve(t).op for t in dataset.captures], set())
+    operations, _ = reach([bodies.resolve(graph, t).op for t in dataset.captures], set())
     for operation in sorted(operations, key=lambda op: op.order):
         found = f"(name:{operation.name}, type:{operation.type}) by value."
         hint = "Use make_initializable_iterator, whose initializer reads it."

@@ -14,6 +14,7 @@ from graphio.data import graphs, saving, structure, variables
 from graphio.data.function import Opening, Runner
 from graphio.data.stages import Element, Repeat, Shuffle, Stage
 from graphio.framework.graph import Graph
+from graphio.framework.graph_state.attachments import ITERATORS, Attachment
 from graphio.model.export import SignatureSpec, build_model
 from graphio.schema import container
 from graphio.schema.model_pb2 import IteratorState
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from graphio.data.dataset import Dataset
 
 Array = np.ndarray[Any, Any]
-_TABLE = "iterators"
-_BY_NAME = "iterators_by_name"
+_PREFIX = "iterators"  # of the names of iterators in checkpoints and sessions
+#: the element specs and variables of each get_next that takes an iterator by its string handle
+_STEPS_BY_NAME: Attachment[list[tuple[Any, variables.Touched]]] = Attachment(
+    "steps of iterators by name", lambda root: []
+)
 Found = TypeVar("Found", bound=Stage)
 
 
@@ -75,8 +79,7 @@ class Handle:
 
 def handles_of(graph: Graph) -> dict[str, Handle]:
     """The iterators of a graph by name."""
-    found: dict[str, Handle] = graph.table(_TABLE)
-    return found
+    return ITERATORS.of(graph)
 
 
 class Resource:
@@ -291,7 +294,7 @@ def stepped_by_name(graph: Graph, specs: Any) -> variables.Touched:
     of all iterators of such elements."""
     fitting = [handle for handle in handles_of(graph).values() if _fits(specs, handle.specs)]
     touched = variables.merged([handle.step() for handle in fitting])
-    graph.table(_BY_NAME).setdefault("all", []).append((specs, touched))
+    _STEPS_BY_NAME.of(graph).append((specs, touched))
     return touched
 
 
@@ -301,7 +304,7 @@ def check_known_by_name(graph: Graph, handle: Handle) -> None:
     Raises:
         ValueError: every get_next of from_string_handle that fits was made before the iterator.
     """
-    made = graph.table(_BY_NAME).get("all", [])
+    made = _STEPS_BY_NAME.of(graph)
     known = [touched for specs, touched in made if _fits(specs, handle.specs)]
     if known and not any(variables.covers(touched, handle.touched) for touched in known):
         raise ValueError(
@@ -317,8 +320,8 @@ def _fits(wanted: Any, found: Any) -> bool:
 
 
 def resource_of(session: Any, handle: Handle) -> Resource:
-    """A session's iterator, made at its first use."""
-    key = f"{_TABLE}/{handle.name}"
+    """A session's iterator, made when it is first asked for."""
+    key = f"{_PREFIX}/{handle.name}"
     found = session.resources.get(key)
     if found is None:
         found = session.resources.setdefault(key, Resource(session, handle))
@@ -364,7 +367,7 @@ def save_all(session: Any, asked: bool = False) -> dict[str, IteratorState]:
     """
     found = {}
     for name, handle in handles_of(session.graph).items():
-        key, wanted = f"{_TABLE}/{name}", asked and handle.saveable
+        key, wanted = f"{_PREFIX}/{name}", asked and handle.saveable
         known = wanted or key in session.resources
         state = resource_of(session, handle).save(wanted) if known else None
         if state is not None:
@@ -379,7 +382,7 @@ def without_place(session: Any, known: Iterable[str], *, begun: bool) -> list[st
         begun: True names only those that have begun.
     """
     names = sorted(handles_of(session.graph).keys() - set(known))
-    found = {name: session.resources.get(f"{_TABLE}/{name}") for name in names}
+    found = {name: session.resources.get(f"{_PREFIX}/{name}") for name in names}
     return [n for n, resource in found.items() if not begun or (resource and resource.begun)]
 
 

@@ -67,7 +67,7 @@ class RandomDataset(Dataset):
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        key = scopes.get_default_graph().seed_key(seed)
+        key = scopes.get_default_graph().root.seeds.key(seed)
         super().__init__(
             Spec(dtypes.int64, _SCALAR), lambda o: _Numbers(o.new_key() if key is None else key)
         )

@@ -7,6 +7,8 @@ cost that grows with its changes, not with the graph.
 
     graph, operation, tensor, variable
                                 the classes; constants: constants, placeholders, conversion
+    graph_state                 names, contexts, collections, seeds and other state of a graph;
+                                attachments: typed keys of objects that other modules keep with it
     variable_reads              which read a use of a variable gets; handle_reads: for scatters;
                                 save_slice_info: parts of variables in checkpoints
     tensor_shape, tensor_spec   static shapes; folding: values that are known while building

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from graphio.framework import scopes, source, tracebacks
+from graphio.framework.graph_state import rollback
 from graphio.support import api_guard, public_path
 from graphio.support.api_guard import Guard
 
@@ -37,11 +38,11 @@ def rolling_back(function: Callable[P, R]) -> Callable[P, R]:
     def call(*arguments: P.args, **options: P.kwargs) -> R:
         graph = scopes.get_default_graph()
         with graph.root.building:
-            before = graph.mark()
+            before = rollback.mark(graph)
             try:
                 return function(*arguments, **options)
             except BaseException as error:
-                graph.roll_back(before)
+                rollback.roll_back(graph, before)
                 if not isinstance(error, Exception):
                     raise
                 shown = source.refusal(error, function, arguments, options)

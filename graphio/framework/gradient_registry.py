@@ -12,6 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphio.framework import registered
+from graphio.framework.graph_state import attachments
+from graphio.framework.graph_state.attachments import Attachment
+from graphio.framework.graph_state.gradient_overrides import GRADIENT_NAMES
+from graphio.framework.undo import Table
 
 if TYPE_CHECKING:
     from graphio.framework.graph import Operation, Tensor
@@ -91,23 +95,25 @@ class Region:
         self.function = function
 
 
+#: by an operation of a region, that region
+REGIONS: Attachment[Table[Operation, Region]] = attachments.table("gradient_regions")
 #: TensorFlow's type, or a name for gradient_override_map, to a function or None: no gradient
 named: dict[str, GradientFunction | None] = {}
 
 
 def region_of(operation: Operation) -> Region | None:
     """The region that the operation ends, None if its gradient is the operator's own."""
-    attributes = operation.graph.root.state_attributes
-    regions: dict[Operation, Region] = attributes.get("gradient_regions", {})
+    graph = operation.graph
+    regions = REGIONS.of(graph)
     if operation in regions:
         return regions[operation]
-    name = attributes.get("gradient_overrides", {}).get(operation)
+    name = GRADIENT_NAMES.of(graph).get(operation)
     if name is None:
         name = operation.type if operation.type in named else None
     if name is None:
         return None
     made = registered.region_by_name(operation, name)
-    operation.graph.table("gradient_regions")[operation] = made
+    REGIONS.of(graph)[operation] = made
     return made
 
 

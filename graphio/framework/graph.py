@@ -1,71 +1,42 @@
-"""Graph: operations, names and collections of what a program builds.
+"""Graph: operations in order of creation.
 
 A graph only grows. Operations are in order of creation, which is the order in which a run
-behaves as if it executed them. Tensors compare by identity.
+behaves as if it executed them. Tensors compare by identity. Names, contexts, collections, seeds
+and the other state of a graph are objects of framework/graph_state.
 """
 
 from __future__ import annotations
 
 import contextlib
-import operator
-import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from graphio.engine.pickling import Unpicklable
-from graphio.framework import devices, registered, scopes, source
+from graphio.framework import registered, scopes, source
 from graphio.framework.dtypes import DType
+from graphio.framework.graph_state import bodies, control, names, rollback
+from graphio.framework.graph_state.attachments import Attachment
+from graphio.framework.graph_state.collections import Collections
+from graphio.framework.graph_state.contexts import Contexts, NameScope
+from graphio.framework.graph_state.gradient_overrides import GradientOverrides
+from graphio.framework.graph_state.host_functions import HostFunctions
+from graphio.framework.graph_state.names import Names
+from graphio.framework.graph_state.seeds import Seeds
 from graphio.framework.operation import Operation
-from graphio.framework.tensor import InaccessibleTensorError, Tensor, check_shape, refuse_dtype
+from graphio.framework.tensor import Tensor, check_shape, refuse_dtype
 from graphio.framework.tensor_shape import TensorShape
 from graphio.framework.undo import Journal, Table
 from graphio.schema import operators
-from graphio.schema.seeds import mix_seeds
 from graphio.schema.verify_graph import MAX_DEPTH
-from graphio.support import errors
 
 __all__ = ["Graph", "Operation", "Tensor"]
 
-_VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
-_VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
-
-#: operators that read nothing of a tensor but its shape
 #: how many operations str() shows, the last ones
 _SHOWN = 200
+#: operators that read the shape of a tensor only
 _MEASURES = ("Shape", "Size")
-_TENSOR_NAMES = 'Tensor names must be of the form "<op_name>:<output_index>".'
-
-
-class _Awaited:
-    """The operations that those made in a context wait for, and those that were made in it."""
-
-    __slots__ = ("inside", "operations")
-
-    def __init__(self, operations: Sequence[Operation]) -> None:
-        self.operations = operations
-        self.inside: set[Operation] = set()
-
-
-class _Place(threading.local):
-    """Where a thread builds.
-
-    Attributes:
-        scope: the name scope, with a "/" at its end.
-        control: what new operations wait for, a group for each open context.
-        waits: whether a control dependency is open, also on what is outside.
-        applying: TensorFlow's type of assignments while an optimizer makes them.
-        devices: names and functions of the open device scopes.
-        colocated: operations on whose device new ones are placed.
-    """
-
-    scope = ""
-    control: tuple[_Awaited, ...] = ()
-    waits = False
-    applying: str | None = None
-    devices: tuple[Any, ...] = ()
-    colocated: tuple[Operation, ...] = ()
 
 
 class Graph(Unpicklable):
@@ -100,37 +71,29 @@ class Graph(Unpicklable):
         self.captures: Table[Tensor, None] = Table(self.journal)
         #: operations outside that nodes in here wait for
         self.outer_control: Table[Operation, None] = Table(self.journal)
-        self.resolver: Callable[[Tensor], Tensor | None] | None = None
-        self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
-        #: of a branch: from a tensor in here to what stands for it outside
-        self.leave: Callable[[Tensor], Tensor | None] | None = None
-        self.lifted: tuple[str, ...] = ()  # operations made outside if all their inputs are outside
-        self._at = _Place()  # each thread has its name scopes and control dependencies
+        self.access = bodies.OuterAccess()
+        self.contexts = Contexts()
         self.assigned: set[str] = set()  # in here: variables that a body and those in it assign
         self.front_reads: dict[str, Tensor] = {}  # reads of variables outside, made for uses here
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
-        self.rolled_back = False  # whether it holds what a failed call had made
-        #: the root graph around that of a dataset's function
-        self.around: Graph | None = None
+        self.rolled_back = False  # whether it holds operations that a failed call had made
         if outer is None:
             self.version = 0
             self.shapes = 0  # how often a shape changed that others may have relied upon
-            self.seed: int | None = None
-            self.members: Table[str, list[Any]] = Table(self.journal)
+            self.names = Names(self.journal)
+            self.members = Collections(self.journal)
+            self.seeds = Seeds()
             self.generators: Table[str, int | None] = Table(self.journal)
-            self.host_functions: Table[str, Callable[..., Any] | None] = Table(self.journal)
-            #: objects that other modules keep with a graph
-            self.state_attributes: Table[str, Any] = Table(self.journal)
-            self._names: Table[str, int] = Table(self.journal)
-            self._by_name: Table[str, Operation] = Table(self.journal)
+            self.host_functions = HostFunctions(self.journal)
+            self.gradient_overrides = GradientOverrides()
+            #: see Attachment
+            self.attachments: Table[Attachment[Any], Any] = Table(self.journal)
             self._order = 0
             self.building = threading.RLock()  # held by a call that builds: others wait for it
-            self._seeds_given = 0
             self._finalized = False
             self.sessions: weakref.WeakSet[Any] = weakref.WeakSet()  # those that run it
-            self.has_devices = False  # whether some operation wishes for one
-            self._gradient_overrides: dict[str, str] = {}
+            self.has_devices = False  # whether some operation requests one
 
     def __repr__(self) -> str:
         kind = "tf.Graph" if self.outer is None else "body of a tf.Graph"
@@ -210,18 +173,18 @@ class Graph(Unpicklable):
             UnimplementedError: an output's dtype is one that no tensor has, as qint8.
         """
         self._check_open()
-        if name is not None and name[-1:] != "/" and not _VALID_NAME.match(name):
-            raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
+        if name is not None and name[-1:] != "/":
+            names.check(name)
         for dtype, shape in outputs:
             check_shape(shape, name or tf_type or op)
             if not dtype.number:
                 refuse_dtype(dtype, (name or tf_type or op).rstrip("/"))
         if op in _MEASURES and domain == "":
-            measured = self._measured(inputs[0], op, attrs)
+            measured = bodies.measured(self, inputs[0], op, attrs)
             if measured is not None:
                 return self.add_operation("Identity", [measured], outputs, name=name)
-        resolved = [t if t is None or t.graph is self else self._resolve(t) for t in inputs]
-        if op in self.lifted and all(t is None or t.graph is not self for t in resolved):
+        resolved = [t if t is None or t.graph is self else bodies.resolve(self, t) for t in inputs]
+        if op in self.access.lifted and all(t is None or t.graph is not self for t in resolved):
             assert self.outer is not None
             return self.outer.add_operation(
                 op, resolved, outputs, attrs, domain=domain, version=version, name=name,
@@ -235,52 +198,36 @@ class Graph(Unpicklable):
                 attributes=attrs or (),
                 inputs=len(resolved),
             )
-        root, place, base = self.root, self._at, name or tf_type or op
-        full = base[:-1] if base[-1:] == "/" else root._unique(place.scope + base)
-        if full in root._by_name:
-            full = root._unique(full)
+        root, contexts, base = self.root, self.contexts, name or tf_type or op
+        full = base[:-1] if base[-1:] == "/" else root.names.unique(contexts.scope + base)
+        if full in root.names.operations:
+            full = root.names.unique(full)
         held = dict(sorted(attrs.items())) if attrs else {}
         line = source.user_line() if at is None else at
         made = Operation(self, full, op, domain, version, held, resolved, tf_type, line)
-        if place.control:
-            made.awaited = self._current_control(resolved)
+        if contexts.control:
+            made.awaited = control.awaited(contexts.control, resolved)
             if op != "Constant":  # engines do not wait for constants
-                for group in place.control:
+                for group in contexts.control:
                     group.inside.add(made)
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype.base_dtype, shape))
-        if place.devices:
-            root.has_devices |= bool(devices.merged(place.devices, made))
-        if place.colocated:
-            self._colocate(made)
+        if contexts.devices or contexts.colocated:
+            root.has_devices |= contexts.place(made)
         if self.outer is not None or (held and made.bodies()):
-            self._capture(made)
+            bodies.record_captures(self, made)
         self._add(made)
         if op == "Assign" and self.outer is not None:
             self._note_assigned(str(held["variable"]))
-        if root._gradient_overrides:
-            self._override_gradient(made)
+        if root.gradient_overrides:
+            root.gradient_overrides.record(made)
         return made
-
-    def _colocate(self, made: Operation) -> None:
-        """Puts a new operation into the groups of operations with one device."""
-        groups: set[bytes] = set()
-        for operation in self._at.colocated:
-            groups.update(operation.colocation_groups())
-            made.device = operation.device or made.device
-        self.table("colocation_groups")[made] = sorted(groups)
-        self.root.has_devices |= bool(made.device)
-
-    def _override_gradient(self, made: Operation) -> None:
-        override = self.root._gradient_overrides.get(made.type)
-        if override is not None:
-            self.table("gradient_overrides")[made] = override
 
     def _add(self, made: Operation) -> None:
         root = self.root
         made.order = root._order
         root._order += 1
-        root._by_name[made.name] = made
+        root.names.operations[made.name] = made
         self.operations.append(made)
         for tensor in set(made.operands) if len(made.operands) > 1 else made.operands:
             if tensor is not None:
@@ -298,120 +245,16 @@ class Graph(Unpicklable):
         """Notes that a message of the graph would be another one now."""
         self.root.version += 1
 
-    def mark(self) -> tuple[int, int]:
-        """The facts about the graph as it is now that roll_back needs."""
-        return len(self.operations), len(self.root.state_attributes.get("variables", ()))
-
-    def roll_back(self, mark: tuple[int, int]) -> None:
-        """Removes the operations added since a mark; their names stay taken, as TensorFlow's do.
-
-        Where a variable was made meanwhile nothing is removed, for collections hold it.
-        """
-        count, variables = mark
-        if len(self.root.state_attributes.get("variables", ())) != variables:
-            return
-        if len(self.operations) <= count:
-            return
-        nowhere = Graph()
-        nowhere.rolled_back = True
-        for made in reversed(self.operations[count:]):
-            self.root._by_name.pop(made.name, None)
-            made._let_go(nowhere)
-        del self.operations[count:]
-        self.root.changed()
-
     def unchanged_on_error(self) -> contextlib.AbstractContextManager[None]:
         """A context that rolls back what was added to the graph if it ends in an exception.
 
         Outputs that a gradient gave to an earlier operation stay: they have no reader.
         """
-        return _Unchanged(self)
-
-    def table(self, key: str) -> Table[Any, Any]:
-        """An object that another module keeps with the root graph under a key."""
-        found: Table[Any, Any] | None = self.root.state_attributes.get(key)
-        if found is None:
-            found = self.root.state_attributes[key] = Table(self.journal)
-        return found
-
-    def take_out_dead(self) -> set[Tensor]:
-        """Takes out of a finished body what leads to none of its outputs and targets.
-
-        Values of outside that only this read needed are removed from the captures.
-
-        Returns:
-            What is read by the operations left, or is an output.
-        """
-        read = set(self.outputs)
-        live: set[Operation] = set()
-        pending = [*(t.op for t in self.outputs), *self.targets]
-        while pending:
-            operation = pending.pop()
-            if operation in live or operation.graph is not self:
-                continue
-            live.add(operation)
-            sources = [t for t in (*operation.operands, *operation.captures) if t is not None]
-            read.update(sources)
-            pending += [*(t.op for t in sources), *operation.awaited]
-        nowhere = Graph()
-        for operation in reversed(self.operations):
-            if operation not in live:
-                self.root._by_name.pop(operation.name, None)
-                operation._let_go(nowhere)
-        self.operations[:] = [operation for operation in self.operations if operation in live]
-        for tensor in [tensor for tensor in self.captures if tensor not in read]:
-            del self.captures[tensor]
-        return read
-
-    def forget_capture(self, tensor: Tensor) -> None:
-        """Notes that neither this body nor those around it read the tensor after all."""
-        graph: Graph | None = self
-        while graph is not None and graph is not tensor.graph:
-            graph.captures.pop(tensor, None)
-            graph = graph.outer
+        return rollback.Unchanged(self)
 
     def _check_open(self) -> None:
         if self.root._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
-
-    def _resolve(self, tensor: Tensor) -> Tensor:
-        """The tensor as this graph may read it; bodies of gradients have resolvers."""
-        graph: Graph | None = self
-        while graph is not None and not self.encloses(tensor):
-            found = graph.resolver(tensor) if graph.resolver is not None else None
-            tensor = tensor if found is None else found
-            graph = graph.outer
-        while not self.encloses(tensor) and tensor.graph.leave is not None:
-            found = tensor.graph.leave(tensor)
-            if found is None:
-                break
-            tensor = found
-        if not self.encloses(tensor):
-            hint = (
-                "all tensors of an operation belong to one graph, and this one's graph is not the "
-                "default graph here; build inside `with tensor.graph.as_default():`"
-            )
-            if tensor.graph.root is self.root:
-                raise InaccessibleTensorError(
-                    f"{tensor!r} must be from the same graph as the operation: it belongs to the "
-                    "body of a tf.cond or tf.while_loop; return it from there"
-                )
-            if tensor.graph.rolled_back:
-                hint = "it was made by a call that failed, and was rolled back; make it again"
-            raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
-        return tensor
-
-    def _measured(
-        self, tensor: Tensor | None, op: str, attrs: Mapping[str, object] | None
-    ) -> Tensor | None:
-        """The shape or size of a tensor that only resolvers reach, taken where the tensor is."""
-        graph: Graph | None = self
-        while graph is not None and tensor is not None and not self.encloses(tensor):
-            found = None if graph.measurer is None else graph.measurer(tensor, op, attrs)
-            if found is not None:
-                return found
-            graph = graph.outer
-        return None
 
     def encloses(self, tensor: Tensor) -> bool:
         """Whether the tensor is of this graph or of one around it."""
@@ -430,20 +273,6 @@ class Graph(Unpicklable):
         """Whether this is the other graph or a body in it."""
         return self.encloses_graph(other)
 
-    def _capture(self, made: Operation) -> None:
-        """Records what comes from outside, on every graph on the way."""
-        bodies = made.bodies()
-        read = [t for t in made.operands if t is not None]
-        for body in bodies:
-            self._wait_outside(made, body)
-            body.outputs[:] = [body._resolve(tensor) for tensor in body.outputs]
-            for tensor in body.outputs:
-                if tensor.graph is not body:
-                    body.captures.setdefault(tensor)
-            read.extend(body.captures)
-        for tensor in read:
-            self.capture(tensor)
-
     def capture(self, tensor: Tensor) -> None:
         """Records, on every graph on the way, that a tensor of one around is read here."""
         graph = self
@@ -451,15 +280,6 @@ class Graph(Unpicklable):
             graph.captures.setdefault(tensor)
             assert graph.outer is not None
             graph = graph.outer
-
-    def _wait_outside(self, made: Operation, body: Graph) -> None:
-        """Control edges stop at a body's border: its If or Loop waits instead of its nodes."""
-        waited_for = set(made.awaited) if body.outer_control else set()
-        for operation in body.outer_control:
-            if operation.graph is not self:
-                self.outer_control.setdefault(operation)
-            elif operation not in waited_for:
-                made.awaited.append(operation)
 
     def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
         """A formal input of a body."""
@@ -476,32 +296,15 @@ class Graph(Unpicklable):
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """name in the current scope with a suffix where it is taken, whatever its case."""
-        full = f"{self._at.scope}{name}"
-        return self.root._unique(full, mark_as_used)
-
-    def _unique(self, name: str, mark_as_used: bool = True) -> str:
-        key = name.lower()
-        count = self._names.get(key, 0)
-        if mark_as_used:
-            self._names[key] = count + 1
-        if count == 0:
-            return name
-        candidate = name
-        while candidate.lower() in self._names:
-            candidate = f"{name}_{count}"
-            count += 1
-        if mark_as_used:
-            self._names[key] = count
-            self._names[candidate.lower()] = 1
-        return candidate
+        return self.root.names.unique(f"{self.contexts.scope}{name}", mark_as_used)
 
     def reserve_name(self, full: str) -> None:
         """Has no new operation get a name, whatever the scope."""
-        self.root._names.setdefault(full.lower(), 1)
+        self.root.names.reserve(full)
 
     def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
         """See graphio.name_scope."""
-        return _NameScope(self, name)
+        return NameScope(self, name)
 
     def enter_scope(self, name: str | None) -> tuple[str, str]:
         """Opens a name scope in the current one.
@@ -512,31 +315,21 @@ class Graph(Unpicklable):
         Raises:
             ValueError: the name is malformed.
         """
-        at = self._at
-        before = at.scope
+        before = self.contexts.scope
         scope = ""
         if name:
-            if not (_VALID_SCOPE if before else _VALID_NAME).match(name):
-                raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
-            scope = name if name[-1] == "/" else self.root._unique(before + name) + "/"
-        at.scope = scope
+            names.check(name, inside_scope=bool(before))
+            scope = name if name[-1] == "/" else self.root.names.unique(before + name) + "/"
+        self.contexts.scope = scope
         return before, scope
 
     def leave_scope(self, before: str) -> None:
         """Ends a name scope: the one before it is open again."""
-        self._at.scope = before
-
-    @property
-    def _scope(self) -> str:
-        return self._at.scope
-
-    @_scope.setter
-    def _scope(self, scope: str) -> None:
-        self._at.scope = scope
+        self.contexts.scope = before
 
     def get_name_scope(self) -> str:
         """The current scope without its last "/"."""
-        return self._scope[:-1]
+        return self.contexts.scope[:-1]
 
     # ---- contexts ----
 
@@ -549,109 +342,36 @@ class Graph(Unpicklable):
         """As as_default, for a body: names go on in the outer graph's scope."""
         assert self.outer is not None
         around = scopes.get_default_graph()
-        at, there = self._at, around._at
-        before = at.scope, at.devices, at.colocated
-        at.scope, at.devices, at.colocated = there.scope, there.devices, there.colocated
-        try:
-            with scopes.graph_as_default(self):
-                yield self
-        finally:
-            at.scope, at.devices, at.colocated = before
+        with self.contexts.continued_from(around.contexts), scopes.graph_as_default(self):
+            yield self
 
     def control_dependencies(self, control_inputs: Any) -> contextlib.AbstractContextManager[None]:
         """See graphio.control_dependencies. It holds in the thread that enters it."""
-        return _Controlled(self, control_inputs)
+        return control.ControlDependencies(self, control_inputs)
 
     @property
     def waits(self) -> bool:
         """Whether a control dependency is open in this thread, also on what is outside."""
-        return self._at.waits
+        return self.contexts.waits
 
-    def _control_operation(self, value: Any) -> Operation | None:
-        """The operation to wait for; None if it is outside this body or no work at all."""
-        if isinstance(value, str) or hasattr(value, "_as_graph_element"):
-            value = self.as_graph_element(value)
-        operation = value if isinstance(value, Operation) else None
-        for attribute in ("values", "op"):
-            if (
-                operation is None
-                and hasattr(value, attribute)
-                and not callable(getattr(value, attribute))
-            ):
-                inner = getattr(value, attribute)
-                operation = inner if isinstance(inner, Operation) else inner.op
-        if operation is None:
-            raise TypeError(
-                f"control input {value!r} is {type(value).__name__}, expected an Operation, a "
-                "Tensor or a Variable"
-            )
-        if operation.graph.root is not self.root:
-            raise ValueError(f"control input '{operation.name}' is from another graph")
-        if operation.op == "Argument":
-            return None
-        if operation.graph is self:
-            return operation
-        if not self.encloses_graph(operation.graph):
-            raise ValueError(
-                f"control input '{operation.name}' is inside a loop or branch; wait for the "
-                "operation around it, or for what it returns"
-            )
-        self.outer_control.setdefault(operation)
-        return None
-
-    def _current_control(self, inputs: Sequence[Tensor | None]) -> list[Operation]:
-        data = {t.op for t in inputs if t is not None}
-        wanted: dict[Operation, None] = {}
-        for group in self._at.control:
-            if group.inside.isdisjoint(data):  # else an input waits for the same
-                wanted.update(dict.fromkeys(op for op in group.operations if op not in data))
-        return list(wanted)
-
-    @contextlib.contextmanager
-    def device(self, name: Any) -> Iterator[None]:
+    def device(self, name: Any) -> contextlib.AbstractContextManager[None]:
         """See graphio.device. It holds in the thread that enters it."""
-        at = self._at
-        before = at.devices
-        inside = at.devices = (*before, devices.checked_scope(name))
-        try:
-            yield
-        finally:
-            if at.devices is not inside:
-                raise RuntimeError("Exiting device scope without proper scope nesting.")
-            at.devices = before
+        return self.contexts.device(name)
 
-    @contextlib.contextmanager
-    def device_scopes_of(self, other: Graph) -> Iterator[None]:
+    def device_scopes_of(self, other: Graph) -> contextlib.AbstractContextManager[None]:
         """A context with the device scopes that are open for another graph; those of this one
         where there are none."""
-        at = self._at
-        before = at.devices
-        at.devices = other._at.devices or before
-        try:
-            yield
-        finally:
-            at.devices = before
+        return self.contexts.devices_of(other.contexts)
 
-    @contextlib.contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+    def colocate_with(
+        self, op: Any, ignore_existing: bool = False
+    ) -> contextlib.AbstractContextManager[None]:
         """See graphio.colocate_with. It holds in the thread that enters it."""
-        if op is None and not ignore_existing:
-            raise ValueError("op is None; only ignore_existing=True may go without an operation")
-        if op is not None and not isinstance(getattr(op, "device", None), str):
-            raise TypeError(
-                f"op is {type(op).__name__}, expected an operation, a tensor or a variable"
-            )
-        at = self._at
-        before = at.devices, at.colocated
-        beside = () if op is None else (op if isinstance(op, Operation) else op.op,)
-        at.devices, at.colocated = (), (*(() if ignore_existing else at.colocated), *beside)
-        try:
-            yield
-        finally:
-            at.devices, at.colocated = before
+        return self.contexts.colocate_with(op, ignore_existing)
 
-    @contextlib.contextmanager
-    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+    def gradient_override_map(
+        self, op_type_map: Mapping[str, str]
+    ) -> contextlib.AbstractContextManager[None]:
         """A context whose new operations have gradients that tf.RegisterGradient gave a name.
 
         Args:
@@ -660,32 +380,16 @@ class Graph(Unpicklable):
         Raises:
             TypeError: it is not a dictionary of strings.
         """
-        if not isinstance(op_type_map, Mapping) or not all(
-            isinstance(word, str) for pair in op_type_map.items() for word in pair
-        ):
-            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
-        before = self.root._gradient_overrides
-        self.root._gradient_overrides = {**before, **op_type_map}
-        try:
-            yield
-        finally:
-            self.root._gradient_overrides = before
+        return self.root.gradient_overrides.mapped(op_type_map)
 
-    @contextlib.contextmanager
-    def applied_as(self, tf_type: str) -> Iterator[None]:
+    def applied_as(self, tf_type: str) -> contextlib.AbstractContextManager[None]:
         """A context whose new assignments are an optimizer's, of a type of TensorFlow's."""
-        at = self.root._at
-        before = at.applying
-        at.applying = tf_type
-        try:
-            yield
-        finally:
-            at.applying = before
+        return self.root.contexts.applied_as(tf_type)
 
     @property
     def applying(self) -> str | None:
         """The type that applied_as gives in this thread."""
-        return self.root._at.applying
+        return self.root.contexts.applying
 
     # ---- look-up ----
 
@@ -726,7 +430,7 @@ class Graph(Unpicklable):
         element = convert() if convert is not None else obj
         if isinstance(element, (str, bytes)):
             name = element.decode() if isinstance(element, bytes) else element
-            return self._by_given_name(name, allow_tensor, allow_operation)
+            return self.root.names.element(name, allow_tensor, allow_operation)
         kinds = (Tensor,) * allow_tensor + (Operation,) * allow_operation
         if not isinstance(element, (Tensor, Operation)) or not isinstance(element, kinds):
             expected = " or ".join(k.__name__ for k in kinds)
@@ -735,41 +439,9 @@ class Graph(Unpicklable):
             raise ValueError(f"{element!r} is not an element of this graph.")
         return element
 
-    def _by_given_name(
-        self, name: str, allow_tensor: bool, allow_operation: bool
-    ) -> Tensor | Operation:
-        operation_name, colon, index = name.partition(":")
-        operation = self.root._by_name.get(operation_name)
-        if colon and not allow_tensor:
-            raise ValueError(f"Name '{name}' appears to refer to a Tensor, not a Operation.")
-        if not colon and not allow_operation:
-            found = "refers to an" if operation is not None else "looks like an (invalid)"
-            kind = "Operation" if operation is not None else "Operation name"
-            raise ValueError(f"The name '{name}' {found} {kind}, not a Tensor. {_TENSOR_NAMES}")
-        if not colon:
-            if operation is None:
-                raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
-            return operation
-        if not index.isdigit():
-            raise ValueError(
-                f"The name '{name}' looks a like a Tensor name, but is not a valid one. "
-                f"{_TENSOR_NAMES}"
-            )
-        if operation is None:
-            raise KeyError(
-                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
-                f"'{operation_name}', does not exist in the graph."
-            )
-        if int(index) >= len(operation.outputs):
-            raise KeyError(
-                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
-                f"'{operation_name}', exists but only has {len(operation.outputs)} outputs."
-            )
-        return operation.outputs[int(index)]
-
     def find_operation(self, name: str) -> Operation | None:
         """The operation of a name, in this graph or in a body; None if there is none."""
-        return self.root._by_name.get(name)
+        return self.root.names.operations.get(name)
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether the tensor may be fed."""
@@ -818,7 +490,7 @@ class Graph(Unpicklable):
     @property
     def building_function(self) -> bool:
         """Whether it is the graph of a dataset's function; there are no others of TensorFlow's."""
-        return self.root.around is not None or self._building_function
+        return self.root.access.around is not None or self._building_function
 
     # ---- state of the graph ----
 
@@ -838,9 +510,7 @@ class Graph(Unpicklable):
     def add_to_collection(self, name: str, value: Any) -> None:
         """Adds a value to a collection."""
         self._check_open()
-        values = self.root.members.setdefault(name, [])
-        self.journal.note(values)
-        values.append(value)
+        self.root.members.reference(name).append(value)
 
     @property
     def collections(self) -> list[Any]:
@@ -854,54 +524,42 @@ class Graph(Unpicklable):
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
         """The values of a collection; scope: a regular expression that names must match."""
-        values = self.root.members.get(name, [])
-        if scope is None:
-            return list(values)
-        pattern = re.compile(scope)
-        return [v for v in values if hasattr(v, "name") and pattern.match(v.name)]
+        return self.root.members.matching(name, scope)
 
     def get_collection_ref(self, name: str) -> list[Any]:
         """The collection itself."""
-        values = self.root.members.setdefault(name, [])
-        self.journal.note(values)
-        return values
+        return self.root.members.reference(name)
 
     def get_all_collection_keys(self) -> list[str]:
         """Names of the collections that are not empty; keys other than strings are left out."""
-        found = self.root.members.items()
-        return [name for name, values in found if values and isinstance(name, str)]
+        return self.root.members.filled()
 
     def clear_collection(self, name: str) -> None:
         """Empties a collection."""
         self.root.members.pop(name, None)
 
+    @property
+    def seed(self) -> int | None:
+        """The seed that tf.set_random_seed gave the graph; None: none."""
+        return self.root.seeds.graph_seed
+
+    @seed.setter
+    def seed(self, seed: int | None) -> None:
+        self.root.seeds.graph_seed = seed
+
     def add_generator(self, name: str, op_seed: int | None) -> str:
         """Registers a random generator for a new random operation; returns its unique name.
 
-        Seeds combine as TensorFlow's do: with a graph seed only, the operation's is a counter;
-        with an operation's only, the graph's is 87654321; with neither it is not seeded.
+        Args:
+            name: made unique in the current name scope.
+            op_seed: the operation's seed; see Seeds.key.
         """
-        return self.adopt_generator(name, self.seed_key(op_seed))
-
-    def seed_key(self, op_seed: int | None) -> int | None:
-        """The key of both seeds; None: not seeded. See add_generator.
-
-        Raises:
-            TypeError: op_seed is not an integer.
-        """
-        root, op_seed = self.root, as_seed(op_seed)
-        if root.seed is None and op_seed is None:
-            return None
-        if op_seed is None:
-            op_seed = root._seeds_given
-            root._seeds_given += 1
-        graph_seed = 87654321 if root.seed is None else root.seed
-        return mix_seeds(graph_seed, op_seed)
+        return self.adopt_generator(name, self.root.seeds.key(op_seed))
 
     def adopt_generator(self, name: str, key: int | None) -> str:
         """As add_generator, with a key instead of seeds; None: not seeded."""
         self._check_open()
-        unique = free_name(f"{self._scope}{name}", self.root.generators)
+        unique = names.free_name(f"{self.contexts.scope}{name}", self.root.generators)
         self.root.generators[unique] = key
         return unique
 
@@ -918,9 +576,7 @@ class Graph(Unpicklable):
             RuntimeError: the graph is finalized.
         """
         self._check_open()
-        unique = free_name(name, self.root.host_functions)
-        self.root.host_functions[unique] = bind
-        return unique
+        return self.root.host_functions.add(name, bind)
 
     def bind_host_function(self, name: str, bind: Callable[[Any], Callable[..., Any]]) -> None:
         """Gives a registered name its function, as a model that was read from a file needs it.
@@ -934,10 +590,7 @@ class Graph(Unpicklable):
         Raises:
             KeyError: no HostCall of the graph has the name.
         """
-        if name not in self.root.host_functions:
-            known = ", ".join(sorted(self.root.host_functions)) or "none"
-            raise KeyError(f"the graph has no host function {name!r}; it has: {known}")
-        self.root.host_functions[name] = bind
+        self.root.host_functions.bind(name, bind)
 
     @property
     def graph_def_versions(self) -> Any:
@@ -966,123 +619,6 @@ class Graph(Unpicklable):
 
     def _repr_html_(self) -> str:
         return registered.graph_html(self)
-
-
-class _NameScope(contextlib.ContextDecorator, contextlib.AbstractContextManager[str]):
-    """A context in which names of a graph begin with a scope's."""
-
-    __slots__ = ("_before", "_graph", "_name")
-
-    def __init__(self, graph: Graph, name: str | None) -> None:
-        self._graph, self._name = graph, name
-
-    def _recreate_cm(self) -> _NameScope:
-        return _NameScope(self._graph, self._name)  # a decorated function may call itself
-
-    def __enter__(self) -> str:
-        self._before, scope = self._graph.enter_scope(self._name)
-        return scope
-
-    def __exit__(self, *details: object) -> None:
-        self._graph.leave_scope(self._before)
-
-
-class _Unchanged(contextlib.AbstractContextManager[None]):
-    """A context that rolls back what was added to a graph if it ends in an exception."""
-
-    __slots__ = ("_graph", "_lengths", "_mark", "_order", "_seeds")
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-
-    def __enter__(self) -> None:
-        root = self._graph.root
-        self._order, self._seeds = root._order, root._seeds_given
-        self._lengths = [(values, len(values)) for values in self._lists()]
-        self._mark = root.journal.open()
-
-    def _lists(self) -> list[list[Any]]:
-        """The operations of the body and those around it, and the collections: a program may have
-        a reference to one of these."""
-        found: list[list[Any]] = list(self._graph.root.members.values())
-        graph: Graph | None = self._graph
-        while graph is not None:
-            found += (graph.operations, graph.inputs, graph.outputs, graph.targets)
-            graph = graph.outer
-        return found
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        root = self._graph.root
-        if kind is not None:
-            self._roll_back(root)
-        root.journal.close()
-
-    def _roll_back(self, root: Graph) -> None:
-        nowhere = Graph()
-        nowhere.rolled_back = True
-
-        def let_go(table: object, _: object, value: Any) -> None:
-            if table is root._by_name:
-                value._let_go(nowhere)
-
-        root.journal.undo(self._mark, let_go)
-        for values, length in self._lengths:
-            del values[length:]
-        root._order, root._seeds_given = self._order, self._seeds
-        root.changed()
-
-
-class _Controlled(contextlib.ContextDecorator, contextlib.AbstractContextManager[None]):
-    """A context in which operations of a graph wait for others."""
-
-    __slots__ = ("_before", "_graph", "_inputs")
-
-    def __init__(self, graph: Graph, control_inputs: Any) -> None:
-        self._graph, self._inputs = graph, control_inputs
-
-    def _recreate_cm(self) -> _Controlled:
-        return _Controlled(self._graph, self._inputs)  # as _NameScope's
-
-    def __enter__(self) -> None:
-        at = self._graph._at
-        self._before = at.control, at.waits
-        if self._inputs is None:
-            at.control, at.waits = (), False
-        else:
-            found = [self._graph._control_operation(c) for c in self._inputs]
-            at.control = (*at.control, _Awaited([op for op in found if op is not None]))
-            at.waits = at.waits or bool(found)
-
-    def __exit__(self, *details: object) -> None:
-        at = self._graph._at
-        at.control, at.waits = self._before
-
-
-def free_name(name: str, taken: Mapping[str, object]) -> str:
-    """The name, or the name with the number after those in a row that are taken."""
-    if name not in taken:
-        return name
-    low, high = 0, 1
-    while f"{name}_{high}" in taken:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if f"{name}_{middle}" in taken else (low, middle)
-    return f"{name}_{high}"
-
-
-def as_seed(seed: Any) -> int | None:
-    """A seed as Python's integer, or None.
-
-    Raises:
-        TypeError: it is not an integer.
-    """
-    if seed is None:
-        return None
-    try:
-        return operator.index(seed)
-    except TypeError:
-        raise TypeError(f"seed is {seed!r}, expected an integer or None") from None
 
 
 registered.new_graph.register(Graph)

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphio.framework.graph_state import attachments
+from graphio.framework.graph_state.attachments import Attachment
+from graphio.framework.undo import Table
 from graphio.support import errors
 
 if TYPE_CHECKING:
@@ -15,13 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["by_handle", "told"]
 
-_TABLE = "handle_reads"
+#: the reads at a handle
+_READS: Attachment[Table[Operation, bool]] = attachments.table("handle_reads")
 
 
 def by_handle(read: Tensor, use_resource: bool) -> Tensor:
     """The read of a variable, for an operation at its handle; use_resource: whether it has one."""
     if use_resource:
-        read.graph.table(_TABLE)[read.op] = True
+        _READS.of(read.graph)[read.op] = True
     return read
 
 
@@ -29,6 +33,6 @@ def told(error: errors.OpError, operation: Operation) -> errors.OpError:
     """The error of an operation in the form in which the program sees it."""
     where = operation.node_def, operation
     lacking = isinstance(error, errors.FailedPreconditionError)
-    if lacking and operation in operation.graph.table(_TABLE):
+    if lacking and operation in _READS.of(operation.graph):
         return errors.NotFoundError(*where, f"Resource does not exist. {error.message}")
     return type(error)(*where, error.message, error.error_code)

@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from graphio.engine.pickling import Handle
 from graphio.framework import registered, source, tracebacks
 from graphio.framework.dtypes import DType
+from graphio.framework.graph_state import attachments
+from graphio.framework.graph_state.attachments import COLOCATION_GROUPS, Attachment
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
+from graphio.framework.undo import Table
 
 if TYPE_CHECKING:
     from graphio.framework.graph import Graph
 
 
-#: the table of a graph with attributes that TensorFlow's operation has where ours are several nodes
-TENSORFLOW_ATTRIBUTES = "tensorflow_attributes"
+#: attributes that TensorFlow's operation has where ours are several nodes
+TENSORFLOW_ATTRIBUTES: Attachment[Table[Operation, dict[str, Any]]] = attachments.table(
+    "tensorflow_attributes"
+)
 #: operators of ours that name in an attribute the variable that they concern
 _OF_VARIABLES = frozenset({"Assign", "IsInitialized", "ReadVariable"})
 
@@ -123,7 +128,7 @@ class Operation(Handle):
     def colocation_groups(self) -> list[bytes]:
         """TensorFlow's groups of operations on one device: those of the operations that
         colocate_with named for it; else of an assignment its variable's, else its own."""
-        given: list[bytes] | None = self.graph.table("colocation_groups").get(self)
+        given: list[bytes] | None = COLOCATION_GROUPS.of(self.graph).get(self)
         if given is not None:
             return list(given)
         assigns = self.op == "Assign" and self.domain == "graphio"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from graphio.framework import registered, source, tracebacks
 from graphio.framework.composite import Composite
+from graphio.framework.graph_state import rollback
 from graphio.framework.tensor import Tensor
 from graphio.support import api_guard
 
@@ -150,9 +151,9 @@ def graph_of(values: Iterable[Any]) -> Graph | None:
 
 def _is_around(graph: Graph, function: Graph) -> bool:
     """Whether a graph is one around that of a dataset's function."""
-    around = function.around
+    around = function.access.around
     while around is not None and around is not graph:
-        around = around.around
+        around = around.access.around
     return around is not None
 
 
@@ -227,7 +228,7 @@ class operation_scope(name_scope):
         self._graph = get_default_graph()
         self._graph.root.building.acquire()
         try:
-            self._before = self._graph.mark()
+            self._before = rollback.mark(self._graph)
             return super().__enter__()
         except BaseException:
             self._graph.root.building.release()
@@ -237,7 +238,7 @@ class operation_scope(name_scope):
         try:
             if error is not None:
                 source.locate(error)
-                self._graph.roll_back(self._before)
+                rollback.roll_back(self._graph, self._before)
             return super().__exit__(kind, error, traceback)
         finally:
             self._graph.root.building.release()

@@ -10,6 +10,7 @@ import numpy as np
 from graphio.engine.pickling import Handle
 from graphio.framework import registered, tracebacks
 from graphio.framework.dtypes import DType
+from graphio.framework.graph_state.attachments import Attachment
 from graphio.framework.tensor_shape import TensorShape
 from graphio.schema.verify_graph import MAX_RANK
 from graphio.support import errors
@@ -26,8 +27,8 @@ __all__ = [
 ]
 
 _MOST = (1 << 63) - 1
-#: key of a graph's state_attributes: what gives the values of its tensors at once, if it has them
-VALUES = "values"
+#: the function that gives the values of a graph's tensors at once, if they have such; else None
+VALUES: Attachment[Any] = Attachment("values", lambda root: None)
 
 #: the advice about a dtype that no tensor has
 _INSTEAD = {
@@ -193,7 +194,7 @@ class Tensor(Handle, Operators):
 
     def _values(self) -> Any:
         graph = self.graph  # a body is computed by its operation alone
-        return graph.state_attributes.get(VALUES) if graph.root is graph else None
+        return VALUES.find(graph) if graph.root is graph else None
 
     @property
     def numpy(self) -> Callable[[], Any]:

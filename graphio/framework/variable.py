@@ -25,6 +25,7 @@ from graphio.framework.collections import GraphKeys
 from graphio.framework.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.graph_state.attachments import COLOCATION_GROUPS, VARIABLES
 from graphio.framework.handle_reads import by_handle
 from graphio.framework.modes import VariableAggregation, VariableSynchronization
 from graphio.framework.save_slice_info import SaveSliceInfo as Part
@@ -738,8 +739,7 @@ register_tensor_conversion_function(Variable, _convert)
 
 def variables_of(graph: Graph) -> dict[str, Variable]:
     """All variables ever made in a graph, by name."""
-    found: dict[str, Variable] = graph.table("variables")
-    return found
+    return VARIABLES.of(graph)
 
 
 @api_guard.guarded
@@ -760,7 +760,7 @@ def is_variable_initialized(variable: Variable, name: str | None = None) -> Tens
 
 def _stand_beside(variable: Operation, operations: Sequence[Operation]) -> None:
     """Tells colocation_groups that operations, if of no other group, are in the variable's."""
-    groups, beside = variable.graph.table("colocation_groups"), variable.colocation_groups()
+    groups, beside = COLOCATION_GROUPS.of(variable.graph), variable.colocation_groups()
     for operation in operations:
         groups.setdefault(operation, beside)
 

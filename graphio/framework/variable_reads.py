@@ -65,8 +65,8 @@ def _in_front(variable: Variable, body: Graph, graph: Graph) -> Tensor:
 
 def outermost(graph: Graph) -> Graph:
     """The graph around all functions of datasets."""
-    while graph.around is not None:
-        graph = graph.around
+    while graph.access.around is not None:
+        graph = graph.access.around
     return graph
 
 

@@ -17,7 +17,10 @@ from graphio.framework import api_boundary, dtypes, nest, scopes
 from graphio.framework.collections import GraphKeys
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.graph_state import attachments
+from graphio.framework.graph_state.attachments import Attachment
 from graphio.framework.tensor_shape import Dimension
+from graphio.framework.undo import Table
 from graphio.ops.array import surface as array
 from graphio.ops.math import elementwise
 from graphio.ops.nn import core as nn
@@ -30,6 +33,8 @@ from graphio.variables.variables import Variable
 __all__ = ["Layer", "channels_axis", "functional", "named", "size_of", "sizes_of"]
 
 P = ParamSpec("P")
+#: how many layers have a name without a number
+_LAYERS: Attachment[Table[str, int]] = attachments.table("layer_names")
 
 #: activations and initializers that may be given by name
 _ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
@@ -451,6 +456,6 @@ def _snake(name: str) -> str:
 
 def _unique_name(base: str) -> str:
     """dense_1, dense_2, ...: counted in a graph, whatever the scope is."""
-    counts = scopes.get_default_graph().table("layer_names")
+    counts = _LAYERS.of(scopes.get_default_graph())
     counts[base] = counts.get(base, 0) + 1
     return f"{base}_{counts[base]}"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.graph_state.attachments import ITERATORS
 from graphio.framework.save_slice_info import write_part
 from graphio.model.loop_needs import CONTROL_FLOW, LoopNeeds
 from graphio.model.node_writer import (
@@ -446,8 +447,8 @@ class _Writer(NodeWriter):
         operations: Sequence[Operation],
         everything: bool,
     ) -> None:
-        """The iterators of tf.data, with the host function that the loader of the file rebinds."""
-        handles = graph.state_attributes.get("iterators", {})
+        """The iterators of tf.data, with the host function that whoever loads the file rebinds."""
+        handles = ITERATORS.of(graph)
         called = _text_attributes(operations, "function") if handles else set()
         for name, handle in sorted(handles.items()):
             functions = [f for f in handle.functions if everything or f in called]

@@ -17,7 +17,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from graphio.framework.graph import Graph, Operation, Tensor, free_name
+from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.graph_state.names import free_name
 from graphio.framework.variable_reads import SNAPSHOT, is_plain
 from graphio.model.node_writer import Liveness
 from graphio.variables.variables import Variable, variables_of

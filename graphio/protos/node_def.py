@@ -15,6 +15,7 @@ import numpy as np
 from graphio.framework import dtypes, registered
 from graphio.framework.constants import constant
 from graphio.framework.graph import Graph
+from graphio.framework.graph_state.attachments import COLOCATION_GROUPS
 from graphio.framework.operation import TENSORFLOW_ATTRIBUTES
 from graphio.framework.tensor_shape import TensorShape
 from graphio.model.node_writer import set_type
@@ -409,10 +410,10 @@ class AttrMap(MutableMapping[str, Any]):
 def attribute_of(operation: Any, name: str) -> Any:
     """An operation's attribute in TensorFlow's form; see Operation.get_attr."""
     node = operation.node_def
-    beside = operation.graph.table("colocation_groups")
+    beside = COLOCATION_GROUPS.of(operation.graph)
     if name == "_class" and operation in beside:
         return list(beside[operation])
-    given = operation.graph.table(TENSORFLOW_ATTRIBUTES).get(operation, {})
+    given = TENSORFLOW_ATTRIBUTES.of(operation.graph).get(operation, {})
     if name in given:
         return given[name]
     if name not in node.attr:

@@ -16,7 +16,10 @@ from graphio.framework import dtypes, scopes
 from graphio.framework.collections import GraphKeys
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.graph import Tensor
+from graphio.framework.graph_state import attachments
+from graphio.framework.graph_state.attachments import Attachment
 from graphio.framework.tensor_shape import TensorShape
+from graphio.framework.undo import Table
 from graphio.ops.base.host import host_call_to
 from graphio.schema.summary_pb2 import SummaryMetadata
 from graphio.summary.encoding import FUNCTIONS
@@ -25,6 +28,9 @@ from graphio.support import api_guard, logging
 __all__ = [
     "audio", "histogram", "image", "merge", "merge_all", "scalar", "tensor_summary", "text",
 ]  # fmt: skip
+
+#: the name of each kind's host function
+_FUNCTIONS: Attachment[Table[str, str]] = attachments.table("summary_functions")
 
 
 @api_guard.guarded
@@ -270,7 +276,7 @@ def _summary(kind: str, inputs: Sequence[Tensor], at: str, collections: Any) -> 
 def _called(kind: str, inputs: Sequence[Tensor], at: str) -> Tensor:
     """The operation; all of a kind in a graph call one function."""
     graph = scopes.get_default_graph().root
-    names = graph.table("summary_functions")
+    names = _FUNCTIONS.of(graph)
     if kind not in names:
         names[kind] = graph.add_host_function(f"summary.{kind}", lambda session: FUNCTIONS[kind])
     outputs = [(dtypes.string, TensorShape([]))]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphio.engine import custom
 from graphio.framework import registered
 from graphio.framework.dtypes import as_dtype
+from graphio.framework.graph_state.attachments import VARIABLES
 from graphio.framework.operation import Operation
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
@@ -100,7 +101,7 @@ def _built(
         kind = tensorflow_pb2.AttrValue()
         kind.type = inputs[0].dtype.as_datatype_enum  # type: ignore[assignment]
         given.setdefault(key, kind)
-    variables = graph.table("variables")
+    variables = VARIABLES.of(graph)
     values = [
         Handle(t.op.name, variables[t.op.name], True) if t.op.name in variables else t
         for t in inputs

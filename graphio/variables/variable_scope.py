@@ -20,6 +20,7 @@ from graphio.framework.collections import GraphKeys
 from graphio.framework.constants import as_array, convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Graph, Tensor
+from graphio.framework.graph_state.attachments import Attachment
 from graphio.framework.modes import VariableAggregation, VariableSynchronization
 from graphio.framework.tensor_shape import TensorShape, as_shape
 from graphio.framework.undo import Journal, Table
@@ -95,11 +96,11 @@ class _Store:
 
     @classmethod
     def of(cls, graph: Graph) -> _Store:
-        root = outermost(graph.root)  # functions of datasets make the variables of the graph around
-        found: _Store | None = root.state_attributes.get("variable_store")
-        if found is None:
-            found = root.state_attributes["variable_store"] = cls(root.journal)
-        return found
+        # functions of datasets make the variables of the graph around
+        return _STORE.of(outermost(graph.root))
+
+
+_STORE: Attachment[_Store] = Attachment("variable_store", lambda root: _Store(root.journal))
 
 
 class _ScopeNames:

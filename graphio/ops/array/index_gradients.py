@@ -12,7 +12,10 @@ from graphio.framework.constants import constant
 from graphio.framework.folding import constant_value
 from graphio.framework.gradient_registry import gradient, not_differentiable
 from graphio.framework.graph import Operation, Tensor
+from graphio.framework.graph_state import attachments
+from graphio.framework.graph_state.attachments import Attachment
 from graphio.framework.indexed_slices import IndexedSlices
+from graphio.framework.undo import Table
 from graphio.ops.array import distinct_values, index
 from graphio.ops.array import surface as array
 from graphio.ops.array.index import scatter_sum
@@ -24,7 +27,8 @@ from graphio.ops.math.product_gradients import Factors, shares
 from graphio.ops.math.reduction import running_product
 
 Gradients = Sequence[Any]
-_ONCE = "gathers_of_rows_once"
+#: the gathers whose gradient names each row once
+_ONCE: Attachment[Table[Operation, bool]] = attachments.table("gathers_of_rows_once")
 
 not_differentiable("EyeLike", "Unique")
 not_differentiable("IndexRange", domain="graphio")
@@ -81,7 +85,7 @@ def _gather_gradient(op: Operation, dy: Tensor) -> Gradients:
         flat = array.reshape(indices, [-1])
         values = array.reshape(dy, _row_sizes(x, flat))
         slices = IndexedSlices(values, flat, array.shape(x))
-        return [each_row_once(slices) if op in op.graph.table(_ONCE) else slices, None]
+        return [each_row_once(slices) if op in _ONCE.of(op.graph) else slices, None]
     if indices.shape.ndims is None or x.shape.ndims is None:
         return [primitive.moved_back(op, dy), None]
     places = _counted_from_the_front(indices, _size_of(x, axis))
@@ -91,7 +95,7 @@ def _gather_gradient(op: Operation, dy: Tensor) -> Gradients:
 def with_each_row_once(rows: Tensor) -> None:
     """The gradient of rows that embedding_lookup gave will name each row once."""
     read = rows.op if rows.op.op == "Gather" else rows.op.operands[0].op
-    read.graph.table(_ONCE)[read] = True
+    _ONCE.of(read.graph)[read] = True
 
 
 def each_row_once(slices: IndexedSlices) -> IndexedSlices:

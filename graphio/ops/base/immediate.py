@@ -56,7 +56,8 @@ class _Values:
 def opened() -> Iterator[Graph]:
     """A graph whose tensors have values at once, as the default graph."""
     with Graph().as_default() as graph, scopes.device(None):
-        values = graph.state_attributes[VALUES] = _Values(graph)
+        values = _Values(graph)
+        VALUES.put(graph, values)
         try:
             yield graph
         finally:
@@ -71,6 +72,6 @@ def inputs(arrays: Sequence[Any]) -> list[Tensor]:
 def values_of(results: Sequence[Any]) -> list[Any]:
     """The values of results, which may be tensors of the default graph or values already."""
     tensors = [result for result in results if isinstance(result, Tensor)]
-    values = scopes.get_default_graph().state_attributes[VALUES](tensors) if tensors else []
+    values = VALUES.of(scopes.get_default_graph())(tensors) if tensors else []
     found = iter(values)
     return [next(found) if isinstance(result, Tensor) else result for result in results]

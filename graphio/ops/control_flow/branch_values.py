@@ -30,7 +30,7 @@ class BranchValues:
     def add(self, branch: Graph) -> None:
         """Adds a branch: first the one of a true pred, then that of a false one."""
         self._branches.append(branch)
-        branch.leave = self.leave
+        branch.access.leave = self.leave
 
     def leave(self, tensor: Tensor) -> Tensor | None:
         """The tensor outside of a branch that replaces one of the branch; None: impossible."""

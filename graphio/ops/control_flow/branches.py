@@ -19,6 +19,7 @@ from graphio.framework.composite import Composite
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.graph_state import bodies
 from graphio.framework.indexed_slices import IndexedSlices
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.framework.tensor_shape import TensorShape
@@ -222,7 +223,7 @@ def _build_branch(
 
 def _within(branch: Graph, part: Part) -> Part:
     """A result as the branch may read it: it may be of the other one."""
-    return branch._resolve(part) if isinstance(part, Tensor) else part
+    return bodies.resolve(branch, part) if isinstance(part, Tensor) else part
 
 
 def _alone(result: Any) -> Any:

@@ -18,6 +18,7 @@ from graphio.framework import dtypes, gradient_registry, registered, scopes
 from graphio.framework.constants import constant, constant_from, convert_to_tensor
 from graphio.framework.gradient_registry import gradient
 from graphio.framework.graph import Graph, Operation, Tensor
+from graphio.framework.graph_state import bodies
 from graphio.framework.indexed_slices import IndexedSlices
 from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.array import index
@@ -121,15 +122,15 @@ class _Intermediates:
             What the backward body reads.
         """
         assert self.backward is not None
-        read = self.backward.take_out_dead()
+        read = bodies.take_out_dead(self.backward)
         read.update(whole for piece, whole in cuts if piece in read)
         for outputs, keep in self._exports:
             if any(t in read or self._outside(t) in read for t in outputs):
                 keep()
                 continue
             for output in outputs:
-                self.backward.forget_capture(output)
-                self.backward.forget_capture(self._outside(output))
+                bodies.forget_capture(self.backward, output)
+                bodies.forget_capture(self.backward, self._outside(output))
         self._exports.clear()
         return read
 
@@ -137,7 +138,7 @@ class _Intermediates:
         """The tensor of the outer graphs that replaces one of a forward body; others stay."""
         graph = None if self.backward is None else self.backward.outer
         while graph is not None:
-            around = getattr(graph.resolver, "__self__", None)
+            around = getattr(graph.access.resolve, "__self__", None)
             if isinstance(around, _Intermediates):
                 tensor = around._known.get(tensor, tensor)
             graph = graph.outer
@@ -146,9 +147,9 @@ class _Intermediates:
 
 def _backward_body(outer: Graph, intermediates: _Intermediates) -> Graph:
     graph = Graph(outer=outer)
-    graph.resolver = intermediates.resolve
+    graph.access.resolve = intermediates.resolve
     if intermediates.repeats:
-        graph.lifted = ("Transpose",)
+        graph.access.lifted = ("Transpose",)
     intermediates.backward = graph
     return graph
 
@@ -344,7 +345,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
 
     intermediates = _Intermediates(body, repeats=True)
     backward = _backward_body(outer, intermediates)
-    backward.measurer = intermediates.measure
+    backward.access.measure = intermediates.measure
     with backward.as_body(), scopes.name_scope("body"):
         step = backward.add_input(dtypes.int64, TensorShape([]), "iteration")
         go_on = backward.add_input(dtypes.bool, TensorShape([]), "condition")
@@ -470,7 +471,9 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     intermediates = _Intermediates(body, repeats=True)
     backward = _backward_body(outer, intermediates)
     varying = Varying(op)
-    backward.measurer = lambda t, *how: intermediates.measure(t, *how) if t in varying else None
+    backward.access.measure = lambda t, *how: (
+        intermediates.measure(t, *how) if t in varying else None
+    )
 
     def cut(whole: Tensor, way: tuple[int, bool], shape: TensorShape) -> Tensor:
         given.append((whole, (way[0], not way[1])))

@@ -10,12 +10,13 @@ from collections.abc import Collection
 from typing import Any
 
 from graphio.framework.graph import Graph, Operation
+from graphio.framework.graph_state.attachments import Attachment
 from graphio.support import errors
 
 __all__ = ["note", "refuse_second"]
 
-#: key of a graph's state_attributes: by a read, its array and index
-_READS = "reads of arrays"
+#: by a read, its array and index
+_READS: Attachment[dict[Operation, Any]] = Attachment("reads of arrays", lambda root: {})
 
 
 def note(operation: Operation, array: object, index: int) -> None:
@@ -27,8 +28,7 @@ def note(operation: Operation, array: object, index: int) -> None:
         index: of the element.
     """
     if operation.graph.outer is None:
-        known: dict[Any, Any] = operation.graph.state_attributes.setdefault(_READS, {})
-        known[operation] = (array, index)
+        _READS.of(operation.graph)[operation] = (array, index)
 
 
 def refuse_second(graph: Graph, operations: Collection[Operation]) -> None:
@@ -37,7 +37,7 @@ def refuse_second(graph: Graph, operations: Collection[Operation]) -> None:
     Raises:
         InvalidArgumentError: it does.
     """
-    known = graph.state_attributes.get(_READS)
+    known = _READS.find(graph)
     if not known:
         return
     first: dict[Any, Operation] = {}

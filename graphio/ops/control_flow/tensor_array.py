@@ -642,7 +642,7 @@ def _length(tensor: Tensor) -> int | None:
 
 def _apart(value: TensorArray) -> list[Part]:
     here = scopes.get_default_graph().root
-    if here.around is not None and value._free.graph.root is not here:
+    if here.access.around is not None and value._free.graph.root is not here:
         raise NotImplementedError(
             "a TensorArray made outside of a dataset's function goes through no branch or loop in "
             "it, as in TensorFlow. Instead, construct a new TensorArray inside the function"

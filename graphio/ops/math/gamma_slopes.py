@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphio.framework import dtypes
-from graphio.framework.gradient_registry import Region
+from graphio.framework.gradient_registry import REGIONS, Region
 from graphio.framework.graph import Tensor
 from graphio.ops.array import surface as array
 from graphio.ops.base.primitive import unbroadcast
@@ -45,7 +45,7 @@ def differentiable(drawn: Tensor, form: Tensor, rate: Tensor) -> Tensor:
         ]
 
     region = Region([drawn.op], [form, rate], [drawn], differentiate)
-    drawn.graph.table("gradient_regions")[drawn.op] = region
+    REGIONS.of(drawn.graph)[drawn.op] = region
     return drawn
 
 

@@ -181,7 +181,7 @@ def fused_batch_norm(
 
 def _attribute(y: Tensor, epsilon: float, data_format: str, is_training: bool) -> None:
     """Gives the operation of y the attributes of TensorFlow's FusedBatchNorm."""
-    y.op.graph.table(TENSORFLOW_ATTRIBUTES)[y.op] = {
+    TENSORFLOW_ATTRIBUTES.of(y.op.graph)[y.op] = {
         "epsilon": float(epsilon), "data_format": data_format.encode(),
         "is_training": bool(is_training),
     }  # fmt: skip

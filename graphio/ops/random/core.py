@@ -13,7 +13,8 @@ from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.gradient_registry import not_differentiable
-from graphio.framework.graph import Tensor, as_seed
+from graphio.framework.graph import Tensor
+from graphio.framework.graph_state.seeds import as_seed
 from graphio.ops.base import primitive
 from graphio.ops.base.emit import ints, operation, scope
 from graphio.ops.base.shapes import dims_of

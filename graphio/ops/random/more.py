@@ -11,6 +11,7 @@ from graphio.framework import dtypes, scopes
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
+from graphio.framework.graph_state.seeds import DEFAULT_GRAPH_SEED
 from graphio.ops.array import index
 from graphio.ops.array import surface as array
 from graphio.ops.base.emit import FLOATING, require, scope
@@ -33,8 +34,8 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     graph, most = scopes.get_default_graph().root, int(dtypes.int32.max)
     if graph.seed is None and op_seed is None:
         return None, None
-    first = 87654321 if graph.seed is None else graph.seed
-    second = graph._seeds_given if op_seed is None else op_seed
+    first = DEFAULT_GRAPH_SEED if graph.seed is None else graph.seed
+    second = graph.seeds.given if op_seed is None else op_seed
     seeds = first % most, second % most
     return (0, most) if seeds == (0, 0) else seeds
 

@@ -10,7 +10,7 @@ import numpy as np
 from graphio.framework import dtypes, registered
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
-from graphio.framework.gradient_registry import Region, lacks_gradient
+from graphio.framework.gradient_registry import REGIONS, Region, lacks_gradient
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.framework.variable import Variable
@@ -148,7 +148,7 @@ def _differentiable(operation: Operation, func: Callable[..., Any]) -> None:
         return found
 
     region = Region([operation], inputs, operation.outputs, differentiate)
-    operation.graph.table("gradient_regions")[operation] = region
+    REGIONS.of(operation.graph)[operation] = region
 
 
 def _cast(value: Any, dtype: DType) -> Any:

@@ -18,7 +18,10 @@ from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Operation, Tensor
+from graphio.framework.graph_state import attachments
+from graphio.framework.graph_state.attachments import Attachment
 from graphio.framework.tensor_shape import TensorShape
+from graphio.framework.undo import Table
 from graphio.ops.base.emit import scope
 from graphio.ops.base.host import host_call_to
 from graphio.ops.base.shapes import Dims, dims_of
@@ -41,6 +44,8 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 Work = Callable[..., "Sequence[Array]"]
+#: by TensorFlow's type and options of an operation, the name of its function
+_FUNCTIONS: Attachment[Table[Any, str]] = attachments.table("string_functions")
 
 
 # ---- calls ----
@@ -56,7 +61,7 @@ def call(
 ) -> Operation:
     """The operation that gives work(*arrays, **options)."""
     graph = scopes.get_default_graph().root
-    known = graph.table("text functions")
+    known = _FUNCTIONS.of(graph)
     key = (tf_type, tuple(sorted((k, repr(v)) for k, v in options.items())))
     if key not in known or known[key] not in graph.host_functions:
 

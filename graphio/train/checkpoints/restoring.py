@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphio.engine.interface import State
+from graphio.framework.graph_state.attachments import ITERATORS
 from graphio.model import casting
 from graphio.schema.checkpoint import Checkpoint
 from graphio.schema.model_pb2 import IteratorState
@@ -171,8 +172,7 @@ def restore(target: Target, source: Source, options: Options) -> None:
 
 def _all_names(target: Target) -> Iterable[str]:
     root = target.session.graph.root
-    iterators = root.state_attributes.get("iterators", ())
-    return [*target.variables, *root.generators, *iterators, *target.objects]
+    return [*target.variables, *root.generators, *ITERATORS.of(root), *target.objects]
 
 
 def _settle_missing(
@@ -314,9 +314,9 @@ def _tell_generators(session: Any, restored: set[str]) -> None:
 
 
 def _tell_iterators(session: Any, found: Checkpoint, ignored: set[str]) -> None:
-    """Warns of iterators that are not in the checkpoint: of those that have begun; of all, where a
-    training that had taken steps saved no position of any."""
-    if not session.graph.root.state_attributes.get("iterators"):
+    """Iterators of which the checkpoint says nothing: those that have begun; all, where a training
+    that had taken steps saved no place of any."""
+    if not ITERATORS.of(session.graph):
         return
     from graphio.data import resource  # tf.data is loaded where it is used
 

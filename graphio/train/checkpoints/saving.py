@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from graphio.framework.graph import Graph, Tensor
+from graphio.framework.graph_state.attachments import ITERATORS
 from graphio.model.export import build_model
 from graphio.schema import checkpoint, container, model_pb2
 from graphio.schema.checkpoint import Resource
@@ -283,7 +284,7 @@ def slots_of(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
 
 
 def _iterators(session: Any) -> dict[str, Any]:
-    if not session.graph.root.state_attributes.get("iterators"):
+    if not ITERATORS.of(session.graph):
         return {}
     from graphio.data import resource  # tf.data is loaded where it is used
 

@@ -12,6 +12,9 @@ import numpy as np
 
 from graphio.framework import api_boundary, scopes
 from graphio.framework.graph import Graph, Operation
+from graphio.framework.graph_state import attachments
+from graphio.framework.graph_state.attachments import Attachment
+from graphio.framework.undo import Table
 from graphio.model.export import reach
 from graphio.schema import dtypes
 from graphio.support import api_guard, errors
@@ -39,7 +42,8 @@ __all__ = ["TrainingLoop", "train"]
 Array = np.ndarray[Any, Any]
 Feed = Mapping[Any, Any] | Callable[[int], Mapping[Any, Any]] | None
 SAVE_SECS = 600.0  # where neither steps nor seconds are given
-_TABLE = "training_loops"  # of a graph: what counts the steps of operations that do not
+#: by operations that do not count their steps, the operation that does
+_COUNTERS: Attachment[Table[tuple[Operation, ...], Operation]] = attachments.table("training_loops")
 _CAN_BE_NAN = {"float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
 
 
@@ -387,7 +391,7 @@ def _counting(train_op: Any) -> tuple[Any, Any]:
     if any(_assigns(operation, step.op.name) for operation in reach(operations, set())[0]):
         return train_op, step
     # A loop finalizes the graph: a second one on it takes what the first has made.
-    made = scopes.get_default_graph().table(_TABLE)
+    made = _COUNTERS.of(scopes.get_default_graph())
     if tuple(operations) not in made:
         with scopes.control_dependencies(operations):
             made[tuple(operations)] = step.assign_add(1).op
