@@ -31,7 +31,7 @@ _REGISTERED_BY = {
     "cast": "graphio.ops.base.primitive",
     "cond": "graphio.ops.control_flow.branches",
     "create_by_type": "graphio.tensorflow_files.by_type",
-    "dataset_of": "graphio.data.dataset",
+    "dataset_of": "graphio.data.components",
     "dense_of_rows": "graphio.ops.array.index",
     "divided": "graphio.ops.sparse.conversion",
     "gradients": "graphio.autodiff.gradients",

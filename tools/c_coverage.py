@@ -55,14 +55,14 @@ GOALS = {"loader": (100.0, 100.0), "planner": (100.0, 100.0), "kernels": (100.0,
 # The Python tests that drive the library with files, plans, states and checkpoints ...
 READERS = """
     test_aliased_inputs test_attacks test_binding test_binding_arrays test_binding_threads
-    test_builds_that_refuse test_checkpoint test_checkpoint_names test_checkpoint_saver
+    test_builds_that_refuse test_cases test_checkpoint test_checkpoint_names test_checkpoint_saver
     test_container test_control_flow test_custom_operators test_functional test_golden
-    test_host_calls test_large_results test_model_damage test_new_rows test_new_shapes
-    test_parallel_runs test_placement test_plan_corners test_plan_memory test_plan_refusals
-    test_plan_variables test_proof_damage test_proof_faults test_quiet_runs test_restore_failures
-    test_restore_options test_restore_trees test_retention test_reused_memory test_run_metadata
-    test_runtime test_scan test_schema_verify test_sequences test_session test_steps_in_place
-    test_strings test_unknown_rank test_variables
+    test_host_calls test_large_results test_loop_gradients test_model_damage test_new_rows
+    test_new_shapes test_parallel_runs test_placement test_plan_corners test_plan_memory
+    test_plan_refusals test_plan_variables test_proof_damage test_proof_faults test_quiet_runs
+    test_restore_failures test_restore_options test_restore_trees test_retention test_reused_memory
+    test_run_metadata test_runtime test_scan test_schema_verify test_sequences test_session
+    test_steps_in_place test_strings test_unknown_rank test_variables
 """.split()
 # ... and those that drive its kernels.
 KERNELS = """

@@ -94,7 +94,8 @@ def _asked(engine: str, question: Callable[[], T]) -> T:
 def _ours(engine: str, path: str, signature: str | None, threads: int) -> Loaded:
     data = opening.model_bytes(path)
     options = {"threads": threads} if has_threads(engine) else {}
-    model = engines.load(engine, data, **options)
+    with opening.naming(path):
+        model = engines.load(engine, data, **options)
     found = model.signature(choose_signature(signature, model.signatures, model.metadata))
     return Loaded(engine, lambda inputs: found(**inputs), found.name, found.inputs, data)
 

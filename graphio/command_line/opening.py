@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from graphio.command_line.exits import Refused
 from graphio.schema import foreign
@@ -18,8 +21,10 @@ __all__ = [
     "WEIGHTS",
     "kind_of",
     "model_bytes",
+    "naming",
     "prefix_of",
     "size_in_store",
+    "unpacked",
 ]
 
 MODEL = "graphio model"
@@ -155,3 +160,26 @@ def model_bytes(path: str, optimize: str = "exact") -> bytes:
     if data is None:
         raise errors.InternalError(message=f"'{path}' was converted to nothing")
     return data
+
+
+def unpacked(path: str, optimize: str = "exact", *, lazy: bool = False) -> tuple[Any, Any]:
+    """The message and the arrays of a model of any format; lazy: see container.unpack.
+
+    Raises:
+        As model_bytes; errors in the file name it.
+    """
+    from graphio.schema import container
+
+    data = model_bytes(path, optimize)
+    with naming(path):
+        return container.unpack(data, lazy=lazy)
+
+
+@contextlib.contextmanager
+def naming(path: str) -> Iterator[None]:
+    """A context in which an error in the bytes of a file begins with the file's path."""
+    try:
+        yield
+    except errors.OpError as error:
+        named = type(error)(None, None, f"{path}: {error.message}", error.error_code)
+        raise named.with_traceback(error.__traceback__) from error.__cause__

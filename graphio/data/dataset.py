@@ -1,39 +1,37 @@
-"""tf.data.Dataset: what a pipeline is, before it runs."""
+"""tf.data.Dataset: a pipeline before it runs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphio.data import (
+    arguments,
     elements,
     graphs,
     records,
-    registered,
-    saving,
     stages,
     structure,
     threads,
     variables,
 )
+from graphio.data.arguments import AUTOTUNE
 from graphio.data.caching import FileCache
 from graphio.data.function import Function, Opening
 from graphio.data.generators import Generator
 from graphio.data.methods import Methods
 from graphio.data.options import Options
+from graphio.data.padding import Padding
 from graphio.data.stages import Stage
 from graphio.data.structure import Spec
-from graphio.data.variants import Variants
 from graphio.engine.pickling import Unpicklable
 from graphio.framework import api_boundary, dtypes, scopes, source
-from graphio.framework.constants import as_array, convert_to_tensor
-from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor
-from graphio.framework.tensor_shape import TensorShape, as_shape
+from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.control_flow.tensor_array import TensorArray
 from graphio.support import errors
 from graphio.variables.variables import variables_of
@@ -42,8 +40,6 @@ __all__ = ["AUTOTUNE", "Dataset", "Options"]
 
 Array = np.ndarray[Any, Any]
 Opener = Callable[[Opening], Stage]
-AUTOTUNE = -1
-_MOST_THREADS = 16
 _SAME: Any = object()  # specs of elements as they were; None is what elements can be
 
 
@@ -114,7 +110,7 @@ class Dataset(Methods, Unpicklable):
         """
         return elements.held(self.open(opening))
 
-    # ---- what an element is ----
+    # ---- the types of elements ----
 
     @property
     def where(self) -> str:
@@ -123,7 +119,7 @@ class Dataset(Methods, Unpicklable):
 
     @property
     def dataset_spec(self) -> Spec:
-        """What stands for this dataset in the specs of elements that it is a component of."""
+        """The spec of this dataset as a component of an element."""
         return structure.dataset_spec(self.element_specs)
 
     @property
@@ -198,12 +194,12 @@ class Dataset(Methods, Unpicklable):
             raise ValueError(f"from_tensor_slices: {', '.join(lengths.values())}")
         if not leaves:
             raise ValueError("from_tensor_slices: there are no components")
-        places = structure.sparse_places(specs)
+        sparse = structure.sparse_places(specs)
 
         def opened(o: Opening) -> Stage:
             values = [np.asarray(o.value(v), order="C") for v in leaves]
-            if places:
-                return elements.Unbatch(stages.Tensors(values), places)
+            if sparse:
+                return elements.Unbatch(stages.Tensors(values), sparse)
             return stages.Slices(values)
 
         return Dataset(structure.sliced(specs), opened, given=leaves)._named(name)
@@ -214,16 +210,16 @@ class Dataset(Methods, Unpicklable):
         """A dataset of the slices of a SparseTensor along its first dimension.
 
         Args:
-            sparse_tensor: its elements stand in ascending order of the first coordinate.
+            sparse_tensor: its elements are in ascending order of the first coordinate.
 
         Returns:
             Tuples of indices (n, rank - 1), values (n) and dense_shape (rank - 1).
 
         Raises:
-            TypeError: it is no SparseTensor.
+            TypeError: it is not a SparseTensor.
 
         Raises, when run:
-            UnimplementedError: the elements stand in another order.
+            UnimplementedError: the elements are in another order.
             InvalidArgumentError: its parts do not fit each other.
         """
         if not isinstance(sparse_tensor, SparseTensor):
@@ -278,15 +274,15 @@ class Dataset(Methods, Unpicklable):
         """
         if not 1 <= len(args) <= 3:
             raise ValueError(f"range takes 1 to 3 numbers, got {len(args)}")
-        numbers = [_number(v, "range") for v in args]
+        numbers = [arguments.number(v, "range") for v in args]
         start, stop, step = [0, *numbers, 1] if len(args) == 1 else [*numbers, 1][:3]
-        wanted = dtypes.as_dtype(output_type)
-        if not (wanted.is_integer or wanted.is_floating):
-            raise TypeError(f"range: `output_type` is {wanted.name}, expected a type of numbers")
+        dtype = dtypes.as_dtype(output_type)
+        if not (dtype.is_integer or dtype.is_floating):
+            raise TypeError(f"range: `output_type` is {dtype.name}, expected a type of numbers")
         return Dataset(
-            Spec(wanted, TensorShape([])),
+            Spec(dtype, TensorShape([])),
             lambda o: stages.Range(
-                o.number(start), o.number(stop), o.number(step), wanted.as_numpy_dtype
+                o.number(start), o.number(stop), o.number(step), dtype.as_numpy_dtype
             ),
             given=numbers,
         )._named(name)
@@ -369,20 +365,20 @@ class Dataset(Methods, Unpicklable):
         """
         function = Function(map_func, self.element_specs, "map")
         nested = any(dataset is not None for dataset in function.datasets)
-        count = None if num_parallel_calls is None else _number(num_parallel_calls, "map")
+        count = None if num_parallel_calls is None else arguments.number(num_parallel_calls, "map")
 
         def opened(o: Opening) -> Stage:
             loaded, inner = o.load(function), self.open(o)
-            wanted = 1 if count is None else o.number(count)
-            if wanted == AUTOTUNE:
-                wanted = min(os.cpu_count() or 1, _MOST_THREADS)
-            if wanted < 1:
+            calls = 1 if count is None else o.number(count)
+            if calls == AUTOTUNE:
+                calls = min(os.cpu_count() or 1, arguments.MAX_THREADS)
+            if calls < 1:
                 raise inner.refused("num_parallel_calls must be greater than zero.")
             if nested:
                 return elements.NestedMap(inner, loaded)
-            if wanted == 1 or not loaded.pure or self.touched:
+            if calls == 1 or not loaded.pure or self.touched:
                 return elements.Map(inner, loaded)
-            return threads.ParallelMap(inner, loaded, wanted)
+            return threads.ParallelMap(inner, loaded, calls)
 
         return self._derived(opened, function.specs, [count], [function])._named(name)
 
@@ -412,7 +408,7 @@ class Dataset(Methods, Unpicklable):
             name: of the dataset, for messages.
         """
         if cycle_length is None or (isinstance(cycle_length, int) and cycle_length == AUTOTUNE):
-            cycle_length = _open_at_a_time(num_parallel_calls)
+            cycle_length = arguments.cycle_length(num_parallel_calls)
         return self._interleaved(map_func, cycle_length, block_length, "interleave")._named(name)
 
     def _interleaved(
@@ -421,7 +417,7 @@ class Dataset(Methods, Unpicklable):
         function = Function(map_func, self.element_specs, what)
         if function.dataset is None:
             raise TypeError(f"{what}: `map_func` must return a `Dataset` object.")
-        cycle, block = _number(cycle_length, what), _number(block_length, what)
+        cycle, block = arguments.number(cycle_length, what), arguments.number(block_length, what)
         return self._derived(
             lambda o: elements.Interleave(
                 self.open(o), o.load(function), o.number(cycle), o.number(block)
@@ -488,14 +484,14 @@ class Dataset(Methods, Unpicklable):
         return self._batched(batch_size, drop_remainder)._named(name)
 
     def _batched(self, batch_size: Any, drop_remainder: Any, whole: bool = False) -> Dataset:
-        """See batch; whole: see elements.Batch."""
-        size = _number(batch_size, "batch")
+        """See batch; for the last argument see elements.Batch."""
+        size = arguments.number(batch_size, "batch")
         known = size if drop_remainder is True and isinstance(size, int) else None
-        places = structure.sparse_places(self.element_specs)
+        sparse = structure.sparse_places(self.element_specs)
 
         def opened(o: Opening) -> Stage:
             given = self.open(o), o.number(size), bool(o.value(drop_remainder))
-            made = elements.SparseBatch(*given, places) if places else elements.Batch(*given)
+            made = elements.SparseBatch(*given, sparse) if sparse else elements.Batch(*given)
             made.whole = whole
             return made
 
@@ -534,36 +530,19 @@ class Dataset(Methods, Unpicklable):
         self._refuse_sparse(what)
         if structure.holds_none(self.element_specs):
             raise TypeError(f"{what}: a component is None, which cannot be padded")
-        size = _number(batch_size, what)
-        flat = structure.flatten(self.element_specs)
-        if padded_shapes is None:
-            shapes = [_known_rank(spec.shape) for spec in flat]
-        else:
-            given = structure.up_to(self.element_specs, padded_shapes, what, False)
-            shapes = [_padded(shape) for shape in given]
-        for spec, shape in zip(flat, shapes, strict=True):
-            _check_padded(spec.shape, shape)
-        if padding_values is None or isinstance(padding_values, (tuple, list, Mapping)):
-            values = structure.up_to(self.element_specs, padding_values, what, nothing=True)
-        else:
-            values = [padding_values] * len(flat)
-        fillings = [_filling(v, s.dtype) for v, s in zip(values, flat, strict=True)]
+        size = arguments.number(batch_size, what)
         known = size if drop_remainder is True and isinstance(size, int) else None
-        front = TensorShape([known])
-        specs = [
-            Spec(s.dtype, front.concatenate(_padded_rank(p)))
-            for s, p in zip(flat, shapes, strict=True)
-        ]
+        padding = Padding(self.element_specs, padded_shapes, padding_values)
         return self._derived(
             lambda o: elements.PaddedBatch(
                 self.open(o),
                 o.number(size),
                 bool(o.value(drop_remainder)),
-                [_sizes(o.value(shape)) for shape in shapes],
-                [o.value(v) for v in fillings],
+                [padding.sizes(o.value(shape)) for shape in padding.shapes],
+                [o.value(v) for v in padding.fillings],
             ),
-            structure.pack(self.element_specs, specs),
-            [size, drop_remainder, *shapes, *fillings],
+            padding.batched(known),
+            [size, drop_remainder, *padding.shapes, *padding.fillings],
         )._named(name)
 
     def _refuse_sparse(self, what: str) -> None:
@@ -590,7 +569,7 @@ class Dataset(Methods, Unpicklable):
                 every run.
             reshuffle_each_iteration: False: every pass has the same order.
         """
-        size = _number(buffer_size, "shuffle")
+        size = arguments.number(buffer_size, "shuffle")
         graph = scopes.get_default_graph()
         given = seed if isinstance(seed, Tensor) else None
         key = graph.root.seeds.key(0 if given is not None else None if seed is None else int(seed))
@@ -606,21 +585,21 @@ class Dataset(Methods, Unpicklable):
     @api_boundary.rolling_back
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """The elements count times over; None or -1: without end."""
-        times = _number(-1 if count is None else count, "repeat")
+        times = arguments.number(-1 if count is None else count, "repeat")
         made = self._derived(lambda o: stages.Repeat(self.open(o), o.number(times)), given=[times])
         return made._named(name)
 
     @api_boundary.rolling_back
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first count elements; -1: all."""
-        most = _number(count, "take")
+        most = arguments.number(count, "take")
         made = self._derived(lambda o: stages.Take(self.open(o), o.number(most)), given=[most])
         return made._named(name)
 
     @api_boundary.rolling_back
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first count elements; -1: none."""
-        least = _number(count, "skip")
+        least = arguments.number(count, "skip")
         made = self._derived(lambda o: stages.Skip(self.open(o), o.number(least)), given=[least])
         return made._named(name)
 
@@ -631,7 +610,7 @@ class Dataset(Methods, Unpicklable):
         Raises:
             InvalidArgumentError: index is not below num_shards.
         """
-        number, first = _number(num_shards, "shard"), _number(index, "shard")
+        number, first = arguments.number(num_shards, "shard"), arguments.number(index, "shard")
         if isinstance(number, int) and number < 1:
             raise errors.InvalidArgumentError(
                 message=f"shard: num_shards must be >= 1; got {number}"
@@ -665,17 +644,17 @@ class Dataset(Methods, Unpicklable):
         Args:
             buffer_size: how many; AUTOTUNE or None: 2 or so; 0: none.
         """
-        size = _number(AUTOTUNE if buffer_size is None else buffer_size, "prefetch")
+        size = arguments.number(AUTOTUNE if buffer_size is None else buffer_size, "prefetch")
 
         def opened(o: Opening) -> Stage:
-            wanted, inner = o.number(size), self.open(o)
-            if wanted < AUTOTUNE:
+            ahead, inner = o.number(size), self.open(o)
+            if ahead < AUTOTUNE:
                 raise inner.refused("buffer_size must be >= 0 or AUTOTUNE.")
             # Rows of a table need no work before they are gathered; variables have no values
             # but in a run.
-            if wanted == 0 or inner.table is not None or self.touched:
+            if ahead == 0 or inner.table is not None or self.touched:
                 return inner
-            return threads.Prefetch(inner, 2 if wanted == AUTOTUNE else wanted)
+            return threads.Prefetch(inner, 2 if ahead == AUTOTUNE else ahead)
 
         return self._derived(opened, given=[size])._named(name)
 
@@ -687,11 +666,11 @@ class Dataset(Methods, Unpicklable):
             filename: where; empty: in memory. A complete file is used by later programs, too.
 
         Raises:
-            TypeError: filename is no text.
+            TypeError: filename is not a string.
         """
         text = structure.of_values(filename, "cache")[1][0]
         if text.dtype != dtypes.string:
-            raise TypeError(f"cache: filename is {filename!r}, expected a text")
+            raise TypeError(f"cache: filename is {filename!r}, expected a string")
 
         def opened(o: Opening) -> Stage:
             path = bytes(o.value(text)[()]).decode()
@@ -717,22 +696,22 @@ class Dataset(Methods, Unpicklable):
             stride: between the elements of a window.
             drop_remainder: True leaves out windows that are short.
         """
-        wanted = _number(size, "window")
-        moved = wanted if shift is None else _number(shift, "window")
-        step = _number(stride, "window")
+        length = arguments.number(size, "window")
+        moved = length if shift is None else arguments.number(shift, "window")
+        step = arguments.number(stride, "window")
         specs = structure.mapped_nodes(structure.dataset_spec, self.element_specs)
         widths = [len(structure.flatten(node)) for node in structure.nodes(self.element_specs)]
         return self._derived(
             lambda o: elements.Window(
                 self.open(o),
-                o.number(wanted),
+                o.number(length),
                 o.number(moved),
                 o.number(step),
                 bool(o.value(drop_remainder)),
                 widths,
             ),
             specs,
-            [wanted, moved, step, drop_remainder],
+            [length, moved, step, drop_remainder],
         )._named(name)
 
     @api_boundary.rolling_back
@@ -760,9 +739,9 @@ class Dataset(Methods, Unpicklable):
         rows = sorted({size for size in sizes if size is not None})
         if len(rows) > 1:
             raise ValueError(f"unbatch: the components have {rows} rows, expected one number")
-        places = structure.sparse_places(self.element_specs)
+        sparse = structure.sparse_places(self.element_specs)
         specs = structure.sliced(self.element_specs)
-        return self._derived(lambda o: elements.Unbatch(self.open(o), places), specs)._named(name)
+        return self._derived(lambda o: elements.Unbatch(self.open(o), sparse), specs)._named(name)
 
     @api_boundary.rolling_back
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
@@ -787,31 +766,12 @@ class Dataset(Methods, Unpicklable):
         return found
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """This dataset with options, which are accepted. Raises TypeError: they are no Options."""
+        """This dataset with options, which are accepted. Raises TypeError: they are not Options."""
         if not isinstance(options, Options):
             raise TypeError(f"with_options: expected tf.data.Options, got {options!r}")
         made = self._derived(self.open)
         made._options = self._options.merge(options)
         return made._named(name)
-
-
-class Variant(Dataset):
-    """A dataset that is a component of an element: its elements come with a tensor, see
-    saving.encoded; where no engine handles that, a list of elements stands for the tensor."""
-
-    def __init__(self, specs: Any, tensor: Tensor) -> None:
-        self._tensor = tensor
-        super().__init__(specs, lambda o: stages.Given(self.held(o)), given=[tensor])
-
-    def held(self, opening: Opening) -> list[Any]:
-        found = opening.value(self._tensor)
-        return found if isinstance(found, list) else list(saving.decode(found[()]))
-
-
-@registered.dataset_of.register
-def _component(spec: Spec, tensor: Tensor) -> Variant | Variants:
-    """What a function or a program sees as a component that is a dataset, or several."""
-    return Variants(spec, tensor) if spec.shape.ndims else Variant(spec.inside, tensor)
 
 
 def classes_of(specs: Any) -> Any:
@@ -827,118 +787,7 @@ def classes_of(specs: Any) -> Any:
     return structure.mapped_nodes(kind, specs)
 
 
-def _open_at_a_time(num_parallel_calls: Any) -> int:
-    """The cycle length of an interleave that leaves it open, as TensorFlow chooses it."""
-    processors = min(os.cpu_count() or 1, _MOST_THREADS)
-    if not isinstance(num_parallel_calls, int):
-        return processors
-    if num_parallel_calls == AUTOTUNE:
-        return (processors + 2) // 3
-    return min(num_parallel_calls, processors)
-
-
 def _checked(value: Any, what: str) -> Dataset:
     if not isinstance(value, Dataset):
         raise TypeError(f"{what}: expected a tf.data.Dataset, got {value!r}")
     return value
-
-
-def _number(value: Any, what: str) -> Any:
-    """An int, or a scalar integer tensor as it is.
-
-    Raises:
-        TypeError: it is something else.
-    """
-    if hasattr(value, "_as_graph_element"):
-        value = convert_to_tensor(value)
-    if isinstance(value, Tensor):
-        if not value.dtype.is_integer or value.shape.ndims not in (None, 0):
-            raise TypeError(f"{what}: expected a scalar integer tensor, got {value!r}")
-        return value
-    array = np.asarray(value)
-    if array.ndim or array.dtype.kind not in "iu":
-        raise TypeError(f"{what}: expected an integer, got {value!r} of {type(value).__name__}")
-    return int(array)
-
-
-def _padded(shape: Any) -> Any:
-    """A static shape, or a vector tensor as it is, if its numbers are not known.
-
-    Raises:
-        TypeError: numbers that are no integers.
-        ValueError: no vector.
-    """
-    known = constant_value(shape) if isinstance(shape, Tensor) else None
-    if isinstance(shape, Tensor):
-        _check_vector(shape, shape.dtype.is_integer, shape.shape.ndims)
-    shape = shape if known is None else known
-    if isinstance(shape, np.ndarray):
-        _check_vector(shape, shape.dtype.kind in "iu" or not shape.size, shape.ndim)
-        shape = shape.tolist()
-    if isinstance(shape, (list, tuple)):
-        if any(isinstance(size, (list, tuple)) for size in shape):
-            _check_vector(shape, True, 2)
-        shape = [None if isinstance(size, int) and size < 0 else size for size in shape]
-    return shape if isinstance(shape, Tensor) else as_shape(shape)
-
-
-def _check_vector(shape: Any, integers: bool, rank: int | None) -> None:
-    if not integers:
-        raise TypeError(f"padded_batch: a padded shape is {shape!r}, expected integers")
-    if rank not in (None, 1):
-        raise ValueError(f"padded_batch: a padded shape is {shape!r}, expected a vector")
-
-
-def _padded_rank(shape: Any) -> TensorShape:
-    """What is known of a padded shape."""
-    if not isinstance(shape, Tensor):
-        found: TensorShape = shape
-        return found
-    rank = shape.shape.with_rank(1).as_list()[0]
-    return TensorShape(None if rank is None else [None] * rank)
-
-
-def _known_rank(shape: TensorShape) -> TensorShape:
-    if shape.ndims is None:
-        raise ValueError("padded_batch: give `padded_shapes`, for a component has an unknown rank")
-    return shape
-
-
-def _check_padded(component: TensorShape, padded: Any) -> None:
-    shape = _padded_rank(padded)
-    if shape.ndims is None and not isinstance(padded, Tensor):
-        raise ValueError("padded_batch: a padded shape must have a known rank")
-    if component.ndims is None or shape.ndims is None:
-        return
-    if component.ndims != shape.ndims:
-        raise ValueError(
-            f"The padded shape {shape} is not compatible with the corresponding input component "
-            f"shape {component}: the ranks differ."
-        )
-    for size, most in zip(component.as_list(), shape.as_list(), strict=True):
-        if size is not None and most is not None and size > most:
-            raise ValueError(
-                f"The padded shape {shape} is not compatible with the corresponding input "
-                f"component shape {component}: {size} is more than {most}."
-            )
-
-
-def _sizes(shape: Any) -> list[int]:
-    found = shape.as_list() if isinstance(shape, TensorShape) else shape.tolist()
-    return [-1 if size is None else size for size in found]
-
-
-def _filling(value: Any, dtype: Any) -> Any:
-    """A padding value of a component's dtype: an array or a tensor."""
-    if isinstance(value, Tensor):
-        if value.dtype != dtype:
-            raise TypeError(
-                f"The padding value is {value.dtype.name}, its component is {dtype.name}."
-            )
-        return value
-    if value is None:
-        return np.zeros((), dtype.as_numpy_dtype) if dtype != dtypes.string else as_array(b"", None)
-    array = as_array(value, dtype)
-    if array.ndim:
-        raise ValueError(f"Padding value should be a scalar, but has the shape {array.shape}.")
-    return array

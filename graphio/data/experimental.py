@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.data import elements, npz, structure
+from graphio.data import arguments, elements, npz, structure
 from graphio.data.csvs import CsvDataset, make_csv_dataset
-from graphio.data.dataset import AUTOTUNE, Dataset, _checked, _number
+from graphio.data.dataset import AUTOTUNE, Dataset, _checked
 from graphio.data.function import Function
 from graphio.data.iterator import make_saveable_from_iterator
 from graphio.data.special import (
@@ -401,7 +401,7 @@ def _common(datasets: Sequence[Dataset], what: str) -> Any:
 
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset:
     """Numbers without end."""
-    first, each = _number(start, "Counter"), _number(step, "Counter")
+    first, each = arguments.number(start, "Counter"), arguments.number(step, "Counter")
     limit = np.iinfo(np.int64)
     stop = limit.min if isinstance(each, int) and each < 0 else limit.max
     found = Dataset.range(first, stop, each)

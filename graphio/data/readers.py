@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphio.data import records
-from graphio.data.dataset import Dataset, _number
+from graphio.data import arguments, records
+from graphio.data.dataset import Dataset
 from graphio.data.function import Opening
 from graphio.data.stages import Stage
 from graphio.data.structure import Spec
@@ -141,7 +141,7 @@ class FixedLengthRecordDataset(_FileDataset):
         name: str | None = None,
     ) -> None:
         sizes = [
-            _number(v or 0, "FixedLengthRecordDataset") if not isinstance(v, Tensor) else v
+            arguments.number(v or 0, "FixedLengthRecordDataset") if not isinstance(v, Tensor) else v
             for v in (record_bytes, header_bytes, footer_bytes)
         ]
 

@@ -213,7 +213,7 @@ class Graph(Unpicklable):
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype.base_dtype, shape))
         if contexts.devices or contexts.colocated:
-            root.has_devices |= contexts.place(made)
+            root.has_devices |= contexts.assign_device(made)
         if self.outer is not None or (held and made.bodies()):
             bodies.record_captures(self, made)
         self._add(made)

@@ -192,7 +192,7 @@ _LEFT_OUT = {
     "train.match_filenames_once": "use tf.data.Dataset.list_files, or tf.gfile.Glob",
     "train.maybe_shuffle_batch": _RECORDS,
     "train.sdca_optimizer": "use tf.train.FtrlOptimizer",
-    "tpu": "there are two engines, both on the processor: 'runtime' and 'cinfer'",
+    "tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",
     "xla": "cinfer plans and fuses by itself",
     "FIFOQueue": _RECORDS,
     "PaddingFIFOQueue": _RECORDS,

@@ -211,6 +211,26 @@ def test_debug_shows_where_an_error_comes_from(graphio: Command) -> None:
     assert "Traceback" in graphio("--debug", "inspect", "nowhere.gio", code=exits.FILE).err
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["inspect", "ls", "run", "bench", "profile", "show --svg {}.svg", "export-c", "diff {}",
+     "convert {}.npz", "convert {}.onnx"],
+)  # fmt: skip
+def test_the_error_of_a_damaged_model_names_the_file(
+    graphio: Command, files: Path, tmp_path: Path, words: str
+) -> None:
+    bad = tmp_path / "bad.gio"
+    data = bytearray((files / "net.gio").read_bytes())
+    data[200] ^= 1
+    bad.write_bytes(data)
+    command, *more = words.format(
+        files / "net.gio" if "diff" in words else tmp_path / "out"
+    ).split()
+    done = graphio(command, bad, *more, code=exits.FILE)
+    assert done.err.startswith(f"graphio: {bad}: the model file is damaged: ")
+    assert "graph section" in done.err or "sections" in done.err
+
+
 def test_a_damaged_model_is_refused(graphio: Command, files: Path, tmp_path: Path) -> None:
     data = bytearray((files / "net.gio").read_bytes())
     data[200] ^= 1

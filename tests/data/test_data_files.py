@@ -393,7 +393,10 @@ def test_a_cache_in_a_file_serves_later_programs(tmp_path: Path) -> None:
 
 
 def test_the_name_of_a_cache_is_a_text() -> None:
-    with tf.Graph().as_default(), pytest.raises(TypeError, match="filename is 3, expected a text"):
+    with (
+        tf.Graph().as_default(),
+        pytest.raises(TypeError, match="filename is 3, expected a string"),
+    ):
         D.range(3).cache(3)
 
 

@@ -499,6 +499,21 @@ def test_a_number_folded_into_a_seed_is_its_second_half(engine: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("tf.random.split", lambda seed: tf.random.split(seed)),
+        ("tf.random.fold_in", lambda seed: tf.random.fold_in(seed, 3)),
+        ("stateless_random_uniform", lambda seed: tf.random.stateless_uniform([2], seed)),
+    ],
+)
+def test_the_error_of_a_wrong_seed_names_the_function_that_was_called(name: str, call: Any) -> None:
+    with pytest.raises(ValueError, match=rf"seed must have shape \[2\].* \(op: '{name}'\)"):
+        call([1, 2, 3])
+    with pytest.raises(TypeError, match=name):
+        call([0.5, 1.5])
+
+
+@pytest.mark.parametrize(
     ("space", "typed", "meant"),
     [
         ("random", "stateless_unifrom", "stateless_uniform"),

@@ -241,9 +241,8 @@ def _write_model(
 def _weights(source: str, kind: str) -> Mapping[str, Array]:
     if kind in opening.MODELS:
         from graphio.model.describing import tensors_of
-        from graphio.schema import container
 
-        return tensors_of(*container.unpack(opening.model_bytes(source)))
+        return tensors_of(*opening.unpacked(source))
     from graphio.train.checkpoints.checkpoint_reader import resolved
     from graphio.train.interop.values import load_values
 

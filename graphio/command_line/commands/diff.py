@@ -66,9 +66,8 @@ class _Side:
             self.values: Any = opening.prefix_of(path)
             return
         from graphio.model.describing import structure_lines, tensors_of
-        from graphio.schema import container
 
-        model, arrays = container.unpack(opening.model_bytes(path))
+        model, arrays = opening.unpacked(path)
         variables = {v.name for v in model.variable}
         values = tensors_of(model, arrays)
         self.values = values if models else {n: v for n, v in values.items() if n in variables}

@@ -50,7 +50,8 @@ def command(
     from graphio.storage import stores
 
     data = Path(model).read_bytes()
-    container.unpack(data)  # compares every tensor with its checksum, before anything is written
+    with opening.naming(model):  # every tensor is compared with its checksum before the output
+        container.unpack(data)
     made = sources(data, name or Path(model).stem, os.path.basename(model), embed)
     _check_targets(model, folder, made, force)
     os.makedirs(folder, exist_ok=True)

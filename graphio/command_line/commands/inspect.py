@@ -66,9 +66,10 @@ def model_facts(path: str, kind: str, nodes: bool = False) -> Facts:
     from graphio.model.describing import describe
     from graphio.schema import container
 
-    model, _ = container.unpack(data)
-    facts |= describe(model)
-    facts["engines"] = _engines(data)
+    with opening.naming(path):
+        model, _ = container.unpack(data)
+        facts |= describe(model)
+        facts["engines"] = _engines(data)
     if nodes:
         facts["node_list"] = [
             {"name": n.name, "op": n.op, "inputs": list(n.input)} for n in model.graph.node

@@ -36,9 +36,8 @@ def _weights(path: str) -> Facts:
 
 def _model(path: str) -> Facts:
     from graphio.model.describing import describe
-    from graphio.schema import container
 
-    model, _ = container.unpack(opening.model_bytes(path), lazy=True)
+    model, _ = opening.unpacked(path, lazy=True)
     facts = describe(model)
     rows = [
         {"name": row["name"], "kind": "slot" if row["slot_of"] else "variable"} | row

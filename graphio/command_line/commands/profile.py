@@ -52,7 +52,8 @@ def command(
     if trace is not None:
         fitting.refuse_source([model, *given_files(inputs)], [trace])
     data = opening.model_bytes(model)
-    opened = engines.load(engine, data)
+    with opening.naming(model):
+        opened = engines.load(engine, data)
     loaded = opened.signature(choose_signature(signature, opened.signatures, opened.metadata))
     given = given_inputs(data, loaded, inputs, size)
     message, _ = container.unpack(data, lazy=True)

@@ -73,7 +73,8 @@ def _onnx(path: str, signature: str | None) -> tuple[str, bytes]:
     from graphio.schema import container
 
     data = opening.model_bytes(path, "none")
-    message = container.unpack(data, lazy=True)[0]
+    with opening.naming(path):
+        message = container.unpack(data, lazy=True)[0]
     known, texts = [s.name for s in message.signature], {m.key: m.value for m in message.metadata}
     model = from_model(data, signature=choose_signature(signature, known, texts))
     return f"{name}.onnx", model.SerializeToString()
@@ -81,10 +82,9 @@ def _onnx(path: str, signature: str | None) -> tuple[str, bytes]:
 
 def _write(path: str, svg: str, signature: str | None) -> None:
     from graphio.observe.drawing import draw
-    from graphio.schema import container
     from graphio.storage import stores
 
-    model, _ = container.unpack(opening.model_bytes(path, "none"), lazy=True)
+    model, _ = opening.unpacked(path, "none", lazy=True)
     if signature is not None:
         choose_signature(signature, [s.name for s in model.signature])
     stores.write(svg, [draw(model, signature).encode()])

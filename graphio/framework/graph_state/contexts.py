@@ -97,7 +97,7 @@ class Contexts(threading.local):
         finally:
             self.applying = before
 
-    def place(self, made: Operation) -> bool:
+    def assign_device(self, made: Operation) -> bool:
         """Gives a new operation the device of the open contexts.
 
         Returns:

@@ -1,10 +1,9 @@
-"""Elementwise arithmetic: builders, gradients, and the operators of Python on tensors."""
+"""Builders of elementwise arithmetic and casts, and the operators of Python on tensors."""
 
 from __future__ import annotations
 
 import functools
-import math as _math
-from collections.abc import Callable, Iterator, Sequence, ValuesView
+from collections.abc import Callable, Iterator, ValuesView
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ from graphio.framework.composite import Composite
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.folding import constant_value
-from graphio.framework.gradient_registry import gradient, not_differentiable
-from graphio.framework.graph import Operation, Tensor
+from graphio.framework.graph import Tensor
 from graphio.framework.indexed_slices import IndexedSlices
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import (
@@ -31,7 +29,7 @@ from graphio.ops.base.emit import (
     scalar,
     scope,
 )
-from graphio.ops.base.primitive import binary, compare, select, unary, unbroadcast
+from graphio.ops.base.primitive import binary, compare, select, unary
 from graphio.ops.base.primitive import cast as _cast
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.base.signatures import Binary, Unary, UnaryOfSparse
@@ -99,8 +97,6 @@ __all__ = [
     "to_int64",
     "truediv",
 ]
-
-Gradients = Sequence["Tensor | None"]
 
 # ---- one operand ----
 
@@ -214,7 +210,7 @@ def expm1(x: Any, name: str | None = None) -> Tensor:
         require(tensor, FLOATING, "Expm1")
         zero, half, one, two = (scalar(v, tensor.dtype) for v in (0, 0.5, 1, 2))
         small = compare("Less", abs(tensor), one)
-        # The branch not taken computes on 0, so that its gradient is no nan.
+        # The branch not taken computes on 0, so that its gradient is not nan.
         t = tanh(binary("Mul", select(small, tensor, zero), half))
         near = binary("Div", binary("Mul", t, two), binary("Sub", one, t))
         far = binary("Sub", exp(tensor), one)
@@ -296,28 +292,28 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
 
     Args:
         x: tensor, any shape; of a SparseTensor or IndexedSlices the values.
-        dtype: the wanted one; if x has it already, x comes back as it is.
+        dtype: of the result; if x has it already, x comes back as it is.
         name: of the operation.
 
     Raises:
-        UnimplementedError: from or to texts.
+        UnimplementedError: from or to strings.
     """
-    wanted = dtypes.as_dtype(dtype).base_dtype
+    target = dtypes.as_dtype(dtype).base_dtype
     with scope(name, "Cast") as at:
         if isinstance(x, Composite):
-            converted: Tensor = x.with_values(_of_numbers(x.values, wanted, at))
+            converted: Tensor = x.with_values(_of_numbers(x.values, target, at))
             return converted
-        return _of_numbers(convert_to_tensor(x, name="x"), wanted, at)
+        return _of_numbers(convert_to_tensor(x, name="x"), target, at)
 
 
-def _of_numbers(x: Tensor, wanted: DType, name: str) -> Tensor:
-    """x in another dtype; texts are none of numbers."""
-    if (x.dtype == dtypes.string) != (wanted == dtypes.string):
+def _of_numbers(x: Tensor, target: DType, name: str) -> Tensor:
+    """x in another dtype; strings and numbers are not cast into each other."""
+    if (x.dtype == dtypes.string) != (target == dtypes.string):
         use = "tf.strings.to_number" if x.dtype == dtypes.string else "tf.as_string"
         raise errors.UnimplementedError(
-            message=f"Cast {x.dtype.name} to {wanted.name} is not supported; use {use}"
+            message=f"Cast {x.dtype.name} to {target.name} is not supported; use {use}"
         )
-    return _cast(x, wanted, name)
+    return _cast(x, target, name)
 
 
 def _largest(dtype: DType, other: DType) -> float:
@@ -334,21 +330,21 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     become the largest numbers that both have.
 
     Raises:
-        UnimplementedError: of texts.
+        UnimplementedError: of strings.
     """
-    wanted = dtypes.as_dtype(dtype).base_dtype
+    target = dtypes.as_dtype(dtype).base_dtype
     with scope(name, "saturate_cast") as at:
         tensor = convert_to_tensor(value, name="value")
-        if wanted.is_integer and not tensor.dtype.is_integer:
-            return _of_numbers(tensor, wanted, at)  # this cast saturates by itself
-        if wanted.is_floating and tensor.dtype.is_floating:
-            limit = _largest(tensor.dtype.base_dtype, wanted)
-            return _cast(minimum(maximum(tensor, -limit), limit), wanted, at)
-        if tensor.dtype.min < wanted.min:
-            tensor = maximum(tensor, wanted.min)
-        if tensor.dtype.max > wanted.max:
-            tensor = minimum(tensor, wanted.max)
-        return _cast(tensor, wanted, at)
+        if target.is_integer and not tensor.dtype.is_integer:
+            return _of_numbers(tensor, target, at)  # this cast saturates by itself
+        if target.is_floating and tensor.dtype.is_floating:
+            limit = _largest(tensor.dtype.base_dtype, target)
+            return _cast(minimum(maximum(tensor, -limit), limit), target, at)
+        if tensor.dtype.min < target.min:
+            tensor = maximum(tensor, target.min)
+        if tensor.dtype.max > target.max:
+            tensor = minimum(tensor, target.max)
+        return _cast(tensor, target, at)
 
 
 @api_guard.operator
@@ -385,7 +381,7 @@ def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
 
 
 def _joined(a: Tensor, b: Tensor, name: str) -> Tensor:
-    """The sum of two tensors of texts, with broadcasting."""
+    """The sum of two tensors of strings, with broadcasting."""
     one, two = dims_of(a), dims_of(b)
     if one and two and one != two and None not in (*one, *two):
         common = shapes.broadcast(one, two, describe(name, "Add")) or ()
@@ -425,7 +421,7 @@ def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: st
     return build
 
 
-add = _binary_builder("add", "Add", "Add", NUMERIC, "x + y (texts are joined)")
+add = _binary_builder("add", "Add", "Add", NUMERIC, "x + y (strings are joined)")
 subtract = _binary_builder("subtract", "Sub", "Sub", NUMERIC, "x - y")
 multiply = _binary_builder("multiply", "Mul", "Mul", NUMERIC, "x * y")
 realdiv = _binary_builder("realdiv", "Div", "RealDiv", FLOATING, "x / y")
@@ -437,7 +433,7 @@ minimum = _binary_builder(
     "minimum", "Min", "Minimum", NUMERIC, "The smaller one (gradient to x where equal)"
 )
 
-#: what true division makes of integers
+#: the dtype of a true division of integers
 TRUEDIV_OF = {
     dtypes.int8: dtypes.float32,
     dtypes.uint8: dtypes.float32,
@@ -460,9 +456,9 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """
     with scope(name, "truediv") as at:
         a, b = operands(x, y, "truediv")
-        wanted = TRUEDIV_OF.get(a.dtype.base_dtype)
-        if wanted is not None:
-            a, b = _cast(a, wanted, "Cast"), _cast(b, wanted, "Cast_1")
+        target = TRUEDIV_OF.get(a.dtype.base_dtype)
+        if target is not None:
+            a, b = _cast(a, target, "Cast"), _cast(b, target, "Cast_1")
         return realdiv(a, b, name=at)
 
 
@@ -626,235 +622,6 @@ def accumulate_n(
         name: of the operation.
     """
     return add_n(inputs, name=name or "AccumulateNV2")
-
-
-# ---- gradients of one operand ----
-
-not_differentiable("Floor", "Ceil", "Round", "IsNaN", "IsInf")
-not_differentiable("NonZeroDivisor", "StopGradient", domain="graphio")
-
-
-@gradient("Abs")
-def _abs_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy sign(x)."""
-    return [multiply(dy, sign(op.inputs[0]))]
-
-
-@gradient("Neg")
-def _neg_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """-dy."""
-    return [negative(dy)]
-
-
-@gradient("Sign")
-def _sign_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """0, and connected."""
-    return [primitive.fill_like(dy, 0)]
-
-
-@gradient("Exp")
-def _exp_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy exp(x)."""
-    return [multiply(dy, op.outputs[0])]
-
-
-@gradient("Log")
-def _log_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy / x."""
-    return [realdiv(dy, op.inputs[0])]
-
-
-@gradient("Sqrt")
-def _sqrt_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy / (2 sqrt(x))."""
-    return [realdiv(multiply(dy, 0.5), op.outputs[0])]
-
-
-@gradient("Reciprocal")
-def _reciprocal_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """-dy / x^2."""
-    y = op.outputs[0]
-    return [negative(multiply(dy, multiply(y, y)))]
-
-
-@gradient("Sin")
-def _sin_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy cos(x)."""
-    return [multiply(dy, cos(op.inputs[0]))]
-
-
-@gradient("Atan")
-def _atan_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy / (1 + x^2)."""
-    x = op.inputs[0]
-    return [multiply(dy, reciprocal(add(multiply(x, x), 1.0)))]
-
-
-@gradient("Cos")
-def _cos_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """-dy sin(x)."""
-    return [negative(multiply(dy, sin(op.inputs[0])))]
-
-
-@gradient("Tanh")
-def _tanh_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy (1 - tanh(x)^2)."""
-    y = op.outputs[0]
-    return [multiply(dy, subtract(scalar(1, y.dtype), multiply(y, y)))]
-
-
-@gradient("Sigmoid")
-def _sigmoid_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy s (1 - s), s = sigmoid(x)."""
-    s = op.outputs[0]
-    return [multiply(dy, multiply(s, subtract(scalar(1, s.dtype), s)))]
-
-
-@gradient("Erf")
-def _erf_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy 2 / sqrt(pi) exp(-x^2)."""
-    bell = exp(negative(square(op.inputs[0])))
-    return [multiply(dy, multiply(bell, 2.0 / _math.sqrt(_math.pi)))]
-
-
-@gradient("Identity", takes_slices=True)
-@gradient("PlaceholderWithDefault", domain="graphio", takes_slices=True)
-def _identity_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy."""
-    return [dy]
-
-
-@gradient("Cast")
-def _cast_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy in x's dtype, if both are floating; of a float of 8 or 4 bits dy as it is."""
-    x = op.inputs[0]
-    if x.dtype.name.startswith(("float8", "float4")):
-        return [dy]
-    return [_cast(dy, x.dtype) if x.dtype.is_floating else None]
-
-
-@gradient("CastLike")
-def _cast_like_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """As Cast's; nothing flows to the tensor that gives the type."""
-    return [*_cast_gradient(op, dy), None]
-
-
-# ---- gradients of two operands; each is summed over what broadcasting repeated ----
-
-
-@gradient("Add")
-def _add_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy, dy."""
-    x, y = op.inputs
-    return [unbroadcast(dy, x, y), unbroadcast(dy, y, x)]
-
-
-@gradient("Sub")
-def _sub_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy, -dy."""
-    x, y = op.inputs
-    return [unbroadcast(dy, x, y), negative(unbroadcast(dy, y, x))]
-
-
-@gradient("Mul")
-def _mul_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy y, dy x; a square gives 2 dy x at once."""
-    x, y = op.inputs
-    if x is y:
-        return [multiply(dy, add(x, x)), None]
-    return [unbroadcast(multiply(dy, y), x, y), unbroadcast(multiply(dy, x), y, x)]
-
-
-@gradient("Div")
-def _div_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy / y, -dy (x / y) / y."""
-    x, y = op.inputs
-    along = realdiv(dy, y)
-    across = negative(multiply(along, op.outputs[0]))
-    return [unbroadcast(along, x, y), unbroadcast(across, y, x)]
-
-
-@gradient("Pow")
-def _pow_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy y x^(y-1), 0 where y is 0; dy x^y log(x) where x > 0, else 0.
-
-    Each product begins with dy: where that is 0, so is the gradient, though the rest overflows.
-    """
-    x, y = op.inputs
-    if y.dtype != x.dtype:  # the exponent's type is its own
-        dx, rise = _pow_slopes(x, _cast(y, x.dtype), op.outputs[0], dy)
-        return [dx, _cast(rise, y.dtype) if y.dtype.is_floating else None]
-    return _pow_slopes(x, y, op.outputs[0], dy)
-
-
-def _pow_slopes(x: Tensor, y: Tensor, power: Tensor, dy: Tensor) -> list[Tensor]:
-    known = constant_value(y)
-    zero, one = scalar(0, x.dtype), scalar(1, x.dtype)
-    if known is not None and known.shape == () and known == 2:
-        along = multiply(dy, add(x, x))
-    else:
-        along = multiply(multiply(dy, y), pow(x, subtract(y, scalar(1, y.dtype))))
-    if known is None or not known.all():  # 0 times infinity where x is 0 as well
-        along = select(compare("Equal", y, zero), zero, along)
-    positive = compare("Greater", x, zero)
-    logarithm = select(positive, log(select(positive, x, one)), zero)
-    rise = multiply(multiply(dy, power), logarithm)
-    return [unbroadcast(along, x, y), unbroadcast(rise, y, x)]
-
-
-@gradient("Mod")
-def _mod_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy, -dy (x - mod) / y, the quotient being a whole number."""
-    x, y = op.inputs
-    quotient = realdiv(subtract(x, op.outputs[0]), y)
-    whole = unary("Round", quotient)
-    return [unbroadcast(dy, x, y), unbroadcast(negative(multiply(dy, whole)), y, x)]
-
-
-@gradient("Max")
-def _max_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy to the first argument that is the largest."""
-    return _to_the_winner(op, dy, "GreaterOrEqual")
-
-
-@gradient("Min")
-def _min_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy to the first argument that is the smallest."""
-    return _to_the_winner(op, dy, "LessOrEqual")
-
-
-def _to_the_winner(op: Operation, dy: Tensor, better: str) -> Gradients:
-    inputs, zero = list(op.inputs), scalar(0, dy.dtype)
-    if len(inputs) == 2:
-        wins = compare(better, inputs[0], inputs[1])
-        parts = [select(wins, dy, zero), select(wins, zero, dy)]
-    else:
-        parts, rest = [], dy
-        for x in inputs:
-            wins = compare("Equal", x, op.outputs[0])
-            parts.append(select(wins, rest, zero))
-            rest = select(wins, zero, rest)
-    return [
-        unbroadcast(part, x, *(o for o in inputs if o is not x))
-        for part, x in zip(parts, inputs, strict=True)
-    ]
-
-
-@gradient("Clip")
-def _clip_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy within the bounds, they included; beyond them it goes to the bound."""
-    x, low, high = [*op.inputs, None, None][:3]
-    zero = scalar(0, dy.dtype)
-    kept = dy
-    gradients: list[Tensor | None] = []
-    for bound, beyond in ((low, "Less"), (high, "Greater")):
-        if bound is None:
-            gradients.append(None)
-            continue
-        out = compare(beyond, x, bound)
-        gradients.append(primitive.reduce_sum(select(out, dy, zero), None, keepdims=False))
-        kept = select(out, zero, kept)
-    return [kept, *gradients][: len(op.inputs)]
 
 
 # ---- Python's operators ----

@@ -1,20 +1,36 @@
-"""Gradients of elementwise operators, norms and determinants that have no separate builder."""
+"""Gradients of elementwise operators, and of norms and determinants without a builder."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from graphio.framework import dtypes
 from graphio.framework.constants import constant
+from graphio.framework.folding import constant_value
 from graphio.framework.gradient_registry import gradient, not_differentiable
 from graphio.framework.graph import Operation, Tensor
 from graphio.ops.base import primitive
 from graphio.ops.base.emit import node, scalar
 from graphio.ops.base.primitive import binary, compare, select, unary, unbroadcast
 from graphio.ops.base.shapes import dims_of
-from graphio.ops.math import elementwise
+from graphio.ops.math.elementwise import (
+    add,
+    cos,
+    exp,
+    log,
+    multiply,
+    negative,
+    pow,
+    realdiv,
+    reciprocal,
+    sign,
+    sin,
+    square,
+    subtract,
+)
 from graphio.ops.math.reduction import to_input
 
 __all__: list[str] = []
@@ -24,10 +40,243 @@ Gradients = Sequence["Tensor | None"]
 not_differentiable("BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor")
 
 
+# ---- operators of elementwise.py: one operand ----
+
+
+not_differentiable("Floor", "Ceil", "Round", "IsNaN", "IsInf")
+not_differentiable("NonZeroDivisor", "StopGradient", domain="graphio")
+
+
+@gradient("Abs")
+def _abs_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy sign(x)."""
+    return [multiply(dy, sign(op.inputs[0]))]
+
+
+@gradient("Neg")
+def _neg_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """-dy."""
+    return [negative(dy)]
+
+
+@gradient("Sign")
+def _sign_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """0, and connected."""
+    return [primitive.fill_like(dy, 0)]
+
+
+@gradient("Exp")
+def _exp_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy exp(x)."""
+    return [multiply(dy, op.outputs[0])]
+
+
+@gradient("Log")
+def _log_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy / x."""
+    return [realdiv(dy, op.inputs[0])]
+
+
+@gradient("Sqrt")
+def _sqrt_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy / (2 sqrt(x))."""
+    return [realdiv(multiply(dy, 0.5), op.outputs[0])]
+
+
+@gradient("Reciprocal")
+def _reciprocal_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """-dy / x^2."""
+    y = op.outputs[0]
+    return [negative(multiply(dy, multiply(y, y)))]
+
+
+@gradient("Sin")
+def _sin_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy cos(x)."""
+    return [multiply(dy, cos(op.inputs[0]))]
+
+
+@gradient("Atan")
+def _atan_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy / (1 + x^2)."""
+    x = op.inputs[0]
+    return [multiply(dy, reciprocal(add(multiply(x, x), 1.0)))]
+
+
+@gradient("Cos")
+def _cos_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """-dy sin(x)."""
+    return [negative(multiply(dy, sin(op.inputs[0])))]
+
+
+@gradient("Tanh")
+def _tanh_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy (1 - tanh(x)^2)."""
+    y = op.outputs[0]
+    return [multiply(dy, subtract(scalar(1, y.dtype), multiply(y, y)))]
+
+
+@gradient("Sigmoid")
+def _sigmoid_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy s (1 - s), s = sigmoid(x)."""
+    s = op.outputs[0]
+    return [multiply(dy, multiply(s, subtract(scalar(1, s.dtype), s)))]
+
+
+@gradient("Erf")
+def _erf_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy 2 / sqrt(pi) exp(-x^2)."""
+    bell = exp(negative(square(op.inputs[0])))
+    return [multiply(dy, multiply(bell, 2.0 / math.sqrt(math.pi)))]
+
+
+@gradient("Identity", takes_slices=True)
+@gradient("PlaceholderWithDefault", domain="graphio", takes_slices=True)
+def _identity_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy."""
+    return [dy]
+
+
+@gradient("Cast")
+def _cast_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy in x's dtype, if both are floating; of a float of 8 or 4 bits dy as it is."""
+    x = op.inputs[0]
+    if x.dtype.name.startswith(("float8", "float4")):
+        return [dy]
+    return [primitive.cast(dy, x.dtype) if x.dtype.is_floating else None]
+
+
+@gradient("CastLike")
+def _cast_like_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """As Cast's; nothing flows to the tensor that gives the type."""
+    return [*_cast_gradient(op, dy), None]
+
+
+# ---- two operands: each gradient is summed over the axes that broadcasting repeated ----
+
+
+@gradient("Add")
+def _add_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy, dy."""
+    x, y = op.inputs
+    return [unbroadcast(dy, x, y), unbroadcast(dy, y, x)]
+
+
+@gradient("Sub")
+def _sub_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy, -dy."""
+    x, y = op.inputs
+    return [unbroadcast(dy, x, y), negative(unbroadcast(dy, y, x))]
+
+
+@gradient("Mul")
+def _mul_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy y, dy x; a square gives 2 dy x at once."""
+    x, y = op.inputs
+    if x is y:
+        return [multiply(dy, add(x, x)), None]
+    return [unbroadcast(multiply(dy, y), x, y), unbroadcast(multiply(dy, x), y, x)]
+
+
+@gradient("Div")
+def _div_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy / y, -dy (x / y) / y."""
+    x, y = op.inputs
+    along = realdiv(dy, y)
+    across = negative(multiply(along, op.outputs[0]))
+    return [unbroadcast(along, x, y), unbroadcast(across, y, x)]
+
+
+@gradient("Pow")
+def _pow_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy y x^(y-1), 0 where y is 0; dy x^y log(x) where x > 0, else 0.
+
+    Each term begins with dy: where that is 0, so is the gradient, though the rest overflows.
+    """
+    x, y = op.inputs
+    if y.dtype != x.dtype:  # the exponent's type is its own
+        dx, rise = _pow_slopes(x, primitive.cast(y, x.dtype), op.outputs[0], dy)
+        return [dx, primitive.cast(rise, y.dtype) if y.dtype.is_floating else None]
+    return _pow_slopes(x, y, op.outputs[0], dy)
+
+
+def _pow_slopes(x: Tensor, y: Tensor, power: Tensor, dy: Tensor) -> list[Tensor]:
+    known = constant_value(y)
+    zero, one = scalar(0, x.dtype), scalar(1, x.dtype)
+    if known is not None and known.shape == () and known == 2:
+        along = multiply(dy, add(x, x))
+    else:
+        along = multiply(multiply(dy, y), pow(x, subtract(y, scalar(1, y.dtype))))
+    if known is None or not known.all():  # 0 times infinity where x is 0 as well
+        along = select(compare("Equal", y, zero), zero, along)
+    positive = compare("Greater", x, zero)
+    logarithm = select(positive, log(select(positive, x, one)), zero)
+    rise = multiply(multiply(dy, power), logarithm)
+    return [unbroadcast(along, x, y), unbroadcast(rise, y, x)]
+
+
+@gradient("Mod")
+def _mod_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy, -dy (x - mod) / y, the quotient being a whole number."""
+    x, y = op.inputs
+    quotient = realdiv(subtract(x, op.outputs[0]), y)
+    rounded = unary("Round", quotient)
+    return [unbroadcast(dy, x, y), unbroadcast(negative(multiply(dy, rounded)), y, x)]
+
+
+@gradient("Max")
+def _max_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy to the first argument that is the largest."""
+    return _to_the_winner(op, dy, "GreaterOrEqual")
+
+
+@gradient("Min")
+def _min_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy to the first argument that is the smallest."""
+    return _to_the_winner(op, dy, "LessOrEqual")
+
+
+def _to_the_winner(op: Operation, dy: Tensor, better: str) -> Gradients:
+    inputs, zero = list(op.inputs), scalar(0, dy.dtype)
+    if len(inputs) == 2:
+        wins = compare(better, inputs[0], inputs[1])
+        parts = [select(wins, dy, zero), select(wins, zero, dy)]
+    else:
+        parts, rest = [], dy
+        for x in inputs:
+            wins = compare("Equal", x, op.outputs[0])
+            parts.append(select(wins, rest, zero))
+            rest = select(wins, zero, rest)
+    return [
+        unbroadcast(part, x, *(o for o in inputs if o is not x))
+        for part, x in zip(parts, inputs, strict=True)
+    ]
+
+
+@gradient("Clip")
+def _clip_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy within the bounds, they included; beyond them it goes to the bound."""
+    x, low, high = [*op.inputs, None, None][:3]
+    zero = scalar(0, dy.dtype)
+    kept = dy
+    gradients: list[Tensor | None] = []
+    for bound, beyond in ((low, "Less"), (high, "Greater")):
+        if bound is None:
+            gradients.append(None)
+            continue
+        out = compare(beyond, x, bound)
+        gradients.append(primitive.reduce_sum(select(out, dy, zero), None, keepdims=False))
+        kept = select(out, zero, kept)
+    return [kept, *gradients][: len(op.inputs)]
+
+
+# ---- operators without a builder ----
+
+
 @gradient("Tan")
 def _tan_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy (1 + y^2)."""
-    return [binary("Mul", dy, elementwise.add(elementwise.square(op.outputs[0]), 1.0))]
+    return [binary("Mul", dy, add(square(op.outputs[0]), 1.0))]
 
 
 @gradient("Asin")
@@ -39,7 +288,7 @@ def _asin_gradient(op: Operation, dy: Tensor) -> Gradients:
 @gradient("Acos")
 def _acos_gradient(op: Operation, dy: Tensor) -> Gradients:
     """-dy / sqrt(1 - x^2)."""
-    return [elementwise.negative(binary("Div", dy, unary("Sqrt", _one_minus_square(op.inputs[0]))))]
+    return [negative(binary("Div", dy, unary("Sqrt", _one_minus_square(op.inputs[0]))))]
 
 
 @gradient("Atanh")
@@ -69,9 +318,7 @@ def _cosh_gradient(op: Operation, dy: Tensor) -> Gradients:
 @gradient("Asinh")
 def _asinh_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy / sqrt(x^2 + 1)."""
-    return [
-        binary("Div", dy, unary("Sqrt", elementwise.add(elementwise.square(op.inputs[0]), 1.0)))
-    ]
+    return [binary("Div", dy, unary("Sqrt", add(square(op.inputs[0]), 1.0)))]
 
 
 @gradient("Acosh")
@@ -124,7 +371,7 @@ def _sum_square_gradient(op: Operation, dy: Tensor) -> Gradients:
 @gradient("ReduceLogSum")
 def _log_sum_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy / sum(x)."""
-    return _results(op, to_input(op, binary("Div", dy, elementwise.exp(op.outputs[0]))))
+    return _results(op, to_input(op, binary("Div", dy, exp(op.outputs[0]))))
 
 
 @gradient("ReduceLogSumExp")
@@ -133,7 +380,7 @@ def _log_sum_exp_gradient(op: Operation, dy: Tensor) -> Gradients:
     y = op.outputs[0]
     none = compare("Equal", y, scalar(-np.inf, y.dtype))
     safe = select(none, scalar(0, y.dtype), y)
-    share = elementwise.exp(binary("Sub", op.inputs[0], to_input(op, safe)))
+    share = exp(binary("Sub", op.inputs[0], to_input(op, safe)))
     return _results(op, binary("Mul", to_input(op, dy), share))
 
 
@@ -162,12 +409,12 @@ def _det_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 
 def _size_along(x: Tensor, axis: int) -> Tensor:
-    place = constant(np.asarray(axis, np.int64))
-    return node("Gather", [primitive.shape_of(x), place], dtypes.int64, (), axis=0)
+    index = constant(np.asarray(axis, np.int64))
+    return node("Gather", [primitive.shape_of(x), index], dtypes.int64, (), axis=0)
 
 
 def _numbers(n: Tensor, axis: int) -> Tensor:
-    """0 to n - 1 with an axis of size 1 at the given index."""
+    """0 to n - 1 with a new axis of size 1."""
     zero, one = (constant(np.asarray(v, np.int64)) for v in (0, 1))
     return primitive.unsqueeze(node("Range", [zero, n, one], dtypes.int64, (None,)), [axis])
 
@@ -186,6 +433,6 @@ def _chessboard(x: Tensor, axis: int) -> Tensor:
     """(n, n) of 1 where row + column is even, -1 elsewhere."""
     size = _size_along(x, axis)
     two = constant(np.asarray(2, np.int64))
-    place = binary("Add", _numbers(size, 1), _numbers(size, 0))
-    odd = primitive.cast(binary("Mod", place, two), x.dtype)
+    total = binary("Add", _numbers(size, 1), _numbers(size, 0))
+    odd = primitive.cast(binary("Mod", total, two), x.dtype)
     return binary("Sub", scalar(1, x.dtype), binary("Add", odd, odd))

@@ -30,6 +30,7 @@ __all__ = [
     "stateless_uniform",
 ]
 
+_UNIFORM = "stateless_random_uniform"
 _INTEGERS = (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64)
 
 
@@ -93,9 +94,16 @@ def stateless_uniform(
     Example:
         tf.random.stateless_uniform([2, 3], seed=[1, 2])
     """
-    op, wanted = "stateless_random_uniform", dtypes.as_dtype(dtype).base_dtype
+    return _uniform(shape, seed, minval, maxval, dtype, name, _UNIFORM)
+
+
+def _uniform(
+    shape: Any, seed: Any, minval: Any, maxval: Any, dtype: Any, name: str | None, caller: str
+) -> Tensor:
+    """As stateless_uniform; caller: the function that errors in the shape and the seed name."""
+    op, wanted = _UNIFORM, dtypes.as_dtype(dtype).base_dtype
     with scope(name, op) as at:
-        sizes, source = ints(shape, op, "shape"), _of_seed(seed, op, at)
+        sizes, source = ints(shape, caller, "shape"), _of_seed(seed, caller, at)
         if wanted not in _INTEGERS:
             wanted = draws.floating(wanted, op)
             low = 0 if minval is None else minval
@@ -204,10 +212,11 @@ def split(seed: Any, num: Any = 2) -> Tensor:
         first, second = tf.unstack(tf.random.split([1, 2]))
         x = tf.random.stateless_uniform([3], first) + tf.random.stateless_normal([3], second)
     """
+    op = "tf.random.split"
     with scope(None, "split_seed") as at:
         given = convert_to_tensor(seed, name="seed")
-        require(given, INTEGER, "tf.random.split", "seed")
-        return stateless_uniform([num, 2], given, None, None, given.dtype, at)
+        require(given, INTEGER, op, "seed")
+        return _uniform([num, 2], given, None, None, given.dtype, at, op)
 
 
 @api_guard.operator
@@ -231,4 +240,5 @@ def fold_in(seed: Any, data: Any) -> Tensor:
         require(given, INTEGER, op, "data")
         if not given.shape.is_compatible_with([]):
             raise ValueError(f"data must be a scalar, not of shape {given.shape}, for {op}")
-        return stack([stateless_uniform([], seed, None, None, given.dtype), given], name=at)
+        drawn = _uniform([], seed, None, None, given.dtype, None, op)
+        return stack([drawn, given], name=at)
