@@ -74,10 +74,11 @@ def command(
     _check_pair(context, (source, kind), (target, ending), force)
     if ending in _WRITTEN:
         data = _model(source, kind, (inputs, outputs), optimize)
-        _check_signatures(data, ending, signature)
         improved = kind == opening.MODEL and "optimize" in fitting.given_options(context)
-        if signature or freeze or weights or strip or improved:
-            data = _slim(data, signature, freeze, weights, strip, optimize)
+        with opening.naming(source):
+            _check_signatures(data, ending, signature)
+            if signature or freeze or weights or strip or improved:
+                data = _slim(data, signature, freeze, weights, strip, optimize)
         _write_model(data, target, ending, signature, opset)
     else:
         _write_weights(_renamed(_weights(source, kind), names), target, ending)
@@ -129,7 +130,8 @@ def _check_signatures(data: bytes, ending: str, wanted: list[str] | None) -> Non
     """An ONNX file has one, a model file any number."""
     from graphio.schema import container
 
-    model = container.unpack(data, lazy=True)[0]
+    # for ONNX also every tensor is compared with its checksum before the target is written
+    model = container.unpack(data, lazy=ending == ".gio")[0]
     known = [signature.name for signature in model.signature]
     if ending == ".onnx" and len(wanted or ()) > 1:
         raise Refused(
