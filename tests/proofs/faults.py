@@ -141,7 +141,7 @@ def _judge(
     if trainer.newest(folder) != step + 2:
         raise Lost("the next save is not found")
     if strays(folder):
-        raise Lost(f"after the next save these lie about: {strays(folder)}")
+        raise Lost(f"after the next save these are left: {strays(folder)}")
 
 
 def _name(number: int) -> str:

@@ -223,7 +223,7 @@ def _tidy(trainer: Trainer, folder: Path, known: int) -> int:
 def _check_tidy(options: Options, folder: Path) -> None:
     left = strays(folder)
     if left:
-        raise Lost(f"after one more save these lie about: {', '.join(left)}")
+        raise Lost(f"after one more save these are left: {', '.join(left)}")
     kept = [name for name in os.listdir(folder) if name.endswith(".index")]
     most = 1 if options.same else options.keep
     if len(kept) > most:

@@ -187,7 +187,7 @@ class Checker:
                 raise Lost("the next save is not found")
             left = strays(folder)
             if left:
-                raise Lost(f"after the next save these lie about: {left}")
+                raise Lost(f"after the next save these are left: {left}")
         finally:
             self.replica.forget()
 

@@ -251,7 +251,7 @@ class Contest:
         self.end()
         last = kills.in_child(_once(self.trainer, self.step + 2), self.folder, None)
         if last != self.step + 2 or kills.strays(self.folder):
-            raise Lost(f"after one more save these lie about: {kills.strays(self.folder)}")
+            raise Lost(f"after one more save these are left: {kills.strays(self.folder)}")
         self.result.count("looks for strays")
 
 
