@@ -4,7 +4,7 @@
 #include "../session/session.h"
 #include "../system/threads.h"
 
-/* ---- values with separately allocated memory ---- */
+/* ---- values with separate memory ---- */
 
 static void execute_give_back(ci_step *step) {
   for (int32_t p = step->freed; p != CI_NONE; p = step->plan->places.at[p].next_freed) {
@@ -120,7 +120,7 @@ ci_status ci_execute_frame(ci_frame *frame) {
   return CI_OK;
 }
 
-/* ---- binding: where plan values point, after the arena or the state has moved ---- */
+/* ---- binding: the addresses of values, after the arena or the state has moved ---- */
 
 static void execute_bind_arena(ci_plan *plan) {
   char *base = plan->session->arena;

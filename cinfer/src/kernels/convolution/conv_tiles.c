@@ -1,8 +1,8 @@
 /* conv_tiles.c - float32 convolutions with outputs as lanes.
  *
- * A tile is some neighbouring pixels by a panel of outputs. The image is read in place, or strips of it that are copied
- * with their padding; where a term lies from a pixel on is the same for all pixels. Channels first, totals of a strip
- * are turned when they are complete.
+ * A tile is some neighbouring pixels by the outputs of one packed tile of weights. The image is read in place, or
+ * strips of it that are copied with their padding; the offset of a term from a pixel is the same for all pixels.
+ * Channels first, totals of a strip are transposed when they are complete.
  */
 #include "conv_tiles.h"
 
@@ -11,18 +11,18 @@
 
 enum {
   TILES_EVEN = 8,              /* units of a thread from which on one more is little */
-  TILES_PART_WORK = 1 << 19,   /* products that are worth a thread */
-  TILES_LEAST = 8,             /* outputs that are worth a panel where the image is itself a product's columns */
+  TILES_PART_WORK = 1 << 19,   /* multiplications that are worth a thread */
+  TILES_LEAST = 8,             /* outputs that are worth a packed tile where the image itself is a matrix */
   TILES_PIXELS = 448,          /* of a unit; twice as many if there are few terms */
   TILES_SHALLOW = 32,          /* so few */
-  TILES_LONG = 400,            /* pixels from which on they are worth a panel instead */
+  TILES_LONG = 400,            /* pixels with which these are the lanes instead of outputs */
   TILES_NEAR = 56,             /* at a time, of long rows or of several */
   TILES_NEARBY = 1 << 14,      /* numbers of a result that is in the cache anyway */
   TILES_STRIP_BYTES = 1 << 19, /* of a copy, if it has more than one row */
   TILES_MOST = 1 << 24         /* numbers of a copy */
 };
 
-/* Slices of the result: small builds leave convolutions over three axes to the product. */
+/* Slices of the result: small builds leave convolutions over three axes to matrix multiplication. */
 static int64_t tiles_slices_of(const ci_conv_tiles *p) { return CI_LARGE ? p->z.out : 1; }
 static int64_t tiles_reach(const ci_conv_axis *a, int64_t out) {
   return (out - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
@@ -53,20 +53,20 @@ static void tiles_offsets(ci_conv_tiles *p) {
   }
 }
 
-/* ---- weights: panels of (term, output), of one vector where that is enough ---- */
+/* ---- weights: packed tiles of (term, output), of one vector where that is enough ---- */
 
 static int64_t tiles_wide(const ci_conv_tiles *p, int64_t outputs) {
   return outputs > p->width / 2 ? p->width : p->width / 2;
 }
 
-/* Numbers of a group's panels. */
+/* Elements of a group's packed tiles. */
 static int64_t tiles_numbers(const ci_conv_tiles *p) {
   const ci_conv_geometry *g = p->g;
   const int64_t whole = (g->oc - 1) / p->width * p->width;
   return (whole + tiles_wide(p, g->oc - whole)) * g->depth;
 }
 
-/* Behind the panels: 1 if all weights are finite, else 0. */
+/* After the packed tiles: 1 if all weights are finite, else 0. */
 static void tiles_note_finite(const ci_conv_tiles *p, const float *w, float *packed) {
   const ci_conv_geometry *g = p->g;
   float different = 0.0f; /* NaN from the first infinity or NaN on */
@@ -74,7 +74,7 @@ static void tiles_note_finite(const ci_conv_tiles *p, const float *w, float *pac
   packed[g->groups * tiles_numbers(p)] = different == 0.0f ? 1.0f : 0.0f;
 }
 
-/* What a panel has beside its outputs is 0. */
+/* The unused lanes of a packed tile are 0. */
 static void tiles_pack(const ci_conv_tiles *p, const struct ci_isa_linear *linear, const float *w, float *to) {
   const ci_conv_geometry *g = p->g;
   const int64_t outputs = g->groups * g->oc;
@@ -103,7 +103,7 @@ static void tiles_pack_constant(void *to, const ci_value *w, const void *argumen
   tiles_pack(fill->p, fill->linear, w->data, to);
 }
 
-/* The weights where they lie in the file, if that is the order of these panels. */
+/* The weights in the file, if they are packed in this order there. */
 static const float *tiles_in_file(ci_kernel *k, const ci_conv_tiles *p) {
   const ci_conv_geometry *g = p->g;
   const int64_t more = g->oc % p->width;
@@ -185,7 +185,7 @@ size_t ci_conv_tiles_offset_bytes(int64_t depth) {
   return depth > 0 && depth <= CI_CONV_TILES_TERMS ? (size_t)depth * sizeof(int32_t) : 0;
 }
 
-/* Whether there is anything to compute, with sums in the order of columns (product.h). */
+/* Whether there is anything to compute, with sums in the column form (ci_matmul). */
 static bool tiles_fits(const ci_conv_geometry *g, int32_t dtype, const ci_matmul *rule) {
   if (dtype != CI_FLOAT || rule->dots || g->nd.rank > (CI_LARGE ? 3 : 2)) return false;
   return g->n != 0 && g->nd.places != 0 && g->ic != 0 && g->oc != 0;
@@ -195,11 +195,11 @@ static bool tiles_fits(const ci_conv_geometry *g, int32_t dtype, const ci_matmul
 static bool tiles_divide(ci_conv_tiles *p, int64_t threads, size_t *numbers) {
   const ci_conv_geometry *g = p->g;
   if (!tiles_units_of(p)) return false;
-  const int64_t units = g->n * g->groups * tiles_slices_of(p) * p->strips, panels = ci_ceil_div(g->oc, p->width);
-  for (p->parts = 1; p->parts < panels && units < TILES_EVEN * threads && units * p->parts % threads != 0;) p->parts++;
+  const int64_t units = g->n * g->groups * tiles_slices_of(p) * p->strips, tiles = ci_ceil_div(g->oc, p->width);
+  for (p->parts = 1; p->parts < tiles && units < TILES_EVEN * threads && units * p->parts % threads != 0;) p->parts++;
   const int64_t work = p->rows * p->columns * g->depth * g->oc / p->parts;
   p->grain = TILES_PART_WORK / work + 1;
-  return ci_mul_size((uint64_t)(g->groups * panels), (uint64_t)(g->depth * p->width), numbers) &&
+  return ci_mul_size((uint64_t)(g->groups * tiles), (uint64_t)(g->depth * p->width), numbers) &&
          *numbers <= PTRDIFF_MAX / 64;
 }
 
@@ -251,7 +251,7 @@ typedef struct tiles_unit {
   bool threes;          /* base is the first plane */
 } tiles_unit;
 
-/* The same rows of all planes that a slice of the result reads, one of which may lie in the padding. */
+/* The same rows of all planes that a slice of the result reads, one of which may be in the padding. */
 static void tiles_slices(const ci_conv_tiles *p, const struct ci_isa_linear *linear, const tiles_unit *u,
                          ci_padding copy) {
   const float *x = copy.x;
@@ -283,7 +283,7 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
   if (tiles_is_padded(p)) {
     const int64_t first = u->y0 * p->y.stride - p->y.before, reach = p->plane / p->row;
     const int64_t low = first < 0 ? ci_min(-first, reach) : 0;
-    const int64_t room = p->y.size - first, high = room < low ? low : ci_min(room, reach);
+    const int64_t rest = p->y.size - first, high = rest < low ? low : ci_min(rest, reach);
     copy.x = x + (first + low) * p->row_step;
     copy.x_row = (ptrdiff_t)p->row_step;
     copy.x_step = 1;
@@ -297,7 +297,7 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
   else job->k->isa->linear->pad(&copy);
 }
 
-/* What will be stored, pixels [begin, end) of some rows, is called into the cache while it is computed. */
+/* Prefetches the memory that will be written, pixels [begin, end) of some rows, while its values are computed. */
 static void tiles_await(const float *y, int64_t row, int64_t begin, int64_t end, int64_t rows) {
   enum { line = 64 / sizeof(float) };
   for (; rows > 0; rows--, y += row) {
@@ -384,7 +384,7 @@ static void tiles_pixels(const ci_conv_tiles_job *job, const tiles_unit *u, int6
   }
 }
 
-static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o, float *totals) {
+static void tiles_outputs(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o, float *totals) {
   const ci_conv_tiles *p = job->p;
   const ci_conv_geometry *g = p->g;
   const struct ci_isa_linear *linear = job->k->isa->linear;
@@ -462,7 +462,7 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
   }
   float *strip = (float *)(void *)(scratch + (size_t)thread * p->thread_bytes);
   float *totals = strip + p->strip_bytes / sizeof(float);
-  const int64_t panels = ci_ceil_div(g->oc, p->width), each = ci_ceil_div(panels, p->parts);
+  const int64_t tiles = ci_ceil_div(g->oc, p->width), each = ci_ceil_div(tiles, p->parts);
   const bool threes = tiles_in_threes(job, packed);
   const bool pixels = p->mode == CI_CONV_TILES_PIXELS, flat = tiles_is_flat(p), copies = tiles_copies(p);
   for (int64_t unit = begin; unit < end; unit++) {
@@ -490,10 +490,10 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
       u.base = strip + own;
     }
     const int64_t first = job->end > 0 ? job->begin / p->width : part * each;
-    const int64_t last = job->end > 0 ? ci_ceil_div(job->end, p->width) : ci_min((part + 1) * each, panels);
-    for (int64_t panel = first; panel < last; panel++) {
-      if (pixels) tiles_pixels(job, &u, panel * p->width);
-      else tiles_panel(job, &u, panel * p->width, totals);
+    const int64_t last = job->end > 0 ? ci_ceil_div(job->end, p->width) : ci_min((part + 1) * each, tiles);
+    for (int64_t tile = first; tile < last; tile++) {
+      if (pixels) tiles_pixels(job, &u, tile * p->width);
+      else tiles_outputs(job, &u, tile * p->width, totals);
     }
   }
 }

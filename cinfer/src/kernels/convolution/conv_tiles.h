@@ -27,7 +27,7 @@ typedef struct ci_conv_tiles {
   const ci_conv_geometry *g;
   ci_conv_axis z, y, x; /* of the geometry; in modes FLAT and PIXELS x has all pixels of an image */
   ci_conv_tiles_mode mode;
-  int64_t block; /* terms of a sum that are added in one chain (product.h) */
+  int64_t block; /* terms of a sum that are added in one chain (ci_matmul) */
 
   /* Strides are in elements. */
   int64_t width; /* outputs of packed weights */

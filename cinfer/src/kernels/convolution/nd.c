@@ -7,18 +7,18 @@
 
 #define ND_AREA_MOST ((int64_t)1 << 40)
 
-static bool nd_product(const int64_t *dims, int n, int64_t *product) {
-  *product = 1;
+static bool nd_multiply(const int64_t *dims, int n, int64_t *count) {
+  *count = 1;
   for (int i = 0; i < n; i++) {
-    if (dims[i] > 0 && *product > ND_AREA_MOST / dims[i]) return false;
-    *product *= dims[i];
+    if (dims[i] > 0 && *count > ND_AREA_MOST / dims[i]) return false;
+    *count *= dims[i];
   }
   return true;
 }
 
 ci_status ci_nd_totals(ci_kernel *k, ci_nd *g) {
-  if (nd_product(g->size, g->rank, &g->area) && nd_product(g->kernel, g->rank, &g->taps) &&
-      nd_product(g->out, g->rank, &g->places) && g->taps <= INT32_MAX) {
+  if (nd_multiply(g->size, g->rank, &g->area) && nd_multiply(g->kernel, g->rank, &g->taps) &&
+      nd_multiply(g->out, g->rank, &g->places) && g->taps <= INT32_MAX) {
     return CI_OK;
   }
   return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "an image, its windows or the kernel have too many elements");
@@ -53,7 +53,7 @@ static ci_status nd_attributes(ci_kernel *k, int rank, const int64_t *kernel, ci
   return CI_OK;
 }
 
-/* How much of a padding lies before. */
+/* The part of a padding that is before the image. */
 static int64_t nd_split(int64_t total, bool upper) {
   if (total < 0) total = 0;
   return upper ? total / 2 : total - total / 2;
@@ -77,35 +77,35 @@ ci_status ci_nd_prepare(ci_kernel *k, int rank, const int64_t *size, const int64
       g->before[i] = nd_split((g->out[i] - 1) * stride + reach - size[i], mode == CI_PAD_SAME_UPPER);
       continue;
     }
-    const int64_t room = size[i] + pads[i] + pads[rank + i] - reach;
-    if (room < 0) {
+    const int64_t rest = size[i] + pads[i] + pads[rank + i] - reach;
+    if (rest < 0) {
       return ci_k_fail(k, CI_INVALID_ARGUMENT,
                        "a window of %lld does not fit into axis %d of size %lld with its padding", (long long)reach,
                        i + 2, (long long)size[i]);
     }
     g->before[i] = pads[i];
-    g->out[i] = room / stride + 1;
+    g->out[i] = rest / stride + 1;
   }
   return ci_nd_totals(k, g);
 }
 
 /* output_shape, with or without batch and channels. */
-static ci_status nd_output_shape(ci_kernel *k, int rank, const int64_t **wanted) {
+static ci_status nd_output_shape(ci_kernel *k, int rank, const int64_t **shape) {
   int count;
-  CI_TRY(ci_k_attr_ints(k, "output_shape", wanted, &count));
+  CI_TRY(ci_k_attr_ints(k, "output_shape", shape, &count));
   if (count < 0) return CI_OK;
-  if (count == rank + 2) *wanted += 2;
+  if (count == rank + 2) *shape += 2;
   if (count == rank || count == rank + 2) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute output_shape has %d numbers, expected %d", count, rank);
 }
 
 ci_status ci_nd_prepare_transposed(ci_kernel *k, int rank, const int64_t *in, const int64_t *kernel, ci_nd *g) {
   int64_t pads[2 * CI_ND_AXES], extra[CI_ND_AXES] = {0};
-  const int64_t *wanted = NULL;
+  const int64_t *shape = NULL;
   int mode;
   CI_TRY(nd_attributes(k, rank, kernel, g, pads, &mode));
   CI_TRY(ci_window_ints(k, "output_padding", rank, 0, extra));
-  CI_TRY(nd_output_shape(k, rank, &wanted));
+  CI_TRY(nd_output_shape(k, rank, &shape));
   for (int i = 0; i < rank; i++) {
     const int64_t stride = g->stride[i], dilation = g->dilation[i];
     if (in[i] < 1 || in[i] > CI_WINDOW_MOST) {
@@ -121,8 +121,8 @@ ci_status ci_nd_prepare_transposed(ci_kernel *k, int rank, const int64_t *in, co
     g->out[i] = in[i];
     g->before[i] = pads[i];
     g->size[i] = full - pads[i] - pads[rank + i];
-    if (wanted != NULL || nd_same(mode)) {
-      g->size[i] = wanted != NULL ? wanted[i] : in[i] * stride;
+    if (shape != NULL || nd_same(mode)) {
+      g->size[i] = shape != NULL ? shape[i] : in[i] * stride;
       if (g->size[i] >= 0) g->before[i] = nd_split(full - g->size[i], mode == CI_PAD_SAME_UPPER);
     }
     if (g->size[i] < 0 || g->size[i] > CI_WINDOW_MOST) {
@@ -159,8 +159,8 @@ bool ci_nd_next(ci_nd_walk *walk) {
     inside = y >= 0 && y < g->size[i];
     if (inside) row = row * g->size[i] + y;
   }
-  const int64_t stride = g->stride[last], x = walk->at[last] * stride + walk->start[last], room = g->size[last] - x;
-  int64_t low = x < 0 ? (stride - 1 - x) / stride : 0, high = room > 0 ? (room - 1) / stride + 1 : 0;
+  const int64_t stride = g->stride[last], x = walk->at[last] * stride + walk->start[last], rest = g->size[last] - x;
+  int64_t low = x < 0 ? (stride - 1 - x) / stride : 0, high = rest > 0 ? (rest - 1) / stride + 1 : 0;
   if (high > count) high = count;
   if (!inside || low >= high) low = high = count;
   walk->first = walk->place;
@@ -207,7 +207,7 @@ ci_status ci_prepare_col2im(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t size[CI_ND_AXES], kernel[CI_ND_AXES];
   int rank, blocks;
-  char text[128];
+  char described[128];
   CI_TRY(ci_k_known_ints(k, 1, size, CI_ND_AXES, &rank));
   CI_TRY(ci_k_known_ints(k, 2, kernel, CI_ND_AXES, &blocks));
   if (x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) {
@@ -222,7 +222,7 @@ ci_status ci_prepare_col2im(ci_kernel *k) {
   CI_TRY(ci_nd_prepare(k, rank, size, kernel, g));
   if (x->rank != 3 || x->dims[1] % g->taps != 0 || x->dims[2] != g->places) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected [n, a multiple of %lld, %lld]",
-                     ci_value_describe(x, text, sizeof text), (long long)g->taps, (long long)g->places);
+                     ci_value_describe(x, described, sizeof described), (long long)g->taps, (long long)g->places);
   }
   int64_t dims[CI_MAX_RANK] = {x->dims[0], x->dims[1] / g->taps};
   memcpy(dims + 2, size, (size_t)rank * sizeof *size);

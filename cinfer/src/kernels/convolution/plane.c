@@ -13,7 +13,7 @@ bool ci_plane_plan(ci_plane *p, const ci_nd *g, bool copy, ci_windows *windows) 
     size[0] = g->size[0], kernel[0] = g->kernel[0], stride[0] = g->stride[0];
     dilation[0] = g->dilation[0], before[0] = g->before[0], out[0] = g->out[0];
   }
-  int64_t copied[2]; /* what windows reach, and all that there is */
+  int64_t copied[2]; /* as far as windows reach, but at least the plane */
   *p = (ci_plane){.height = size[0], .width = size[1], .above = before[0], .before = before[1], .padded = copy};
   for (int i = 0; i < 2; i++) {
     if (out[i] < 1 || size[i] < 1) return false;

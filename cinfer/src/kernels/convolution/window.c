@@ -21,13 +21,13 @@ ci_status ci_window_ints(ci_kernel *k, const char *name, int most, int64_t least
 
 ci_status ci_window_mode(ci_kernel *k, int *mode) {
   static const char names[4][12] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
-  ci_span text;
-  CI_TRY(ci_k_attr_s(k, "auto_pad", "NOTSET", &text));
+  ci_span named;
+  CI_TRY(ci_k_attr_s(k, "auto_pad", "NOTSET", &named));
   for (*mode = 0; *mode < 4; ++*mode) {
-    if (ci_span_is(text, names[*mode])) return CI_OK;
+    if (ci_span_is(named, names[*mode])) return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
-                   (int)(text.length < 32 ? text.length : 32), text.data);
+                   (int)(named.length < 32 ? named.length : 32), named.data);
 }
 
 /* One axis: output size and the padding before. same: 0 none, 1 upper, 2 lower. */
@@ -35,14 +35,14 @@ static bool window_axis(int64_t size, int64_t span, int64_t stride, int same, in
                         int64_t *out) {
   if (same != 0) {
     *out = (size + stride - 1) / stride;
-    const int64_t wanted = *out > 0 ? (*out - 1) * stride + span - size : 0;
-    const int64_t total = wanted > 0 ? wanted : 0;
+    const int64_t padding = *out > 0 ? (*out - 1) * stride + span - size : 0;
+    const int64_t total = padding > 0 ? padding : 0;
     *before = same == 1 ? total / 2 : total - total / 2;
     return true;
   }
-  const int64_t room = size + *before + after - span;
-  *out = room < 0 ? 0 : room / stride + 1;
-  return room >= 0;
+  const int64_t rest = size + *before + after - span;
+  *out = rest < 0 ? 0 : rest / stride + 1;
+  return rest >= 0;
 }
 
 ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int64_t kw, bool pools, ci_window *g) {

@@ -10,7 +10,7 @@ typedef struct deform_plan {
 static ci_status deform_check(ci_kernel *k, int input, const char *name, const deform_plan *p, int64_t many) {
   const ci_value *v = k->n_in > input ? k->in[input] : NULL;
   const ci_nd *g = &p->conv.g.nd;
-  char text[128];
+  char described[128];
   if (v == NULL) return CI_OK;
   const int64_t rows = p->parts * many * g->taps;
   if (v->dtype == k->in[0]->dtype && v->rank == 4 && v->dims[0] == p->conv.g.n && v->dims[1] == rows &&
@@ -18,8 +18,8 @@ static ci_status deform_check(ci_kernel *k, int input, const char *name, const d
     return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s[%lld,%lld,%lld,%lld]", name,
-                   ci_value_describe(v, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->conv.g.n,
-                   (long long)rows, (long long)g->out[0], (long long)g->out[1]);
+                   ci_value_describe(v, described, sizeof described), ci_dtype_name(k->in[0]->dtype),
+                   (long long)p->conv.g.n, (long long)rows, (long long)g->out[0], (long long)g->out[1]);
 }
 
 ci_status ci_prepare_deform_conv(ci_kernel *k) {

@@ -21,12 +21,13 @@ static const ci_value *conv_input(const ci_kernel *k, int i) { return k->n_in > 
 /* One number, or with rows > 0 one for each row. */
 static ci_status conv_row_values(ci_kernel *k, int i, const char *name, int32_t dtype, int64_t rows) {
   const ci_value *v = conv_input(k, i);
-  char text[128];
+  char described[128];
   if (v == NULL) return CI_OK;
   const bool one = v->rank <= 1 && v->count == 1, each = rows > 0 && v->rank == 1 && v->dims[0] == rows;
   if (v->dtype == dtype && (one || each)) return CI_OK;
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one %s%s", name, ci_value_describe(v, text, sizeof text),
-                   ci_dtype_name(dtype), rows > 0 ? " or one for each output" : "");
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one %s%s", name,
+                   ci_value_describe(v, described, sizeof described), ci_dtype_name(dtype),
+                   rows > 0 ? " or one for each output" : "");
 }
 
 static ci_status conv_bytes_prepare(ci_kernel *k, int x, int w, int zero_x, int zero_w, conv_bytes **plan) {
@@ -165,9 +166,8 @@ static void conv_scale(const ci_kernel *k, int64_t output, uint8_t *y, const int
   const ci_value *w_scale = k->in[4];
   const bool sign = k->out[0]->dtype == CI_INT8;
   const float zero = (float)conv_byte(k->in[7], 0), low = sign ? -128.0f : 0.0f, high = sign ? 127.0f : 255.0f;
-  const float product =
-      *(const float *)k->in[1]->data * ((const float *)w_scale->data)[w_scale->count == 1 ? 0 : output];
-  const float factor = product / *(const float *)k->in[6]->data;
+  const float scale = *(const float *)k->in[1]->data * ((const float *)w_scale->data)[w_scale->count == 1 ? 0 : output];
+  const float factor = scale / *(const float *)k->in[6]->data;
   if (factor - factor == 0.0f) {
     k->isa->move->requantize(y, sums, n, bias, factor, zero, low, high);
     return;
