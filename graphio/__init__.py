@@ -17,15 +17,14 @@ import sys
 import types
 from typing import Any
 
-from graphio.storage import native as _native
 from graphio.support import old_paths as _old_paths
 from graphio.support import registration as _registration
 from graphio.support.version import __version__ as __version__
 
 _old_paths.install()
-_native.provide(lambda: importlib.import_module("graphio.cinfer.file_functions"))
-#: The modules that register what packages below them call, by the name that it has there
-#: (registered.py of framework, ops/base, model and data). They are loaded when it is called first.
+#: The modules that register functions which packages below them call, by the name that they have
+#: there (registered.py of framework, ops/base, model and data; storage/native.py). Each is loaded
+#: when its function is called first.
 _REGISTERED_BY = {
     "attribute_of": "graphio.protos.node_def",
     "cast": "graphio.ops.base.primitive",
@@ -34,6 +33,7 @@ _REGISTERED_BY = {
     "dataset_of": "graphio.data.components",
     "dense_of_rows": "graphio.ops.array.index",
     "divided": "graphio.ops.sparse.conversion",
+    "file_functions": "graphio.cinfer.file_functions",
     "gradients": "graphio.autodiff.gradients",
     "graph_def": "graphio.protos.graph_def",
     "graph_def_versions": "graphio.protos.graph_def",

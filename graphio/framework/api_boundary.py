@@ -135,6 +135,9 @@ def export(value: Any, module: str, name: str) -> Any:
 
 
 def guard_namespace(module: types.ModuleType) -> None:
-    """Replaces each function that a namespace exports by its public form."""
+    """Replaces each function that a namespace exports by its public form, also in the modules that
+    it names as `_GUARDED_MODULES`."""
     for name in getattr(module, "__all__", ()):
         setattr(module, name, export(getattr(module, name), module.__name__, name))
+    for inner in getattr(module, "_GUARDED_MODULES", ()):
+        guard_namespace(inner)

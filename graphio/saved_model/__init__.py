@@ -129,6 +129,9 @@ __all__ = [
     "utils",
 ]
 
+#: modules at TensorFlow's paths, whose functions are guarded as this one's
+_GUARDED_MODULES = (builder, loader, main_op, model_file, signature_def_utils, utils)
+
 Builder = SavedModelBuilder
 contains_saved_model = maybe_saved_model_directory
 

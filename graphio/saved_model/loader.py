@@ -32,6 +32,7 @@ def maybe_saved_model_directory(export_dir: str | os.PathLike[str]) -> bool:
     return _main_file(stores.plain(export_dir)) is not None
 
 
+@api_guard.guarded
 def load(
     sess: Any,
     tags: Iterable[str],

@@ -14,6 +14,7 @@ from graphio.variables.variables import global_variables_initializer, local_vari
 __all__ = ["main_op", "main_op_with_restore"]
 
 
+@api_guard.guarded
 def main_op() -> Operation:
     """An operation that initialises variables, local ones too, and tables."""
     tables = scopes.get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)

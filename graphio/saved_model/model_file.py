@@ -73,6 +73,7 @@ def save(
     container.write(path, model, arrays, weights_in_panels(model, arrays))
 
 
+@api_guard.guarded
 def load(
     path: str | os.PathLike[str], target: str = "", *, state: Any = None, lazy: bool = False
 ) -> Any:

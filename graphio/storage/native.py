@@ -1,16 +1,17 @@
 """Functions of the C library for files, where it was built: checksums, and a hint to the system.
 
-The format imports no engine. The root of the package says where these functions come from; they are
+The format imports no engine: graphio.cinfer.file_functions registers these functions. They are
 loaded when a file needs them first, and without them there is Python.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any, Protocol
 
-__all__ = ["Functions", "functions", "provide"]
+from graphio.support.registration import Registered
+
+__all__ = ["Functions", "file_functions", "functions"]
 
 
 class Functions(Protocol):
@@ -23,20 +24,14 @@ class Functions(Protocol):
         """Lets bytes of a file begin their way to the disk."""
 
 
-_load: Callable[[], Functions] | None = None
-
-
-def provide(load: Callable[[], Functions]) -> None:
-    """Says how the functions are loaded; `load` raises ImportError where they were not built."""
-    global _load
-    _load = load
-    functions.cache_clear()
+#: gives the functions, or raises ImportError where they were not built
+file_functions: Registered[[], Functions] = Registered("file_functions")
 
 
 @functools.cache
 def functions() -> Functions | None:
     """The functions; None where they were not built."""
     try:
-        return None if _load is None else _load()
+        return file_functions()
     except ImportError:
         return None

@@ -152,8 +152,9 @@ import importlib, inspect, sys
 import graphio
 import graphio.data.registered, graphio.framework.registered, graphio.model.registered
 import graphio.ops.base.registered
+from graphio.storage import native
 from graphio.support.registration import Registered
-names = {}
+names = dict(vars(native))
 for package in (graphio.framework, graphio.ops.base, graphio.model, graphio.data):
     names.update(vars(package.registered))
 declared = {n: v for n, v in names.items() if isinstance(v, Registered)}

@@ -17,32 +17,33 @@ from graphio.storage import native
 
 
 @pytest.fixture
-def provided(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Gives back what was provided before."""
-    monkeypatch.setattr(native, "_load", native._load)
+def registration() -> Iterator[None]:
+    """Restores the registered function after the test."""
+    before = native.file_functions._function
     native.functions.cache_clear()
     yield
+    native.file_functions._function = before
     native.functions.cache_clear()
 
 
-def test_the_package_provides_the_functions_of_cinfer() -> None:
+def test_cinfer_registers_its_functions() -> None:
     assert native.functions() is file_functions
 
 
-def test_what_was_provided_is_loaded_once_and_not_before_it_is_needed(provided: None) -> None:
+def test_the_functions_are_loaded_once_and_not_before_they_are_needed(registration: None) -> None:
     loaded: list[Any] = []
     made: Any = SimpleNamespace(crc32c=lambda data, crc: 7, start=lambda *where: None)
-    native.provide(lambda: loaded.append(1) or made)
+    native.file_functions.register(lambda: loaded.append(1) or made)
     assert not loaded
     assert native.functions() is native.functions() is made
     assert len(loaded) == 1
 
 
-def test_functions_that_were_not_built_are_none(provided: None) -> None:
+def test_functions_that_were_not_built_are_none(registration: None) -> None:
     def missing() -> native.Functions:
         raise ImportError("not built")
 
-    native.provide(missing)
+    native.file_functions.register(missing)
     assert native.functions() is None
 
 

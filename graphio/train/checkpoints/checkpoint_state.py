@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 import time
@@ -17,6 +18,7 @@ from graphio.train.checkpoints.folder_indexes import indexes, newest_of
 
 __all__ = [
     "CheckpointState",
+    "as_state",
     "checkpoint_exists",
     "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
@@ -63,23 +65,19 @@ def generate_checkpoint_state_proto(
         if all_model_checkpoint_timestamps and len(paths) == len(all_model_checkpoint_timestamps):
             all_model_checkpoint_timestamps = [*all_model_checkpoint_timestamps, time.time()]
         paths.append(model_checkpoint_path)
-    return _state(
-        as_given,
-        model_checkpoint_path,
-        paths,
-        all_model_checkpoint_timestamps,
-        last_preserved_timestamp,
+    state = as_state(
+        model_checkpoint_path, paths, all_model_checkpoint_timestamps, last_preserved_timestamp
     )
+    return _with_paths(state, as_given)
 
 
-def _state(
-    written: Callable[[str], str],
+def as_state(
     model_checkpoint_path: str,
     all_model_checkpoint_paths: Sequence[str] | None,
     all_model_checkpoint_timestamps: Sequence[float] | None,
     last_preserved_timestamp: float | None,
 ) -> CheckpointState:
-    """generate_checkpoint_state_proto with the paths as the function writes them."""
+    """A CheckpointState with the paths as they are; see generate_checkpoint_state_proto."""
     paths = list(all_model_checkpoint_paths or [])
     times = list(all_model_checkpoint_timestamps or [])
     if times and len(times) != len(paths):
@@ -87,11 +85,16 @@ def _state(
     if model_checkpoint_path not in paths:
         paths.append(model_checkpoint_path)
         times += [time.time()] if times else []
-    return CheckpointState(
-        written(model_checkpoint_path),
-        [written(p) for p in paths],
-        times,
-        last_preserved_timestamp or 0.0,
+    return CheckpointState(model_checkpoint_path, paths, times, last_preserved_timestamp or 0.0)
+
+
+def _with_paths(state: CheckpointState, written: Callable[[str], str]) -> CheckpointState:
+    """The state with its paths as a function writes them."""
+    return dataclasses.replace(
+        state,
+        model_checkpoint_path=written(state.model_checkpoint_path),
+        all_model_checkpoint_paths=[written(p) for p in state.all_model_checkpoint_paths],
+        expired=[written(p) for p in state.expired],
     )
 
 
@@ -129,42 +132,28 @@ def update_checkpoint_state(
             f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. "
             "Please use a different save path."
         )
-    write_state(
-        save_dir,
+    state = as_state(
         model_checkpoint_path,
         all_model_checkpoint_paths,
-        latest_filename,
         all_model_checkpoint_timestamps,
         last_preserved_timestamp,
     )
+    write_state(save_dir, state, latest_filename)
 
 
 def write_state(
     save_dir: str,
-    model_checkpoint_path: str,
-    all_model_checkpoint_paths: Sequence[str] | None = None,
+    state: CheckpointState,
     latest_filename: str | None = None,
-    all_model_checkpoint_timestamps: Sequence[float] | None = None,
-    last_preserved_timestamp: float | None = None,
-    *,
-    expired: Sequence[str] = (),
     layer: files.FileLayer = files.SYSTEM,
 ) -> None:
-    """update_checkpoint_state of any checkpoint: none has a file of the name of the list.
+    """Writes the state file of a folder with paths relative to it.
 
-    `expired` are the checkpoints that will be deleted now: if a crash prevents it, who goes on
-    from this file deletes them.
+    If a crash prevents the deletion of `state.expired`, the next run on this file deletes them.
     """
-    state = _state(
-        lambda path: _relative(path, save_dir),
-        model_checkpoint_path,
-        all_model_checkpoint_paths,
-        all_model_checkpoint_timestamps,
-        last_preserved_timestamp,
-    )
-    state.expired = [_relative(path, save_dir) for path in expired]
+    relative = _with_paths(state, lambda path: _relative(path, save_dir))
     store = stores.of_folder(save_dir, layer)
-    stores.put_again(store, latest_filename or STATE_FILE, checkpoint_text.sealed(state))
+    stores.put_again(store, latest_filename or STATE_FILE, checkpoint_text.sealed(relative))
     store.barrier()
 
 

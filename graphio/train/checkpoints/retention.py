@@ -104,16 +104,14 @@ class Retention:
         marks = self._note(where, place, metrics)
         self._mark_best(marks, layer)
         times = [kept.time for kept in self._kept]
-        checkpoint_state.write_state(
-            stores.split(place)[0],
+        state = checkpoint_state.as_state(
             place,
             [kept.place for kept in self._kept],
-            latest_filename,
             times if np.isfinite(times).all() else None,
             self._next_preserved - self.hours * HOUR if self.hours < FOR_EVER else None,
-            expired=self._expired,
-            layer=layer,
         )
+        state.expired = list(self._expired)
+        checkpoint_state.write_state(stores.split(place)[0], state, latest_filename, layer)
         self._unmark_others(marks, layer)
         self._delete_expired(layer, meta_suffix)
 
