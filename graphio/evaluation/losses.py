@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphio.framework import dtypes, scopes
@@ -14,6 +14,7 @@ from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import node, renamed, scalar, scope
 from graphio.ops.base.primitive import binary, cast, compare, select
 from graphio.ops.base.shapes import dims_of
+from graphio.ops.base.signatures import Loss, documented
 from graphio.ops.checks import run_checks
 from graphio.ops.math import elementwise, reduction
 from graphio.ops.math.arithmetic import div_no_nan
@@ -168,44 +169,43 @@ def _pair(labels: Any, predictions: Any, keep_dtype: bool = False) -> tuple[Tens
     return truth, guess
 
 
-@api_guard.operator
-def absolute_difference(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Tensor:
+def _loss(build: Callable[[Tensor, Tensor], Tensor]) -> Loss:
+    """The public form of a loss: of labels and predictions, weighted and reduced."""
+
+    @api_guard.operator
+    def call(
+        labels: Any,
+        predictions: Any,
+        weights: Any = 1.0,
+        scope: str | None = None,
+        loss_collection: str | None = GraphKeys.LOSSES,
+        reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    ) -> Tensor:
+        with _scope(scope, build.__name__) as at:
+            each = build(*_pair(labels, predictions))
+            return compute_weighted_loss(each, weights, at, loss_collection, reduction)
+
+    return documented(call, build.__name__, build.__doc__)
+
+
+@_loss
+def absolute_difference(truth: Tensor, guess: Tensor) -> Tensor:
     """|predictions - labels|; see compute_weighted_loss.
 
     Raises:
         ValueError: the shapes differ.
     """
-    with _scope(scope, "absolute_difference") as at:
-        truth, guess = _pair(labels, predictions)
-        each = elementwise.abs(elementwise.subtract(guess, truth))
-        return compute_weighted_loss(each, weights, at, loss_collection, reduction)
+    return elementwise.abs(elementwise.subtract(guess, truth))
 
 
-@api_guard.operator
-def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Tensor:
+@_loss
+def mean_squared_error(truth: Tensor, guess: Tensor) -> Tensor:
     """(predictions - labels)^2; see compute_weighted_loss.
 
     Raises:
         ValueError: the shapes differ.
     """
-    with _scope(scope, "mean_squared_error") as at:
-        truth, guess = _pair(labels, predictions)
-        each = elementwise.squared_difference(guess, truth)
-        return compute_weighted_loss(each, weights, at, loss_collection, reduction)
+    return elementwise.squared_difference(guess, truth)
 
 
 @api_guard.operator

@@ -6,7 +6,7 @@ it. `local_variables_initializer` sets it back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphio.framework import dtypes
@@ -16,7 +16,7 @@ from graphio.framework.graph import Tensor
 from graphio.framework.variable_reads import at_start
 from graphio.ops.array import order
 from graphio.ops.array import surface as array
-from graphio.ops.base.signatures import Counter, Documented
+from graphio.ops.base.signatures import Counter, documented
 from graphio.ops.linalg import matrices
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.ops.math.arithmetic import div_no_nan
@@ -29,7 +29,6 @@ __all__ = [
     "Metric",
     "accuracy",
     "before_update",
-    "documented",
     "false_negatives",
     "false_positives",
     "matched",
@@ -165,15 +164,27 @@ def mean(
         return registered(value, update, metrics_collections, updates_collections)
 
 
-@api_guard.makes_variables
-def accuracy(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
+def _mean_of(build: Callable[[Any, Any], Tensor]) -> Counter:
+    """The metric that is the mean of a function of labels and predictions."""
+
+    @api_guard.makes_variables
+    def call(
+        labels: Any,
+        predictions: Any,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Metric:
+        chosen = name or build.__name__
+        values = build(labels, predictions)
+        return mean(values, weights, metrics_collections, updates_collections, chosen)
+
+    return documented(call, build.__name__, build.__doc__)
+
+
+@_mean_of
+def accuracy(labels: Any, predictions: Any) -> Tensor:
     """The share of predictions that are their labels; see mean for the other arguments.
 
     Args:
@@ -183,40 +194,21 @@ def accuracy(
     wanted, found = matched(labels, predictions)
     if wanted.dtype != found.dtype:
         found = elementwise.cast(found, wanted.dtype)
-    hits = elementwise.cast(comparison.equal(found, wanted), dtypes.float32)
-    return mean(hits, weights, metrics_collections, updates_collections, name or "accuracy")
+    return elementwise.cast(comparison.equal(found, wanted), dtypes.float32)
 
 
-@api_guard.makes_variables
-def mean_absolute_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
+@_mean_of
+def mean_absolute_error(labels: Any, predictions: Any) -> Tensor:
     """The mean distance of predictions from labels; see mean for the other arguments."""
     wanted, found = _floats(labels, predictions)
-    error = elementwise.abs(found - wanted)
-    chosen = name or "mean_absolute_error"
-    return mean(error, weights, metrics_collections, updates_collections, chosen)
+    return elementwise.abs(found - wanted)
 
 
-@api_guard.makes_variables
-def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
+@_mean_of
+def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
     """The mean squared difference; see mean for the other arguments."""
     wanted, found = _floats(labels, predictions)
-    error = elementwise.squared_difference(wanted, found)
-    chosen = name or "mean_squared_error"
-    return mean(error, weights, metrics_collections, updates_collections, chosen)
+    return elementwise.squared_difference(wanted, found)
 
 
 @api_guard.makes_variables
@@ -368,49 +360,42 @@ def _counting(kind: str, summary: str) -> Counter:
     """)  # fmt: skip
 
 
-def documented(build: Documented, name: str, text: str) -> Documented:
-    """A function that was made in another, with a name and a separate docstring."""
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = text
-    return build
-
-
 true_positives = _counting("true_positives", "How many predictions and labels are both true.")
 true_negatives = _counting("true_negatives", "How many predictions and labels are both false.")
 false_positives = _counting("false_positives", "How many predictions are true, the label false.")
 false_negatives = _counting("false_negatives", "How many predictions are false, the label true.")
 
 
-@api_guard.makes_variables
-def precision(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """The share of true labels among the predictions that are true; see mean."""
-    with variable_scope(name, "precision", [labels, predictions, weights]):
-        hits = true_positives(labels, predictions, weights)
-        misses = false_positives(labels, predictions, weights)
-        return _share(hits, misses, metrics_collections, updates_collections)
+def _share_of_true_positives(kind: str, misses: Counter, summary: str) -> Counter:
+    """The metric that is the share of the true positives among them and the misses."""
+
+    @api_guard.makes_variables
+    def call(
+        labels: Any,
+        predictions: Any,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Metric:
+        with variable_scope(name, kind, [labels, predictions, weights]):
+            hits = true_positives(labels, predictions, weights)
+            missed = misses(labels, predictions, weights)
+            return _share(hits, missed, metrics_collections, updates_collections)
+
+    return documented(call, kind, f"{summary}; see mean.")
 
 
-@api_guard.makes_variables
-def recall(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """The share of true predictions among the labels that are true; see mean."""
-    with variable_scope(name, "recall", [labels, predictions, weights]):
-        hits = true_positives(labels, predictions, weights)
-        misses = false_negatives(labels, predictions, weights)
-        return _share(hits, misses, metrics_collections, updates_collections)
+precision = _share_of_true_positives(
+    "precision",
+    false_positives,
+    "The share of true labels among the predictions that are true",
+)
+recall = _share_of_true_positives(
+    "recall",
+    false_negatives,
+    "The share of true predictions among the labels that are true",
+)
 
 
 def _share(hits: Metric, misses: Metric, values: Any, updates: Any) -> Metric:

@@ -10,7 +10,6 @@ import numpy as np
 from graphio.evaluation.metrics import (
     Metric,
     before_update,
-    documented,
     matched,
     metric_variable,
     registered,
@@ -21,7 +20,7 @@ from graphio.framework.constants import constant
 from graphio.framework.graph import Tensor
 from graphio.ops.array import index
 from graphio.ops.array import surface as array
-from graphio.ops.base.signatures import CounterAtThresholds
+from graphio.ops.base.signatures import CounterAtThresholds, documented
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.ops.math.arithmetic import div_no_nan
 from graphio.support import api_guard

@@ -18,16 +18,26 @@ __all__ = [
     "Counter",
     "CounterAtThresholds",
     "Documented",
+    "Loss",
+    "Reduction",
     "Segments",
     "SparseReduction",
     "SparseSegments",
     "Unary",
     "UnaryOfSparse",
     "UnsortedSegments",
+    "documented",
 ]
 
 #: a function that gets its name and docstring where it is made
 Documented = TypeVar("Documented", bound=Callable[..., Any])
+
+
+def documented(build: Documented, name: str, text: str | None) -> Documented:
+    """A function that was made in another one, with its name and docstring."""
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = text
+    return build
 
 
 class Unary(Protocol):
@@ -111,6 +121,20 @@ class SparseSegments(Protocol):
     ) -> Tensor: ...
 
 
+class Reduction(Protocol):
+    """A reduction of a tensor, with both generations of TensorFlow's argument names."""
+
+    def __call__(
+        self,
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor: ...
+
+
 class SparseReduction(Protocol):
     """A reduction of a SparseTensor, to a Tensor or to a SparseTensor."""
 
@@ -124,8 +148,22 @@ class SparseReduction(Protocol):
     ) -> Any: ...
 
 
+class Loss(Protocol):
+    """A weighted loss of predictions."""
+
+    def __call__(
+        self,
+        labels: Any,
+        predictions: Any,
+        weights: Any = 1.0,
+        scope: str | None = None,
+        loss_collection: str | None = ...,
+        reduction: str = ...,
+    ) -> Tensor: ...
+
+
 class Counter(Protocol):
-    """A metric: the count so far, and its update."""
+    """A metric of predictions: the value so far, and its update."""
 
     def __call__(
         self,

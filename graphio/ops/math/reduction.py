@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from graphio.ops.base.emit import (
 )
 from graphio.ops.base.primitive import binary, cast, compare, select
 from graphio.ops.base.shapes import Dims, dims_of
+from graphio.ops.base.signatures import Reduction, documented
 from graphio.ops.math import elementwise
 from graphio.ops.math.product_gradients import Factors, shares
 from graphio.support import api_guard, errors
@@ -132,15 +133,26 @@ def _reduce(op: str, tf_type: str, x: Any, axis: Any, keepdims: bool, name: str 
         return _Axes(tensor, axis, keepdims, tf_type, at).emit(op, tensor, at, tf_type)
 
 
-@api_guard.operator
-def reduce_sum(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
+def _reduction(build: Callable[[Any, Any, bool, str | None], Tensor]) -> Reduction:
+    """The public form of a reduction, which also takes the old names of axis and keepdims."""
+
+    @api_guard.operator
+    def call(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
+        return build(input_tensor, axes, keep, name)
+
+    return documented(call, build.__name__, build.__doc__)
+
+
+@_reduction
+def reduce_sum(x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
     """The sum over axes; 0 for no elements.
 
     Args:
@@ -154,67 +166,34 @@ def reduce_sum(
     Raises:
         ValueError: an axis is out of range, or an argument is given under both its names.
     """
-    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
-    return _reduce("ReduceSum", "Sum", input_tensor, axes, keep, name)
+    return _reduce("ReduceSum", "Sum", x, axis, keepdims, name)
 
 
-@api_guard.operator
-def reduce_max(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
+@_reduction
+def reduce_max(x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
     """The largest over axes; equal ones share the gradient. Arguments as reduce_sum's."""
-    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
-    return _reduce("ReduceMax", "Max", input_tensor, axes, keep, name)
+    return _reduce("ReduceMax", "Max", x, axis, keepdims, name)
 
 
-@api_guard.operator
-def reduce_min(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
+@_reduction
+def reduce_min(x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
     """The smallest over axes; equal ones share the gradient. Arguments as reduce_sum's."""
-    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
-    return _reduce("ReduceMin", "Min", input_tensor, axes, keep, name)
+    return _reduce("ReduceMin", "Min", x, axis, keepdims, name)
 
 
-@api_guard.operator
-def reduce_prod(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
+@_reduction
+def reduce_prod(x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
     """The product over axes; 1 for no elements. Arguments as reduce_sum's."""
-    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
-    return _reduce("ReduceProd", "Prod", input_tensor, axes, keep, name)
+    return _reduce("ReduceProd", "Prod", x, axis, keepdims, name)
 
 
-@api_guard.operator
-def reduce_mean(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
+@_reduction
+def reduce_mean(x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
     """The mean over axes, an integer for integers. Arguments as reduce_sum's."""
-    axis, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
     with scope(name, "Mean") as at:
-        x = convert_to_tensor(input_tensor, name="input_tensor")
+        x = convert_to_tensor(x, name="input_tensor")
         require(x, NUMERIC, "Mean", "input")
-        axes = _Axes(x, axis, keep, "Mean", at)
+        axes = _Axes(x, axis, keepdims, "Mean", at)
         if not x.dtype.is_integer:
             return axes.emit("ReduceMean", x, at, "Mean")
         if x.dtype.size < 8:  # the sum, or the count, may be more than the dtype holds
@@ -237,32 +216,16 @@ def _per_result(x: Tensor, y: Tensor) -> Tensor:
     return cast(binary("Div", all_of_x, binary("Max", all_of_y, one)), x.dtype)
 
 
-@api_guard.operator
-def reduce_any(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
+@_reduction
+def reduce_any(x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
     """Whether any element over the axes holds: bool. Arguments as reduce_sum's."""
-    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
-    return _of_bools("ReduceSum", "Any", input_tensor, axes, keep, name)
+    return _of_bools("ReduceSum", "Any", x, axis, keepdims, name)
 
 
-@api_guard.operator
-def reduce_all(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
+@_reduction
+def reduce_all(x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
     """Whether all elements over the axes hold: bool. Arguments as reduce_sum's."""
-    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
-    return _of_bools("ReduceProd", "All", input_tensor, axes, keep, name)
+    return _of_bools("ReduceProd", "All", x, axis, keepdims, name)
 
 
 def _of_bools(op: str, tf_type: str, x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
@@ -280,26 +243,18 @@ def _of_bools(op: str, tf_type: str, x: Any, axis: Any, keepdims: bool, name: st
         )
 
 
-@api_guard.operator
-def reduce_logsumexp(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
+@_reduction
+def reduce_logsumexp(x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
     """log(sum(exp(x))) over axes without overflow; floating. Arguments as reduce_sum's."""
-    axis, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
     with scope(name, "ReduceLogSumExp") as at:
-        x = convert_to_tensor(input_tensor, name="input_tensor")
+        x = convert_to_tensor(x, name="input_tensor")
         require(x, FLOATING, "ReduceLogSumExp", "input")
         largest = reduce_max(x, axis, keepdims=True)
         finite = elementwise.is_finite(largest)
         shift = array.stop_gradient(select(finite, largest, scalar(0, x.dtype)))
-        total = reduce_sum(elementwise.exp(binary("Sub", x, shift)), axis, keepdims=keep)
+        total = reduce_sum(elementwise.exp(binary("Sub", x, shift)), axis, keepdims=keepdims)
         logarithm = elementwise.log(total)
-        if not keep:
+        if not keepdims:
             shift = reduce_sum(shift, axis)
         return binary("Add", logarithm, shift, at)
 
