@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command.
 
     Args:
-        arguments: behind the program's name; None: sys.argv's.
+        arguments: after the program's name; None: sys.argv's.
 
     Returns:
         The exit code, see graphio.command_line.exits.

@@ -23,7 +23,7 @@ EXPECTED = (exits.Refused, errors.OpError, OSError, ValueError, KeyError, NotImp
 
 
 def end_of(call: Callable[[], int | None], given: Sequence[str]) -> int:
-    """Calls a command and tells how it ended.
+    """Calls a command and reports how it ended.
 
     Args:
         call: runs it; gives the exit code, or raises.

@@ -10,7 +10,7 @@ from graphio.support import installation
 
 __all__ = ["need"]
 
-#: by module: who needs it, and the extra of graphio's that brings it
+#: by module: the commands that need it, and the extra of graphio's that brings it
 _EXTRAS = {
     "pyarrow": ("tables need pyarrow", "tables"),
     "PIL.Image": ("pictures need Pillow", "images"),

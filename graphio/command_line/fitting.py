@@ -50,10 +50,10 @@ def refuse_unused(context: typer.Context, unused: Mapping[str, str], where: str)
 def refuse_source(
     sources: Iterable[str], targets: Iterable[str], advice: str = "choose another name"
 ) -> None:
-    """Refuses to write over what is read: the same file by any path, symbolic or hard link.
+    """Refuses to overwrite an input: the same file by any path, symbolic or hard link.
 
     Args:
-        sources: what is read: files, folders, prefixes of checkpoints.
+        sources: the inputs: files, folders, prefixes of checkpoints.
         targets: files, or prefixes of checkpoints, that would be written.
         advice: what to do.
 

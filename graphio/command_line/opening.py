@@ -37,7 +37,7 @@ MODELS = (MODEL, ONNX, TENSORFLOW)
 
 _MODEL_MAGIC = b"\x89GIO\r\n\x1a\n"
 _INDEX_MAGIC = b"\x89GIX\r\n\x1a\n"
-#: kinds that the ending of the name tells
+#: kinds recognised by the ending of the name
 _MESSAGES = {".onnx": ONNX, ".pb": TENSORFLOW, ".pbtxt": TENSORFLOW}
 _WEIGHTS = (".safetensors", ".npz", ".npy", ".pt", ".pth", ".bin", ".index.json")
 
@@ -88,7 +88,7 @@ def size_in_store(url: str) -> int:
 
 
 def _of_file(path: str, data: memoryview) -> str:
-    """The kind of a file by its bytes, and by its name where these do not tell."""
+    """The kind of a file by its bytes, and by its name where these are ambiguous."""
     head = bytes(data[:8])
     if head == _MODEL_MAGIC:
         return MODEL

@@ -33,7 +33,7 @@ def show(facts: Any, as_json: bool, text: Callable[[Console], None]) -> None:
 
     Args:
         facts: dicts, lists, strings and numbers.
-        text: prints what people read.
+        text: prints the form for people.
     """
     if as_json:
         print(json.dumps(_strict(facts), indent=2, allow_nan=False))

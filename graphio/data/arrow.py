@@ -1,4 +1,4 @@
-"""Columns of Arrow tables as arrays: which types there are, and what stands for missing values."""
+"""Columns of Arrow tables as arrays: supported types, and replacements of missing values."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Column(NamedTuple):
     Attributes:
         name: of the column.
         spec: of a row's tensor.
-        missing: stands for null; None: nothing does.
+        missing: replacement of null; None: there is none.
     """
 
     name: str
@@ -72,7 +72,7 @@ def columns_of(
 
     Args:
         wanted: their names; None: all.
-        missing: what stands for null, by name.
+        missing: replacements of null, by name.
 
     Raises:
         TypeError: a type that no tensor has.
@@ -95,7 +95,7 @@ def columns_of(
 
 
 def _check_fill(name: str, value: Any, kind: Any, what: str) -> None:
-    """Refuses what cannot stand for a value of a column, or for those in its lists."""
+    """Refuses a replacement that cannot be a value of a column, or of its lists."""
     pyarrow = module(what)
     inner = getattr(kind, "value_type", None) or kind
     inner = getattr(inner, "value_type", None) or inner  # of a dictionary in a list

@@ -111,7 +111,7 @@ class _Scan:
         return 2 if crlf else 1
 
     def _close(self) -> bool:
-        """Goes behind the mark that closes a quotation; False: there is none."""
+        """Moves past the mark that closes a quotation; False: there is none."""
         while True:
             mark = self._data.find(_MARK, self._at)
             self._at = len(self._data) if mark < 0 else mark

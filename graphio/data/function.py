@@ -42,7 +42,7 @@ class Function:
         arguments: True: specs is a list of what the function's arguments are.
 
     Attributes:
-        captures: tensors from outside that it reads, with what stands for them inside.
+        captures: tensors from outside that it reads, with their placeholders inside.
         specs: of its result.
         dataset: its result, if that is a dataset.
         datasets: those among the components of its result; None for a tensor.
@@ -152,7 +152,7 @@ def _plain(value: Any) -> Any:
 
 
 def _has_effect(operation: Operation) -> bool:
-    """Whether a call runs the operation although nothing reads what it gives."""
+    """Whether a call runs the operation although its outputs have no reader."""
     return any(
         op.op == "Assert" or (op.op == "HostCall" and bool(op.attrs["stateful"]))
         for op in variables.with_bodies([operation])

@@ -34,7 +34,7 @@ _ONE_SHOT = (
 
 
 class Iterator(Unpicklable):
-    """Goes through a dataset's elements, in each session from its beginning.
+    """Iterates over a dataset's elements, in each session from its beginning.
 
     Made by Dataset.make_one_shot_iterator, make_initializable_iterator, from_structure or
     from_string_handle.

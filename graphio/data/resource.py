@@ -1,4 +1,4 @@
-"""Iterators as a session has them: a pipeline that runs, and where it stands."""
+"""Iterators as a session has them: a running pipeline, and its position."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Resource:
 
     @property
     def begun(self) -> bool:
-        """Whether it stands somewhere."""
+        """Whether it has a position."""
         return self._stage is not None
 
     def save(self, asked: bool = False) -> IteratorState | None:
@@ -199,7 +199,7 @@ class Resource:
             )
 
     def load(self, state: IteratorState) -> bool:
-        """Goes where an iterator of the same pipeline stood; to the beginning if that was the end.
+        """Takes the position of an iterator of an equal pipeline; the start if that was the end.
 
         Returns:
             False: it was another pipeline, or this one needs its initializer first, so nothing
@@ -281,7 +281,7 @@ class Resource:
 
 
 def _first(stage: Stage, kind: type[Found]) -> Found | None:
-    """The last stage of a kind in a pipeline, for those who read checkpoints."""
+    """The last stage of a kind in a pipeline, for readers of checkpoints."""
     while not isinstance(stage, kind):
         if not stage.inputs:
             return None

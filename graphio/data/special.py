@@ -139,7 +139,7 @@ def cardinality(dataset: Dataset) -> Tensor:
 
     Returns:
         A scalar int64 tensor; INFINITE_CARDINALITY where there is no end, UNKNOWN_CARDINALITY
-        behind filter, flat_map, generators and files.
+        after filter, flat_map, generators and files.
 
     Raises:
         ValueError: the dataset is of another graph than the default one.

@@ -112,7 +112,7 @@ class Stage:
         return ()
 
     def signature(self) -> str:
-        """Text that pipelines share when one can go on where the other stood."""
+        """A string that is equal for pipelines that can take over each other's positions."""
         own = ",".join(map(str, self.parameters()))
         return f"{self.kind}({own})[{';'.join(s.signature() for s in self.inputs)}]"
 

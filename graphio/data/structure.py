@@ -31,7 +31,7 @@ class Spec:
 
     Attributes:
         inside: of the elements of a dataset; with a shape of rank 1 or more, of many.
-        known: what is known of the numbers of a SparseTensor's dense_shape.
+        known: the known numbers of a SparseTensor's dense_shape.
     """
 
     dtype: DType
@@ -65,7 +65,7 @@ class ArrayParts:
         self.stack, self.like = stack, like
 
     def remade(self, stack: Any) -> Any:
-        """The TensorArray of a tensor; of something else what stands for it."""
+        """The TensorArray of a tensor; of another value its replacement."""
         if not isinstance(stack, Tensor):
             return ArrayParts(stack, self.like)
         like = self.like

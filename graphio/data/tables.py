@@ -30,7 +30,7 @@ class _Groups:
 
     Attributes:
         counts: rows of each group.
-        signature: text that tells these rows from others.
+        signature: a string that distinguishes these rows from others.
     """
 
     counts: list[int]
@@ -251,7 +251,7 @@ class ArrowDataset(_TableDataset):
         table: whatever pyarrow.table takes: a Table, record batches, a reader of them, a
             DataFrame of pandas or polars.
         columns: names of the columns to take, in the order of the tuple; None: all.
-        missing: by name of a column what stands for null.
+        missing: replacement of null, by name of a column.
         batch_size: so many rows an element, cut from the columns at once; None: one, without
             the dimension.
         drop_remainder: True leaves out a last batch that is short.

@@ -3,7 +3,7 @@
 A function runs in a separate engine. The operation that asks a pipeline for elements takes the
 variables' values, which the functions share for so long, and gives the new ones, which the graph
 assigns: a run has no effect but those of its operations. Where a function assigns, what the
-pipeline gave, be it elements or an error, comes out of a second operation behind the assignments.
+pipeline gave, be it elements or an error, comes out of a second operation after the assignments.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def exchange(
 
 
 def _outcome(work: Callable[[], Any]) -> Callable[[], Any]:
-    """A function that gives what work gave, or raises what it raised."""
+    """A function that returns work's result, or raises its error."""
     try:
         done = work()
     except Exception as error:

@@ -117,7 +117,7 @@ class Visit:
 
     Attributes:
         op: the operation.
-        inputs: what it reads, outputs: what it gave, as far as they are tensors.
+        inputs, outputs: their values, as far as they are tensors.
         done: whether it has run.
     """
 

@@ -34,7 +34,7 @@ class _Box:
         title, detail: its two lines.
         kind: input, output, node, or line: the way of a line past a row.
         reads: names of the boxes whose values it takes.
-        row, x, width: where it lies.
+        row, x, width: its position and size.
     """
 
     title: str
@@ -82,7 +82,7 @@ def _chosen(model: Model, name: str | None) -> Signature:
 
 
 def _boxes(model: Model, signature: Signature) -> dict[str, _Box]:
-    """Boxes by name in an order in which values come before those who read them."""
+    """Boxes by name in an order in which values come before their readers."""
     nodes = {node.name: node for node in model.graph.node}
     boxes = {}
     for binding in signature.input:
@@ -148,7 +148,7 @@ def _box(node: Node, nodes: dict[str, Node]) -> _Box:
     return _Box(f"{node.op} {weights}".strip(), name, "node", reads)
 
 
-# ---- where it lies ----
+# ---- positions ----
 
 
 def _rows(boxes: dict[str, _Box]) -> list[list[_Box]]:
@@ -177,7 +177,7 @@ def _lead_past(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
 
 
 def _place(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
-    """Puts boxes below what they read and above who reads them, as near as the row allows."""
+    """Puts boxes below their inputs and above their readers, as near as the row allows."""
     above = {id(box): [boxes[name] for name in box.reads] for box in boxes.values()}
     below: dict[int, list[_Box]] = {id(box): [] for box in boxes.values()}
     for box in boxes.values():

@@ -139,7 +139,7 @@ def of_runs(model: Model, runs: Sequence[Sequence[NodeTime]], device: str = "cin
 
 
 def profile(session: Any, fetches: Any, feed_dict: Any = None, runs: int = 10) -> Profile:
-    """Runs the fetches several times and tells what each operation takes.
+    """Runs the fetches several times and reports the time of each operation.
 
     The runs are real ones: variables are assigned each time.
 

@@ -61,7 +61,7 @@ def _slice(inputs: Inputs) -> Inputs | None:
 
 
 def _early(data: Tensor, first: int, step: int, axis: int) -> bool:
-    """Whether a slice goes backwards from what lies, or may lie, before the first element."""
+    """Whether a slice goes backwards from an index that is, or may be, before the first element."""
     dims = dims_of(data)
     known = dims is not None and -len(dims) <= axis < len(dims)
     size = dims[axis] if dims is not None and known else None

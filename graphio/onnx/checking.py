@@ -94,7 +94,7 @@ def _outer_names(graph: onnx.GraphProto) -> set[str]:
 def checked_order(
     nodes: Sequence[onnx.NodeProto], scope: Scope, problems: Problems
 ) -> Iterator[onnx.NodeProto]:
-    """The nodes so that each comes after what it reads.
+    """The nodes sorted so that each comes after its inputs.
 
     Values that two nodes make, values that none makes and cycles are noted; nodes that cannot run
     for such a reason are left out, and what they make counts as made.

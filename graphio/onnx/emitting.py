@@ -353,7 +353,7 @@ class Emitter:
     # ---- bodies ----
 
     def _body(self, node: Node, graph: Graph) -> onnx.GraphProto:
-        """A subgraph; what it reads from outside it finds by name."""
+        """A subgraph; values from outside are found by name."""
         around, self.nodes = self.nodes, []
         for inner in graph.node:
             if inner.domain == "graphio" and inner.op == "Assign":

@@ -24,7 +24,7 @@ from graphio.schema import equation, operators
 
 __all__ = ["by_signature", "infer"]
 
-_KNOWN_ELEMENTS = 64  # inputs with at most as many integers tell their values
+_KNOWN_ELEMENTS = 64  # integer inputs of at most as many elements are evaluated
 
 
 def infer(

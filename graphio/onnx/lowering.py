@@ -180,7 +180,7 @@ def _mel_weight_matrix(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) ->
 
 
 def _affine_grid(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered | None:
-    """None where nothing tells whether the grid has two axes or three."""
+    """None where it is unknown whether the grid has two axes or three."""
     theta, size = inputs
     assert theta is not None and size is not None
     sizes, matrix = dims_of(size), dims_of(theta)

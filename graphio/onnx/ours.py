@@ -78,7 +78,7 @@ def _random_integer(emit: Emitter, node: Node, inputs: list[str], outputs: list[
 
 
 def _scatter_sum(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """Rows added into zeros of the rows' shape behind the size given."""
+    """Rows added into zeros of the rows' shape after the size given."""
     indices, updates, size = inputs
     one = emit.constant([1], np.int64, f"{node.name}/one")
     zero = emit.constant([0], np.int64, f"{node.name}/zero")

@@ -26,7 +26,7 @@ SHARED = 16  # how often the bytes of an external file may be those of a tensor
 
 
 class Source:
-    """A model and where its external data may lie.
+    """A model and the folder of its external data.
 
     Attributes:
         model: the message; external tensors are not loaded.

@@ -94,7 +94,7 @@ class View:
 
 
 def message_of(value: Any) -> Any:
-    """The message behind a view; anything else as it is."""
+    """The message of a view; anything else as it is."""
     return value._message if isinstance(value, View) else value
 
 
@@ -501,13 +501,13 @@ class NodeDef(View):
     Args:
         name: of the node.
         op: TensorFlow's type, or the operator.
-        input: names of what it reads, "^node" for what it waits for.
-        device: what it wishes for.
+        input: names of its inputs, "^node" for a control input.
+        device: the requested device.
         attr: AttrValue by name.
 
     Attributes:
         attr: AttrValue by name; those that TensorFlow has besides can be read.
-        input: names of what it reads.
+        input: names of its inputs.
     """
 
     def __init__(

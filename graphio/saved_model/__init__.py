@@ -138,7 +138,7 @@ contains_saved_model = maybe_saved_model_directory
 
 @api_guard.guarded
 def load(*arguments: Any, **options: Any) -> Any:
-    """Opens a saved model, in one of two ways that the first argument tells apart.
+    """Opens a saved model, in one of two ways, by the first argument.
 
     load(path, target="", *, state=None, lazy=False) opens a file that `save` wrote, or a folder,
     in an engine: see graphio.saved_model.model_file.load. The builder is not needed to run it.

@@ -7,7 +7,7 @@ May import storage and support. schema/README.md describes the formats; `*_pb2.p
     tensors              arrays to bytes and back; packed_weights: as kernels of cinfer read them
     filling              how large a file must be for cinfer's limit of memory
     packed               limits for what packed parts of a file may expand to
-    foreign, versions    files of other programs or of later versions: what they are, what to do
+    foreign, versions    files of other programs or of later versions: descriptions and remedies
     wire                 messages put together from pieces of bytes
     verify               checks of a model; verify_graph: of its nodes
     operators            the operator table; functions: bodies in place of nodes

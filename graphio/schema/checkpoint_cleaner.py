@@ -25,7 +25,7 @@ __all__ = ["clean", "delete", "name_graph", "name_left"]
 #: seconds after which a file that no index refers to is taken for a crashed save's in a shared
 #: store: a save to it must not take longer
 GARBAGE_AGE = 24 * 3600.0
-#: likewise in a folder, for saves that no lock tells of and for other prefixes
+#: likewise in a folder, for saves without a lock and for other prefixes
 ABANDONED_AGE = 3600.0
 _TENSORFLOW = r"\.data-\d{5}-of-\d{5}"
 _DELETED = ".deleted"
@@ -110,7 +110,7 @@ def clean(store: Store, base: str, token: str, locks: bool, replaced: Iterable[s
 
     Args:
         store, base, token: of the save.
-        locks: whether locks tell in this folder which saves are under way.
+        locks: whether this folder has locks of the saves under way.
         replaced: in a shared store, the files of the index that it has replaced.
     """
     folder, now = _Folder(store), store.arrived(base + _INDEX)
@@ -153,7 +153,7 @@ def run_of(base: str) -> str:
 
 
 def _files_to_remove(folder: _Folder, save: _Save) -> list[str]:
-    """A graph file before data files: without these nothing tells that it is ours."""
+    """A graph file before data files: it cannot be recognised without them."""
     plain = save.prefix + _GRAPH
     unnamed = plain in folder.listed and save.prefix + _INDEX not in folder.listed
     left = [name for name in save.files if name != save.record]

@@ -71,7 +71,7 @@ def is_graph_of(name: str, base: str) -> bool:
 
 
 def candidates(base: str, name: str) -> list[str]:
-    """The names under which a file may lie that the index of `base` names; the first one counts.
+    """The possible names of a file that the index of `base` names; the first one counts.
 
     A graph file gets its plain name after the commit.
     """
@@ -173,7 +173,7 @@ def prefixes_needing(store: Store, name: str) -> list[str]:
 def _naming(
     store: Store, names: Collection[str], listing: Iterable[str] | None
 ) -> Iterator[tuple[str, CheckpointIndex | None]]:
-    """The indexes in which one of the names may stand; None for one that cannot be read now."""
+    """The indexes that may have one of the names; None for one that cannot be read now."""
     if not names:
         return
     keys = {_key(name) for name in names}
@@ -198,7 +198,7 @@ def _key(name: str) -> bytes:
 
 
 def opened(store: Store, base: str, name: str) -> tuple[str, stores.StoredFile]:
-    """Opens a data file that the index of `base` names; also the name under which it lies.
+    """Opens a data file that the index of `base` names; also its actual name.
 
     Raises:
         DataLossError: it is not there.

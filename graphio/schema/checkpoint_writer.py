@@ -310,7 +310,7 @@ class _Writer:
             )
 
     def settle(self) -> None:
-        """After the commit: what it has replaced goes, the graph file gets its plain name."""
+        """After the commit: deletes replaced files; the graph file gets its plain name."""
         assert self.record is not None
         try:
             checkpoint_cleaner.clean(

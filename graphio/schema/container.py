@@ -28,7 +28,8 @@ HEADER = 64
 ALIGN = 64
 PACKED = 1  # flag: a tensor is packed
 _FIELDS = struct.Struct("<8sHHIQQQI16s")  # bytes 0 to 59; their CRC follows
-#: what people take for a model file, by how it begins: ONNX with the version of its format
+#: kinds of files often mistaken for a model file, by first bytes: ONNX with the version of its
+#: format
 _OTHERS = (
     (
         re.compile(rb"\x08[\x01-\x1f][\x12\x1a\x22\x28\x32\x3a\x42]"),
@@ -227,7 +228,7 @@ def check_beginning(data: Any, path: str | None = None) -> None:
         path: of the file; None: the bytes are the source.
 
     Raises:
-        DataLossError: says what it is.
+        DataLossError: with the kind of the file.
     """
     head = bytes(data[: len(MAGIC)])
     if head and MAGIC.startswith(head):

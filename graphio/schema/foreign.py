@@ -64,7 +64,8 @@ _FORMS = (
         "torch.save(torch.load(old, weights_only=True), new) weights",
     ),
 )
-#: kinds that only the ending of the name tells, for their bytes are those of other messages, too
+#: kinds recognised by the ending of the name alone, for their bytes are those of other messages,
+#: too
 _ENDINGS = {
     ".mlmodel": "a Core ML model: convert the model that it was made from",
     ".pb": "a graph of TensorFlow's: graphio.tensorflow_files.load and `graphio convert` take it; "

@@ -1,6 +1,6 @@
 """Whether a Model makes sense: everything that an engine may rely upon.
 
-The container has checked the bytes; here is what they say.
+The container has checked the bytes; here are the checks of their meaning.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ class DataLossError(OpError, OSError):
 
 
 class UnauthenticatedError(OpError):
-    """The caller has not shown who it is."""
+    """The caller is not authenticated."""
 
     code = UNAUTHENTICATED
 
@@ -246,7 +246,7 @@ def error_code_from_exception_type(cls: type[OpError]) -> int:
 
 
 def from_code(code: int, message: str, node_name: str = "") -> OpError:
-    """The error of a status number; node_name tells the session which operation it was."""
+    """The error of a status number; node_name is the operation, for the session."""
     error = BY_CODE.get(code, UnknownError)(None, None, message, code)
     error.node_name = node_name
     return error

@@ -201,7 +201,7 @@ def reached(body: Body, names: Iterable[str], there: Iterable[str] = ()) -> Iter
 
 
 def behind(body: Body, key: Key, passing: Sequence[str]) -> Key:
-    """A value behind the nodes of some operators that pass their first input on."""
+    """The value before nodes of some operators that pass their first input on."""
     seen: set[Key] = set()
     while key not in seen:
         seen.add(key)
@@ -215,7 +215,7 @@ def behind(body: Body, key: Key, passing: Sequence[str]) -> Key:
 def in_order(
     roots: Iterable[Any], needs: Callable[[Any], Sequence[Any]], skip: Callable[[Any], bool]
 ) -> Iterator[Any]:
-    """Everything that roots need, each after what it needs itself; without recursion.
+    """All that roots need, each after its own dependencies; without recursion.
 
     Args:
         roots: where to begin.

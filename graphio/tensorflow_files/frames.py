@@ -178,14 +178,14 @@ class Frames:
         return loop.border if exit_.name == first else [(first, 0)]
 
     def behind(self, key: Key) -> Key:
-        """A value behind the names that Identities give it."""
+        """The value before the Identities that rename it."""
         return behind(self.body, key, _PASSING)
 
     def decided(self, merge: Node) -> tuple[Key, list[bool]]:
         """The predicate of a branch, and for which of its values each input of its Merge is made.
 
         Raises:
-            ValueError: nothing tells them apart.
+            ValueError: they cannot be distinguished.
         """
         if len(merge.inputs) == 2:
             first, second = (self.conditions(key) for key in merge.inputs)

@@ -160,7 +160,7 @@ class Importer:
     def build(self, names: Iterable[str], region: Region | None = None) -> None:
         """Builds nodes of a region and all that they need.
 
-        What is wrong with a node is noted, and its outputs are None.
+        An error of a node is noted, and its outputs are None.
         """
         region = self.region if region is None else region
 
@@ -199,7 +199,7 @@ class Importer:
                         found.update(dict.fromkeys([name] if joined else known[name]))
                 known[each.name] = list(found)
             elif each.name not in known:
-                known[each.name] = []  # for who waits for itself
+                known[each.name] = []  # for a node that waits for itself
                 stack.append((each, True))
                 others = (nodes[name] for name in each.controls if name in nodes)
                 stack += [(other, False) for other in others if not self._has_effect(other)]
@@ -373,7 +373,7 @@ class Importer:
         return results
 
     def inside(self, body: Body, values: Sequence[Any]) -> tuple[list[Any], list[Operation]]:
-        """The results of a function in the current scope, and what must have run."""
+        """The results of a function in the current scope, and the operations that must have run."""
         if len(values) != len(body.args):
             raise ValueError(
                 f"gives {len(values)} arguments to function '{body.name}', which has "

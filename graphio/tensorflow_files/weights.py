@@ -87,7 +87,7 @@ def _places(importer: Importer, node: Node, known: dict[str, Used]) -> list[tupl
         if called in importer.library:
             body = importer.body(called)
             inner = _used(importer, body, known)
-            first = len(node.inputs) - len(body.args)  # behind the predicate of an If
+            first = len(node.inputs) - len(body.args)  # after the predicate of an If
             found += [
                 (first + i, inner[arg, 0])
                 for i, arg in enumerate(body.args)

@@ -199,7 +199,7 @@ def _transposed(dy: Tensor, w: Tensor, rank: int, attrs: Attributes) -> Tensor:
 
 
 def _fitted(x: Tensor, sizes: Tensor, begin: Tensor) -> Tensor:
-    """The spatial sizes of x cut by begin before, and cut or filled with zeros behind."""
+    """The spatial sizes of x cut by begin before, and cut or filled with zeros after."""
     none = int_vector([0, 0])
     behind = binary("Sub", binary("Add", sizes, begin), _from_second(shape_of(x)))
     pads = concat([none, unary("Neg", begin), none, behind], 0)

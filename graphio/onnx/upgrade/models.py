@@ -35,7 +35,7 @@ class NotUpgradable(ValueError):
     """Nodes without an equal in the newest opset.
 
     Attributes:
-        nodes: of each what it is, why, and what to do.
+        nodes: of each the operator, the reason, and the remedy.
     """
 
     def __init__(self, nodes: list[str]) -> None:

@@ -80,7 +80,7 @@ def renamed_values(attribute: str, values: dict[str, str]) -> Rule:
 
 
 def inputs_from(*attributes: str) -> Rule:
-    """The attributes are the inputs behind the first now; absent ones stay absent."""
+    """The attributes become the inputs after the first; absent ones stay absent."""
 
     def rule(step: Step) -> None:
         for i, attribute in enumerate(attributes, 1):

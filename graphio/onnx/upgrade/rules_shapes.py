@@ -35,7 +35,7 @@ _INTEGERS = frozenset(
 def broadcast_b(step: Step) -> None:
     """The second input's dimensions start at the first one's `axis`, or end where it ends.
 
-    The second case is how numpy broadcasts; in the first, B takes ones behind its dimensions.
+    The second case is how numpy broadcasts; in the first, B takes ones after its dimensions.
     """
     broadcast, axis = step.take("broadcast", 0), step.take("axis")
     if not broadcast or axis is None:
@@ -53,7 +53,7 @@ def broadcast_b(step: Step) -> None:
 
 
 def _ones_behind(step: Step, a: str, b: str, axis: int) -> str:
-    """B with rank(A) - axis - rank(B) ones behind its dimensions, none where that is negative."""
+    """B with rank(A) - axis - rank(B) ones after its dimensions, none where that is negative."""
     shape = step.add("Shape", b, suffix="shape")
     places = step.add("Shape", step.add("Shape", a, suffix="tail", start=axis), suffix="places")
     taken = step.add("Shape", shape, suffix="taken")

@@ -182,7 +182,7 @@ class Step:
         return name
 
     def add_after(self, op: str, *inputs: str, output: str, suffix: str, **attrs: Any) -> None:
-        """A node of the newest opset behind this one that gives the value `output`."""
+        """A node of the newest opset after this one that gives the value `output`."""
         name = self.new_name(suffix)
         self.after.append(helper.make_node(op, list(inputs), [output], name=name, **attrs))
 

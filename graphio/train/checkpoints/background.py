@@ -95,7 +95,7 @@ class Background:
         def run() -> None:
             nonlocal job
             try:
-                time.sleep(0.001)  # the caller goes on first, who waits for the interpreter
+                time.sleep(0.001)  # the caller, which waits for the interpreter, goes on first
                 job()
             except BaseException as error:
                 self._failures.append(_named(error, what))

@@ -29,7 +29,7 @@ class Difference:
     Attributes:
         name: in both.
         status: "same" (the bits are), "differs", "dtype", "shape", "only in a" or "only in b".
-        a, b: what it is in each, "float32 [2, 3]"; "" where it is not.
+        a, b: its type in each, "float32 [2, 3]"; "" where it is absent.
         largest: the largest absolute difference; infinite where only one of the two is NaN, and of
             different infinities. None where nothing can be subtracted: text, other shapes.
         relative: the largest difference as a part of the larger of the two magnitudes.

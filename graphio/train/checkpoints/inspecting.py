@@ -59,7 +59,7 @@ def verify(prefix: Where, *, all: bool = False) -> Verified:
         all: True checks all checkpoints of a folder; those that are deleted meanwhile do not count.
 
     Returns:
-        What was checked; print it.
+        The result of the check; print it.
 
     Raises:
         NotFoundError: there is no checkpoint.
@@ -92,7 +92,7 @@ def _refuse(checks: Sequence[_Check]) -> None:
 
 
 class _Check:
-    """The check of one checkpoint: what was looked at, and what is wrong.
+    """The check of one checkpoint: the checked files and values, and the errors.
 
     Attributes:
         newer: why it cannot be checked, if a newer graphio wrote it; else "".

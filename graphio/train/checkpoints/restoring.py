@@ -26,7 +26,7 @@ from graphio.train.interop.sources import CheckpointSource, Resource, Source, op
 from graphio.variables.variables import Variable
 
 Array = np.ndarray[Any, Any]
-_CALLER = 5  # stacklevel of who called Saver.restore, from a function that `restore` calls
+_CALLER = 5  # stacklevel of the caller of Saver.restore, from a function that `restore` calls
 VERIFY = ("full", "lazy", "meta")
 
 
@@ -259,7 +259,7 @@ def _assign(
     declared: Required,
     ignored: set[str],
 ) -> None:
-    """The only part that changes anything; what fails is undone."""
+    """The only part that changes the session; a failure is rolled back."""
     session = target.session
     resources = {n: state for n, state in source.resources.items() if n not in ignored}
     known = session.graph.root.generators

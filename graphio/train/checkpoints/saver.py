@@ -330,7 +330,7 @@ class Saver(Described):
         self._background.wait()
 
     def finish(self) -> None:
-        """As wait, but what went wrong is left to the next call that tells it."""
+        """As wait, but leaves the error to the next call that raises it."""
         self._background.join()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The save half of a Saver: what is saved is put together first, then written.
+"""The save half of a Saver: its contents are collected first, then written.
 
 The first half looks at the session and is done in the caller's thread; the second half works on
 what the first has gathered and may be done by another thread.
@@ -87,7 +87,7 @@ class Prepared:
     """All that a commit needs; the session is not looked at any more.
 
     Attributes:
-        where: the prefix as the caller gave it, who may go to another folder before the commit.
+        where: the prefix as given; the caller may go to another folder before the commit.
         place: the same as an absolute path.
     """
 

@@ -17,7 +17,7 @@ class Stateful(Protocol):
         """The state."""
 
     def set_state(self, state: bytes, /) -> Any:
-        """Becomes what it was when get_state gave this."""
+        """Restores the state that get_state gave."""
 
 
 def checked_objects(objects: Mapping[str, Any] | None) -> dict[str, Stateful]:

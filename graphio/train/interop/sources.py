@@ -99,7 +99,7 @@ class ArraysSource:
 
 
 def open_source(where: Any, *, lazy: bool = False, unpacked: int | None = None) -> Source:
-    """Opens what a restore can read; its bytes say what it is, not its name.
+    """Opens a source of a restore; its format is found by its bytes, not by its name.
 
     Args:
         where: a prefix of a checkpoint of graphio or of a TensorFlow V2 checkpoint; a file

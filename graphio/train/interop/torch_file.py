@@ -1,6 +1,6 @@
 """A file of torch.save: the tensors in it, without torch and without unpickling.
 
-It is a zip archive: `data.pkl` says what there is, `data/0`, `data/1` ... hold the bytes.
+It is a zip archive: `data.pkl` describes the values, `data/0`, `data/1` ... hold the bytes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from graphio.train.interop.source import Entry, Resource
 from graphio.train.interop.zip_file import ZipFile
 
 DEEPEST = 64  # dicts and lists in each other
-#: what a byte of the pickle may become when values are named: a value costs half of it and its
-#: name's length. More than that is a value that is shared again and again.
+#: the memory that a byte of the pickle may take when values are named: a value costs half of it and
+#: its name's length. More than that is a value that is shared again and again.
 ROOM = 128
 
 #: torch's dtypes, and the classes of its storages, to our element types

@@ -18,7 +18,7 @@ __all__ = ["plot_curves"]
 
 Array = np.ndarray[Any, Any]
 _WIDTH, _HEIGHT, _DOTS = 8.0, 3.5, 120  # inches a picture and a name, dots an inch
-_STYLES = ("-", ":", "--", "-.")  # tells apart histories that may overlap
+_STYLES = ("-", ":", "--", "-.")  # distinguish histories that may overlap
 
 
 @api_guard.guarded

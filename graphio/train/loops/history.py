@@ -40,7 +40,7 @@ class History:
     a checkpoint goes on in its history, too.
 
     Args:
-        log: a .jsonl file: what it holds is read, and each add is written to it at once; None: the
+        log: a .jsonl file: its rows are read, and each add is written to it at once; None: the
             numbers stay in memory.
 
     Raises:
@@ -119,7 +119,7 @@ class History:
 
     @property
     def names(self) -> list[str]:
-        """Of what there are numbers, in the order in which they came."""
+        """The names that have numbers, in order of arrival."""
         return list(self._known)
 
     def at(self, step: int) -> dict[str, float]:
@@ -139,7 +139,7 @@ class History:
         return len(self._known)
 
     def __getitem__(self, name: str) -> Curve:
-        """The numbers of a name. Raises KeyError: there are none, and what there is."""
+        """The numbers of a name. Raises KeyError: there are none; the message lists the names."""
         if name not in self._known:
             raise KeyError(f"there is no {name!r} in the history; there are {self.names}")
         pairs = sorted(self._known[name].items())

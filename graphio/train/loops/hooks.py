@@ -231,7 +231,7 @@ class FeedFnHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Runs fetches when the session ends; final_ops_values has what they gave."""
+    """Runs fetches when the session ends; final_ops_values has their values."""
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
         self._fetches, self._feeds = final_ops, final_ops_feed_dict

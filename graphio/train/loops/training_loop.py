@@ -296,7 +296,7 @@ def train(
         feed: see TrainingLoop.fit.
 
     Returns:
-        The metrics of the last step. If all steps were done before: what history has of the
+        The metrics of the last step. If all steps were done before: history's values of the
         last one, {} without a history.
 
     Raises:
