@@ -12,7 +12,7 @@ typedef struct fuzz_file {
   size_t length;
 } fuzz_file;
 
-/* The files in what is left of the bytes; how many. */
+/* Reads the files in the rest of the bytes; returns their number. */
 size_t fuzz_bundle_read(fuzz_reader *reader, fuzz_file files[FUZZ_MOST_FILES]);
 /* The bytes of such files; 0: more than `most`. */
 size_t fuzz_bundle_write(const fuzz_file *files, size_t count, uint8_t *bytes, size_t most);

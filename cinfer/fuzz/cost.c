@@ -25,7 +25,7 @@ enum {
 enum { AHEAD_FOR_ANY = 1 << 24, AHEAD_FOR_EACH = 64, AHEAD_BLOCKS = 10 };
 
 static search_cost last;
-static uint64_t ahead; /* blocks of what was computed while planning */
+static uint64_t ahead; /* blocks of constant folding */
 
 search_cost search_cost_of_last(void) { return last; }
 
@@ -89,7 +89,7 @@ static void note_memory(uint64_t most, uint64_t allowed) {
   if (most > allowed && !search_measures()) search_found("S2, S8: memory is within max_load and max_memory");
 }
 
-/* Of the shapes that are declared; what is open is 2. */
+/* Of the shapes that are declared; an open dimension is 2. */
 static ci_tensor feed_of(const ci_model *model, int signature, int index) {
   ci_info info;
   (void)ci_input(model, signature, index, &info);
@@ -107,8 +107,8 @@ static void plan(ci_model *model, ci_session *session, int signature) {
   fuzz_check_error(ci_reserve(session, signature, feeds, count, &error), &error);
 }
 
-/* Each signature alone: who asks for all plans of a model asks for so much. A plan may take what the load may, too,
- * whatever max_memory is. */
+/* Each signature alone: a caller that plans all signatures of a model pays for all. A plan may take what the load may,
+ * too, whatever max_memory is. */
 static void plan_all(ci_model *model, size_t size, uint64_t opened) {
   for (int s = 0; s < ci_signature_count(model) && s < MOST_SIGNATURES; s++) {
     fuzz_memory memory = {.fill = 0xa5};

@@ -23,7 +23,7 @@ static void feed_shape(fuzz_reader *reader, const ci_info *info, uint8_t mode, c
     tensor->dims[i] = given || info->rank < 0 || info->dims[i] < 0 ? feed_dimension(reader) : info->dims[i];
 }
 
-/* Elements; what is too many becomes a shape that is small. */
+/* The number of elements; a shape with too many becomes a small one. */
 static size_t feed_count(ci_tensor *tensor) {
   bool empty = false;
   size_t count = 1;

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 extern const bool fuzz_has_tail;   /* the target's: the bytes after a model file are part of the input */
 extern const bool fuzz_multiplies; /* and: things come in large numbers, too (multiply.h) */
 
-/* Ends the process, which is what a fuzzer takes for a finding, unless what is promised holds. */
+/* Ends the process, which a fuzzer reports as a finding, unless the promise holds. */
 void fuzz_require(bool holds, const char *promise);
 
 typedef struct fuzz_memory { /* the memory that the library holds through the hook */
@@ -22,7 +22,7 @@ typedef struct fuzz_memory { /* the memory that the library holds through the ho
 } fuzz_memory;
 ci_allocator fuzz_allocator(fuzz_memory *memory);
 
-/* A call that failed says so in full, one that did not says nothing. */
+/* A call that failed has a complete message, one that did not has none. */
 void fuzz_check_error(ci_status status, const ci_error *error);
 
 typedef struct fuzz_reader { /* bytes that choose; zeros when there are no more */

@@ -246,7 +246,7 @@ static void put_fields(fuzz_out *out, const fuzz_field *parent) {
   for (const fuzz_field *field = parent->child; field != NULL; field = field->next) put_field(out, field);
 }
 
-/* Offsets and checksums as the order of the tensors wants them; the length of the data section. */
+/* Sets offsets and checksums by the order of the tensors; returns the length of the data section. */
 static size_t place_tensors(fuzz_tree *tree) {
   size_t end = 0;
   for (fuzz_field *field = tree->root.child; field != NULL; field = field->next) {

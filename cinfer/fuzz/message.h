@@ -32,7 +32,7 @@ typedef struct fuzz_field {
   uint64_t value;
   const uint8_t *data; /* bytes; of a stored tensor, those in the data section */
   size_t length;
-  size_t encoded; /* bytes of what is in a child, while it is written */
+  size_t encoded; /* encoded bytes of a child, while it is written */
   struct fuzz_field *child, *next;
 } fuzz_field;
 
@@ -50,7 +50,7 @@ typedef struct fuzz_tree { /* a model and its memory */
   fuzz_field *fields[FUZZ_MOST_FIELDS]; /* all that were read, parents first */
   size_t count;
   size_t used;
-  size_t left; /* bytes that may still come before it is longer than it may be; what changes it keeps it so */
+  size_t left; /* bytes that may still be added before the model is too long; every change keeps it valid */
   _Alignas(16) uint8_t room[FUZZ_ROOM];
 } fuzz_tree;
 
@@ -70,7 +70,7 @@ fuzz_field *fuzz_copy(fuzz_tree *tree, const fuzz_field *field);
 size_t fuzz_length(fuzz_field *field); /* about how many bytes it takes in its message */
 /* Sets a number, which is added where it is missing. */
 bool fuzz_set(fuzz_tree *tree, fuzz_field *parent, uint32_t number, uint8_t wire, uint64_t value);
-/* How long the container at the start of `file` says that it is, at most `size`. */
+/* The length that the container at the start of `file` declares, at most `size`. */
 size_t fuzz_container_size(const uint8_t *file, size_t size);
 /* Makes the checksums of header and graph section right, and the lengths those of the bytes. */
 void fuzz_seal(uint8_t *file, size_t graph_length, size_t size);

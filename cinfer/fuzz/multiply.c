@@ -100,7 +100,7 @@ static uint32_t any_times(const fuzz_tree *tree, size_t each, fuzz_random *rando
   return times < most ? times : most;
 }
 
-/* The i-th of names behind `name`, in order. */
+/* The i-th of the names that begin with `name`, in order. */
 static void name_copy(fuzz_tree *tree, fuzz_field *copy, uint32_t number, uint32_t i) {
   fuzz_field *name = fuzz_find(copy, number);
   uint8_t *text = name != NULL && name->wire == 2 ? fuzz_take(tree, name->length + 3) : NULL;
@@ -259,7 +259,7 @@ static fuzz_field *reference_of(const fuzz_field *attribute) {
   return is_message(value, FUZZ_ATTRIBUTEVALUE) ? fuzz_find(value, CI_PB_ATTRIBUTEVALUE_REFERENCE) : NULL;
 }
 
-/* A node that has an attribute of the call around it; `reference` is what names it. */
+/* A node that has an attribute of the call around it; `reference` is the field that names it. */
 static fuzz_field *any_referring(const fuzz_tree *tree, const fuzz_field **reference, fuzz_random *random) {
   fuzz_field *found = NULL;
   uint32_t seen = 0;
@@ -296,8 +296,8 @@ static void empty_bodies(fuzz_tree *tree) {
   }
 }
 
-/* More nodes have what a call gives, or there is more in it, or both. Names of nodes are unique: bodies that several
- * nodes have are empty, but for fields that a reader skips. */
+/* More nodes use the body or type that a call passes, or that gets larger, or both. Names of nodes are unique: bodies
+ * that several nodes have are empty, but for fields that a reader skips. */
 static void refer_much(fuzz_tree *tree, fuzz_random *random) {
   const fuzz_field *reference = NULL;
   fuzz_field *node = any_referring(tree, &reference, random);

@@ -181,7 +181,7 @@ static uint64_t tensor_elements(const fuzz_field *tensor) {
   return count;
 }
 
-/* As many bytes as type and shape say, the old ones again and again. */
+/* As many bytes as type and shape require, the old ones again and again. */
 static void tensor_fit(fuzz_tree *tree, fuzz_field *tensor) {
   fuzz_field *field = tensor_bytes(tensor);
   const fuzz_field *type = fuzz_find(tensor, 1);

@@ -42,7 +42,7 @@ static size_t change_model(uint8_t *data, size_t size, size_t most, fuzz_random 
   return length > 0 ? length : size;
 }
 
-/* The header says what it wants, with a right checksum. */
+/* Any header, with a right checksum. */
 static size_t change_header(uint8_t *data, size_t size) {
   if (size < HEADER) return size;
   (void)LLVMFuzzerMutate(data + 8, 52, 52);
@@ -58,7 +58,7 @@ static size_t change_file(uint8_t *data, size_t size, size_t most, fuzz_random *
   return what < 8 ? change_graph(data, size, most) : change_model(data, size, most, random);
 }
 
-/* The bytes behind the model, where they are part of the input. */
+/* The bytes after the model, where they are part of the input. */
 static size_t change_tail(uint8_t *data, size_t size, size_t most, fuzz_random *random) {
   static uint8_t behind[1 << 16];
   size_t length = fuzz_container_size(data, size), rest = size - length;

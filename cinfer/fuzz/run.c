@@ -18,7 +18,7 @@ enum {
   OPTION_THREADS = 64
 };
 enum { MOST_OUTPUTS = 64, SMALL_MEMORY = 1 << 16, LARGE_MEMORY = 1 << 17, MOST_NODES = 256 };
-/* Loops in loops: what they hold runs 6 x 6 x 6 times, for each run, so that no input takes seconds. */
+/* Loops in loops: their nodes run 6 x 6 x 6 times, for each run, so that no input takes seconds. */
 enum { MOST_STEPS = 6, MOST_DEPTH = 3 };
 
 typedef struct play { /* one time through */

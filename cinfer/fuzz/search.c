@@ -31,7 +31,7 @@ enum { DEFAULT_LENGTH = 4096, LARGEST_FILE = 1 << 26, HOTTEST = 12 };
 
 static struct {
   uint64_t tried;
-  double most; /* part of what is allowed */
+  double most; /* part of the bound */
   size_t most_size;
 } done;
 

@@ -6,7 +6,7 @@
 
 typedef struct search_cost { /* of the input that was tried last */
   uint64_t blocks; /* basic blocks that ran, without those of `ahead` */
-  uint64_t ahead;  /* those of what was computed while planning */
+  uint64_t ahead;  /* those of constant folding */
   uint64_t memory; /* bytes of heap, at most at a time */
   double part;     /* of the blocks that such an input may take; above 1 is a finding */
 } search_cost;

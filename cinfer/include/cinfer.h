@@ -42,7 +42,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* begin cdef: what stands between these marks is also the declaration that the Python binding reads */
+/* begin cdef: the Python binding reads the declarations between these marks */
 
 typedef struct ci_model ci_model;     /* a file, verified, with its constants */
 typedef struct ci_state ci_state;     /* variables and resources by name */
@@ -85,7 +85,7 @@ enum { /* element types, ONNX's numbers */
   CI_COMPLEX128 = 15, CI_BFLOAT16 = 16, CI_FLOAT8E4M3FN = 17, CI_FLOAT8E4M3FNUZ = 18, CI_FLOAT8E5M2 = 19,
   CI_FLOAT8E5M2FNUZ = 20, CI_UINT4 = 21, CI_INT4 = 22, CI_FLOAT4E2M1 = 23, CI_FLOAT8E8M0 = 24, CI_UINT2 = 25,
   CI_INT2 = 26, /* 4- and 2-bit types have a byte an element, the code in its low bits, the others zero */
-  /* no element types, but what else an input or output may be: */
+  /* not element types, but other kinds of inputs and outputs: */
   CI_SEQUENCE = 64, /* data is an array of dims[0] ci_tensor, rank is 1, bytes counts the array. An output is always
                        borrowed */
   CI_NOTHING = 65   /* an optional value that holds nothing; rank and bytes are 0 */
@@ -123,7 +123,7 @@ typedef struct ci_allocator { /* all NULL: malloc. align is a power of two, at m
   void (*release)(void *user, void *memory, size_t bytes);
 } ci_allocator;
 typedef struct ci_limits { /* 0: the default in brackets. It is part of other structs and does not grow */
-  size_t size;             /* the library's: what a program writes here is not looked at */
+  size_t size;             /* the library's: a value that a program writes here is ignored */
   uint64_t max_bytes;      /* of a file (2^46) */
   uint64_t max_nodes;      /* with those of functions and subgraphs (2^20) */
   uint64_t max_memory;     /* bytes that a session may hold for values and plans together, where plans may always take
@@ -192,13 +192,13 @@ struct ci_call { /* a node of such an operator, valid until the function that ge
   void *kernel; /* the library's */
 };
 enum { CI_AT_RUN = -1 }; /* `shape` returns it when it needs the numbers of an input whose data is NULL */
-typedef struct ci_operator { /* all of it, and what it points at, must outlive the models that are opened with it */
+typedef struct ci_operator { /* it and all that it points at must outlive the models that are opened with it */
   size_t size; /* sizeof(ci_operator) */
   const char *domain, *name; /* as the file has them: "com.example", "ScaledTanh" */
   int32_t since, until; /* versions that it serves; until 0: no end */
   int32_t min_inputs, max_inputs, min_outputs,
       max_outputs; /* the first min_inputs are there; max -1: any number, and none is absent */
-  int32_t stateful; /* 1: never run ahead of its turn or left out of one */
+  int32_t stateful; /* 1: never run before its turn, never left out */
   void *user;
   /* The types of the outputs from those of the inputs. Called while a shape is planned, for CI_AT_RUN in the run. */
   ci_status (*shape)(void *user, ci_call *call, ci_error *error);
@@ -311,8 +311,9 @@ typedef struct ci_assignment {
   int generator_count;
   const uint8_t *given; /* NULL, or by variable: not 0: the value is in memory of ci_state_alloc of its size, which is
                            taken over when all is assigned; no strings */
-  const ci_in_file *in_file; /* NULL, or by variable: where its value lies; data and bytes of its tensor are then not
-                                looked at. Outside of the file is CI_DATA_LOSS */
+  /* NULL, or for each variable the position of its value in a file; data and bytes of its tensor are then not looked
+   * at. Outside of the file is CI_DATA_LOSS */
+  const ci_in_file *in_file;
   const char *const *files; /* the files that in_file refers to; symbolic links are not followed */
   int file_count;
   const char *checkpoint; /* how messages call it; NULL: by the name of the file */
@@ -320,11 +321,10 @@ typedef struct ci_assignment {
 CI_API ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error);
 /* Blobs: bytes of the caller, saved and restored in one commit with the variables. Set copies name and bytes and
  * replaces a blob of that name; the name is UTF-8 and not that of a generator (CI_ALREADY_EXISTS, also for a generator
- * that would be called like a blob), all blobs together have at most 2^24 bytes (CI_RESOURCE_EXHAUSTED). The bytes
- * that ci_state_blob gives belong to the state and live until that blob is set or removed, the state is restored or
- * closed; a name that is not there is CI_NOT_FOUND. Positions of data iterators that a checkpoint from Python has are
- * kept like blobs and saved as they were, but are not listed; ci_state_remove_blob or a blob of the same name ends
- * that. */
+ * with the name of a blob), all blobs together have at most 2^24 bytes (CI_RESOURCE_EXHAUSTED). The bytes that
+ * ci_state_blob gives belong to the state and live until that blob is set or removed, the state is restored or closed;
+ * a name that is not there is CI_NOT_FOUND. Positions of data iterators that a checkpoint from Python has are kept
+ * like blobs and saved as they were, but are not listed; ci_state_remove_blob or a blob of the same name ends that. */
 CI_API ci_status ci_state_set_blob(ci_state *state, const char *name, const void *data, size_t bytes, ci_error *error);
 CI_API ci_status ci_state_blob(const ci_state *state, const char *name, const void **data, size_t *bytes,
                                ci_error *error);
@@ -361,8 +361,8 @@ CI_API ci_status ci_save_with(ci_state *state, const ci_model *model, const char
                               const ci_save_options *options, ci_error *error);
 /* Checks every byte first; a failure changes nothing: CI_NOT_FOUND no checkpoint, no folder, or variables of the state
  * that it lacks, CI_INVALID_ARGUMENT another element type or shape (the message names all that fit into it, with names
- * that are near), a blob that is called like a generator of the state, a path that leads to no file or through a loop
- * of symbolic links (files of checkpoints are none themselves), CI_DATA_LOSS damage, CI_UNIMPLEMENTED a newer format,
+ * that are near), a blob with the name of a generator of the state, a path that leads to no file or through a loop of
+ * symbolic links (files of checkpoints are none themselves), CI_DATA_LOSS damage, CI_UNIMPLEMENTED a newer format,
  * CI_UNAVAILABLE any other refusal of the system. Variables and generators that the state lacks are added; generators
  * that the checkpoint lacks stay; blobs and positions of iterators become those of the checkpoint. *step is -1 if it
  * was saved without; step may be NULL. */
@@ -420,9 +420,9 @@ typedef struct ci_host_call { /* one call of a function of the host's, valid unt
 /* Gives an output, each once: the elements and the text of strings are copied. A type or shape other than the declared
  * one is CI_INVALID_ARGUMENT; before the call begins and after it has returned CI_FAILED_PRECONDITION. */
 CI_API ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *value, ci_error *error);
-/* During a call: the n-th of the calls that follow at once, n from 1 on, into `next`; 0 if there is none that reads
- * nothing of those before it, waits for none and calls another function (`name` and `name/part` are one). A host may
- * begin it early; it is made in its turn all the same, and gives its outputs then. */
+/* During a call: the n-th of the calls that follow at once, n from 1 on, into `next`; 0 if there is none that does not
+ * read results of those before it, waits for none and calls another function (`name` and `name/part` are one). A host
+ * may begin it early; it is made in its turn all the same, and gives its outputs then. */
 CI_API int ci_host_peek(const ci_host_call *call, int n, ci_host_call *next);
 /* runs HostCall nodes; call NULL: a run that reaches one fails. ImageDecoder calls it, too: the functions
  * ai.onnx.ImageDecoder/RGB, .../BGR and .../Grayscale take the bytes of a file, uint8[n], and give a picture,
@@ -430,7 +430,7 @@ CI_API int ci_host_peek(const ci_host_call *call, int n, ci_host_call *next);
 typedef struct ci_host {
   void *user;
   /* Called by the thread that runs the session, in the order of the nodes. It gives every output and returns CI_OK, or
-   * says in `error`, which is never NULL, what went wrong and returns its status. */
+   * fills `error`, which is never NULL, and returns its status. */
   ci_status (*call)(void *user, ci_host_call *call, ci_error *error);
 } ci_host;
 /* Threads of the host, for a session that starts none; run NULL: the session's. */
@@ -449,8 +449,9 @@ typedef struct ci_session_options {
   ci_limits limits;
   ci_host host;
   ci_executor executor;
-  uint64_t deadline; /* nanoseconds that each call may take: ci_session_open, ci_reserve, ci_infer_outputs, ci_run, what
-                        it plans included. As in ci_options; ci_session_set_deadline sets another one */
+  /* nanoseconds that each call may take: ci_session_open, ci_reserve, ci_infer_outputs, ci_run, planning included. As
+   * in ci_options; ci_session_set_deadline sets another one */
+  uint64_t deadline;
   ci_interrupt interrupt;
 } ci_session_options;
 CI_API ci_session_options ci_session_defaults(void);

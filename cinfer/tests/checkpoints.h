@@ -84,7 +84,7 @@ CI_OUTLINE bool file_holds(const char *name, const char *part) {
 
 /* ---- states ---- */
 
-/* Counts what it gave, and gives nothing when `left` has come down to zero. */
+/* Counts the blocks that it gave, and fails when `left` has come down to zero. */
 typedef struct meter {
   long left, blocks;
 } meter;

@@ -60,7 +60,7 @@ static void growth_of(const hostile_family *family, bool run, size_t n) {
   CHECK(least > 0 && most <= growth_most * least);
 }
 
-/* Values of two bytes of the file each that are all there at once, behind larger and larger ones that left gaps. */
+/* Values of two bytes of the file each that are all there at once, after larger and larger ones that left gaps. */
 static void growth_pieces(ci_out *graph, ci_out *model, size_t n) {
   const int64_t repeats = (int64_t)n;
   ci_out pieces = hostile_node("s", "Split", 13), signature = hostile_signature("s");

@@ -49,7 +49,7 @@ static ci_out hostile_node(const char *name, const char *op, uint64_t version) {
   return node;
 }
 
-/* Output types that say nothing. */
+/* Empty output types. */
 static void hostile_outputs(ci_out *node, size_t count) {
   for (size_t i = 0; i < count; i++) ci_out_field_message(node, CI_PB_NODE_OUTPUT_TYPE, &(ci_out){0});
 }
@@ -421,7 +421,7 @@ static void hostile_skipped(ci_out *message, size_t n) {
   for (size_t i = 0; i < n; i++) ci_out_field_varint(message, 15, 1); /* a field of no version */
 }
 
-/* A node whose name comes behind n unknown fields, and n inputs that read it. */
+/* A node whose name comes after n unknown fields, and n inputs that read it. */
 static void hostile_late_name(ci_out *graph, ci_out *model, size_t n) {
   (void)model;
   ci_out node = {0};
@@ -476,7 +476,7 @@ static void hostile_given_list(ci_out *graph, ci_out *model, size_t n) {
   hostile_given(graph, model, n, CI_PB_ATTRIBUTEVALUE_INTS);
 }
 
-/* A value whose type has n unknown fields, and n outputs of a signature that say nothing else. */
+/* A value whose type has n unknown fields, and n outputs of a signature of that type. */
 static void hostile_bound_type(ci_out *graph, ci_out *model, size_t n) {
   ci_out node = hostile_node("a", "", 1), type = {0}, signature = {0};
   hostile_skipped(&type, n);
@@ -635,7 +635,7 @@ typedef struct hostile_family {
   const char *name;
   void (*write)(ci_out *graph, ci_out *model, size_t n);
   ci_status status; /* of the load of a large one, if it may take the memory */
-  bool dense;       /* it wants more than a load may take */
+  bool dense;       /* it needs more than a load may take */
 } hostile_family;
 
 static const hostile_family hostile_families[] = {

@@ -110,7 +110,7 @@ static void plans_gaps(ci_out *graph, ci_out *model, size_t n) {
   hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
-/* Outputs of 1024 floats, which are computed where the caller wants them. */
+/* Outputs of 1024 floats, which are computed in the caller's memory. */
 static void plans_outputs(ci_out *graph, ci_out *model, size_t n) {
   ci_out signature = {0};
   char longer[20], wide[20] = "-x";
@@ -188,7 +188,7 @@ static void plans_constant(ci_out *to, uint32_t field, const char *name, int32_t
   hostile_add(to, field, &node);
 }
 
-/* A chain of what follows from constants: so many numbers each, the last one is an output. */
+/* A chain of values that follow from constants: so many numbers each, the last one is an output. */
 static void plans_known(ci_out *graph, ci_out *model, size_t n, int64_t elements) {
   char name[16], before[16] = "-wide";
   hostile_x(graph);

@@ -71,7 +71,7 @@ static bool life_is_refused(life *l, ci_status status) {
     }                                                        \
   } while (0)
 
-/* After a call: it gave what it gave in the first life. */
+/* After a call: its results are those of the first life. */
 static void life_gave(life *l, uint32_t digest) {
   if (l->over) return;
   if (l->calls == LIFE_MOST_CALLS) abort();

@@ -294,7 +294,7 @@ static void test_no_variable_is_given_what_is_no_bool(void) {
   ci_state_close(state);
 }
 
-/* As a run does: it assigns what it was fed, and looks at no element. */
+/* As in a run: it assigns a fed value, and looks at no element. */
 static void test_what_a_run_took_for_true_is_saved_as_true(void) {
   enum { MANY = 10000 };
   static uint8_t fed[MANY], expected[MANY];

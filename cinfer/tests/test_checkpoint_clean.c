@@ -132,7 +132,8 @@ static void test_a_name_like_a_temporary_one_is_refused(void) {
   remove_all();
 }
 
-/* The checkpoint is committed, so what it replaces is garbage; what is too old stays, because no list says so. */
+/* The checkpoint is committed, so the files that it replaces are garbage; checkpoints that are too old stay, because
+ * no list has them. */
 static void test_a_list_that_cannot_be_written(void) {
   ci_state *state = full_state();
   ci_error error;

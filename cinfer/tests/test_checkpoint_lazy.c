@@ -17,7 +17,7 @@ static ci_status lazily(ci_state *state, const char *name, ci_error *error) {
   return ci_restore_with(state, in_folder(name), &options, &restored, error);
 }
 
-/* Mapped data files of checkpoints; -1: this system does not say. */
+/* Mapped data files of checkpoints; -1: this system does not list them. */
 static int mapped_files(void) {
   FILE *maps = fopen("/proc/self/maps", "r");
   char line[1024];
@@ -225,7 +225,7 @@ static void test_values_are_taken_from_any_file(void) {
   remove_all();
 }
 
-/* Without memory to map a file it is read; without memory to read it the call says so and changes nothing. */
+/* Without memory to map a file it is read; without memory to read it the call fails and changes nothing. */
 static void test_an_assignment_from_files_may_have_no_memory(void) {
   const ci_in_file v = {0, ci_crc32c(0, pair, sizeof pair), OTHER_OFFSET};
   const ci_in_file w = {0, ci_crc32c(0, weights, sizeof weights), RAGGED_OFFSET};

@@ -32,7 +32,7 @@ typedef struct own { /* how the operators behave */
   int shapes, runs;
   size_t scratch; /* GREEDY: so much */
   long fail_at, calls; /* of the allocator */
-  ci_session *session; /* CALLS_BACK: what it runs and plans, and what these calls return */
+  ci_session *session; /* CALLS_BACK: the session that it runs and plans, and the statuses of these calls */
   ci_status ran, planned;
 } own;
 
@@ -143,7 +143,7 @@ static ci_status first_run(void *user, ci_call *call, ci_error *error) {
   return CI_OK;
 }
 
-typedef struct opened { /* a model in a session, and what it is run with */
+typedef struct opened { /* a model in a session, and its inputs and outputs */
   ci_operator scale, first;
   const ci_operator *all[2];
   ci_options options;
@@ -251,7 +251,7 @@ static void test_failures(void) {
   }
 }
 
-/* A plan that is being made and a run that goes on are not begun a second time by what they call. */
+/* A plan that is being made and a run that goes on are not begun a second time by functions that they call. */
 static void test_a_function_may_not_use_the_session_that_calls_it(void) {
   own o = {.way = GOOD};
   opened c;
@@ -397,7 +397,7 @@ static ci_status watch_run(void *user, ci_call *call, ci_error *error) {
   return CI_OK;
 }
 
-/* It is run each time, though what it reads is known while planning. */
+/* It is run each time, though its inputs are known while planning. */
 static void test_an_operator_may_have_no_outputs(void) {
   ci_out graph = {0}, message = {0}, tensor = {0}, signature = hostile_signature("-x");
   ci_out constant = hostile_node("-c", "Constant", 13), watch = hostile_node("-w", "Watch", 1);

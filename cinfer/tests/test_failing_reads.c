@@ -285,8 +285,8 @@ static void save_interrupted(void) {
   ci_state_close(state);
 }
 
-/* Another run of the folder takes the new list for what a crash has left and removes it before it has its name: the
- * save writes it again. Whatever else of a save is gone fails it. */
+/* Another run of the folder takes the new list for the rest of a crash and removes it before it has its name: the save
+ * writes it again. Whatever else of a save is gone fails it. */
 static void list_removed_meanwhile(void) {
   ci_state *state = state_with_values();
   char path[160], list[160];

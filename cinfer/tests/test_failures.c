@@ -40,7 +40,7 @@ static ci_status same_shape(void *user, ci_call *call, ci_error *error) {
   return CI_OK;
 }
 
-/* The first n elements: a shape that only a number tells. */
+/* The first n elements: a shape that depends on a value. */
 static ci_status first_shape(void *user, ci_call *call, ci_error *error) {
   (void)user, (void)error;
   if (call->inputs[1].data == NULL) return CI_AT_RUN;

@@ -99,7 +99,7 @@ static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
   return host_f(h, call, error);
 }
 
-typedef struct calling { /* a model in a session, and what it is run with */
+typedef struct calling { /* a model in a session, and its inputs and outputs */
   ci_model *model;
   ci_session *session;
   float x[8];

@@ -10,7 +10,7 @@
 enum {
   LARGE_FILE = 1 << 20,
   MANY = 6000,
-  ZONE = CI_RED_ZONE > 0 ? 64 : 0 /* behind each value, under AddressSanitizer */
+  ZONE = CI_RED_ZONE > 0 ? 64 : 0 /* after each value, under AddressSanitizer */
 };
 static const size_t HUGE_BYTES = SIZE_MAX / 4 & ~(size_t)63;
 
@@ -100,7 +100,7 @@ static void test_gaps_beyond_those_that_are_remembered_do_no_harm(void) {
   check_places(MANY);
 }
 
-/* The largest first: the arena is as large as what matters at the worst time. */
+/* The largest first: the arena is as large as the most bytes that are live at the same time. */
 static void test_the_denser_of_two_layouts_is_taken(void) {
   session.limits.max_memory = SIZE_MAX;
   places[0] = place_of(64, 0, 1);

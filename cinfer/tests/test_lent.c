@@ -7,7 +7,7 @@
 #include "cinfer.h"
 #include "models.h"
 
-enum { LARGE = 4096 }; /* numbers of an output that is computed where the caller wants it */
+enum { LARGE = 4096 }; /* numbers of an output that is computed in the caller's memory */
 
 typedef struct lender {
   ci_model *model;
@@ -180,7 +180,7 @@ static void refused(lender *l, const char *name, const ci_tensor *inputs) {
 
 static void test_what_is_borrowed_is_no_input(void) {
   lender l = lender_open();
-  for (int o = 0; o < 4; o++) { /* in the arena: made there, or copies of what is the caller's */
+  for (int o = 0; o < 4; o++) { /* in the arena: made there, or copies of the caller's values */
     numbers c;
     numbers_make(&c, LARGE);
     CHECK(lender_run(&l, "numbers", c.inputs, c.outputs, NULL) == CI_OK);
@@ -196,7 +196,7 @@ static void test_what_is_borrowed_is_no_input(void) {
   lender_close(&l);
 }
 
-/* Of a shape that is found in the run, so that it lies outside of the arena. */
+/* Of a shape that is found in the run, so that it is outside of the arena. */
 static void test_what_is_borrowed_of_the_heap_is_no_input(void) {
   lender l = lender_open();
   const float x[4] = {1, 0, 0, 1};

@@ -14,7 +14,7 @@
 #ifdef SANITIZED
 enum { SMALL_STACK = 4 << 20 }; /* sanitizers make frames larger */
 #else
-enum { SMALL_STACK = 96 << 10 }; /* tools/static_analysis.py stack says less of ci_open */
+enum { SMALL_STACK = 96 << 10 }; /* tools/static_analysis.py stack reports less for ci_open */
 #endif
 
 static const hostile_family deep_bodies = {"bodies 16 deep", hostile_deep, CI_OK, false};

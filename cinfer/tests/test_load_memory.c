@@ -78,7 +78,7 @@ static void test_family(const hostile_family *family) {
   ci_out_free(&file);
 }
 
-/* A limit of nodes bounds what functions that call each other may take, however much memory is allowed. */
+/* A limit of nodes bounds the cost of functions that call each other, however much memory is allowed. */
 static void test_bomb_with_few_nodes(void) {
   const hostile_family bomb = {"a function bomb, with 1000 nodes", hostile_bomb, CI_RESOURCE_EXHAUSTED, true};
   ci_out file = hostile_model(&bomb, 1000);

@@ -278,7 +278,7 @@ static void loops(ci_out *graph, ci_out *model, size_t n) {
   hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
-/* Without what earlier attempts have shown, a body would be compiled 2^depth times, and others 3^depth. */
+/* Without the results of earlier attempts, a body would be compiled 2^depth times, and others 3^depth. */
 static void test_bodies_within_bodies_are_compiled_a_few_times_each(void) {
   meter m = {0};
   ci_error error;

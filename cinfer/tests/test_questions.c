@@ -283,7 +283,7 @@ static void *held_alloc(void *user, size_t bytes, size_t align) {
   return at + (align - (uintptr_t)at % align) % align;
 }
 
-/* A caller who never frees need not say how. */
+/* A caller who never frees need not give a function for it. */
 static void test_an_allocator_may_have_no_release(void) {
   char room[256] = {1};
   const ci_allocator given = {.user = room, .alloc = held_alloc};

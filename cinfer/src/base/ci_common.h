@@ -124,7 +124,7 @@ void ci_printable(char *text, bool lines);
 
 /* ---- options.c ---- */
 
-/* Copies what the caller's options have, which begin with their size, over the defaults; given may be NULL. */
+/* Copies the caller's options, which begin with their size, over the defaults; given may be NULL. */
 ci_status ci_take_options(void *options, size_t size, const void *given, const char *defaults, ci_error *error);
 void ci_limits_fill(ci_limits *limits); /* defaults where a limit is 0 */
 

@@ -45,7 +45,7 @@ ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_lis
   if (error == NULL) return status;
   error->status = status;
   error->node[0] = error->op[0] = error->source[0] = '\0';
-  (void)vsnprintf(error->message, sizeof error->message, format, arguments); /* no format of ours can fail */
+  (void)vsnprintf(error->message, sizeof error->message, format, arguments); /* the library's formats cannot fail */
   ci_printable(error->message, strchr(format, '\n') != NULL);
   return status;
 }

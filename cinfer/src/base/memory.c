@@ -31,8 +31,8 @@ static void memory_advise(char *block, size_t bytes) {
 }
 #endif
 
-/* malloc knows no alignment: the block starts at the next multiple after a pointer to what malloc gave. The bytes left
- * over before and after the block stay unused. */
+/* malloc knows no alignment: the block starts at the next multiple after a pointer to the block that malloc gave. The
+ * bytes left over before and after the block stay unused. */
 static void *memory_default_alloc(size_t bytes) {
   const size_t align = bytes >= MEMORY_LARGE ? MEMORY_LARGE_ALIGN : MEMORY_ALIGN;
   size_t padded;
@@ -62,7 +62,7 @@ void *ci_alloc_uncleared(const ci_allocator *allocator, size_t bytes) {
   return block;
 }
 
-/* Only where what is never touched costs nothing. */
+/* Only where memory that is never touched costs nothing. */
 void *ci_alloc_sparse(const ci_allocator *allocator, size_t bytes) {
 #ifdef MADV_HUGEPAGE
   if (allocator->alloc == NULL) return memory_default_alloc(bytes);
@@ -137,7 +137,7 @@ static struct ci_pool_block *pool_block(ci_pool *pool, size_t room) {
     if (block == NULL) return NULL;
     block->bytes = whole;
   }
-  CI_FORBID(block + 1, block->bytes - sizeof *block); /* all but what pool_take gives */
+  CI_FORBID(block + 1, block->bytes - sizeof *block); /* all but the block that pool_take gives */
   block->used = MEMORY_BLOCK_HEADER;
   block->next = pool->blocks;
   pool->blocks = block;

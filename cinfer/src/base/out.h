@@ -7,7 +7,7 @@ typedef struct ci_out {
   const ci_allocator *allocator;
   uint8_t *data;
   size_t length, capacity;
-  bool failed; /* out of memory: what follows is dropped, and the caller asks once at the end */
+  bool failed; /* out of memory: later writes are dropped, and the caller checks once at the end */
 } ci_out;
 
 void ci_out_free(ci_out *out);

@@ -12,7 +12,7 @@ typedef struct ci_value { /* a tensor of a running graph */
   int64_t dims[CI_MAX_RANK];
 } ci_value;
 
-/* Whether a dtype says that a value is a sequence or nothing (sequence.h). Kernels whose row lacks CI_OP_HOLDS never
+/* Whether a dtype is that of a sequence or an empty optional (sequence.h). Kernels whose row lacks CI_OP_HOLDS never
  * see one. */
 CI_INLINE bool ci_holds(int32_t dtype) { return dtype == CI_SEQUENCE || dtype == CI_NOTHING; }
 
@@ -22,7 +22,7 @@ const char *ci_value_describe(const ci_value *v, char *buffer, size_t size);
 bool ci_value_storage(const ci_value *value, size_t *bytes);
 /* Copies elements, with the bytes of strings after them. to has ci_value_storage bytes. */
 void ci_value_copy(void *to, const ci_value *value);
-/* A view of a caller's tensor, whose sizes are checked; bytes is what the shape needs. */
+/* A view of a caller's tensor, whose sizes are checked; bytes is computed from the shape. */
 ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error *error);
 
 CI_INLINE bool ci_shape_same(int32_t rank, const int64_t *dims, int32_t other_rank, const int64_t *other) {

@@ -100,7 +100,7 @@ ci_span ci_wire_stored(ci_span message, size_t at) {
   return bytes;
 }
 
-/* Lengths by the first byte; overlong forms, surrogates and what is above U+10FFFF show in the second. */
+/* Lengths by the first byte; the second byte shows overlong forms, surrogates and characters above U+10FFFF. */
 static int wire_utf8_length(uint8_t first, uint8_t *low, uint8_t *high) {
   *low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
   *high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;

@@ -17,7 +17,7 @@ typedef struct ci_field {
   uint32_t key;    /* number << 3 | wire type, as CI_KEY gives it */
   uint64_t number; /* of a varint or a fixed field */
   ci_span bytes;   /* of a length-delimited field, */
-  const char *at;  /* and where its length stands */
+  const char *at;  /* and the offset of its length */
 } ci_field;
 
 /* For `case CI_KEY(NODE_OP):`. A field whose wire type is not the schema's matches no case and is skipped, as unknown

@@ -23,7 +23,7 @@ enum {
   CI_TEMPORARY_BYTES = CI_NAME_BYTES + 32
 };
 #define CI_CHECKPOINT_LIST "checkpoint"
-#define CI_NAME_ARG(span) (int)(span).length, (span).data /* for "%.*s": all of a name, not what a message shows */
+#define CI_NAME_ARG(span) (int)(span).length, (span).data /* for "%.*s": the complete name, which a message may cut */
 #define CI_INDEX_MOST_BYTES (UINT64_C(1) << 31) /* it is one protobuf message */
 
 typedef struct ci_saved { /* one variable in the index */
@@ -63,7 +63,7 @@ typedef struct ci_index { /* spans point into the bytes that were read, or are t
   int64_t time;
 } ci_index;
 
-/* ---- checkpoint_shards.c: what lies where in the data files of a save ---- */
+/* ---- checkpoint_shards.c: the positions of variables in the data files of a save ---- */
 
 typedef struct ci_shard_item { /* one variable */
   const ci_slot *slot;
@@ -98,7 +98,8 @@ CI_LOCAL void ci_shards_free(ci_shards *plan);
 CI_LOCAL void ci_index_free(ci_index *index);
 /* The entire file: envelope and message. */
 CI_LOCAL void ci_index_encode(const ci_index *index, ci_out *out);
-/* Everything that the bytes alone can tell is checked; `name` is for messages. Free the index also after a failure. */
+/* Everything that can be checked with the bytes alone is checked; `name` is for messages. Free the index also after a
+ * failure. */
 CI_LOCAL ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name,
                                    ci_index *index, ci_error *error);
 /* Whether a file begins as an index does. */
@@ -225,8 +226,8 @@ CI_LOCAL void ci_record_release(ci_record *record);
 /* Removes the files of all saves to a prefix but one that are over: their record is gone, or its lock is free, or
  * where locks do not work they are `age` older than the index. */
 CI_LOCAL void ci_checkpoint_collect(const ci_folder *folder, const char *base, uint64_t keep, bool locks, int64_t age);
-/* Removes what crashes have left of prefixes other than `base`, when all of it has lain there for more than `age`
- * before the index of `base`: younger files may belong to a save or to a copy under way. */
+/* Removes files of prefixes other than `base` that crashes have left, when all of them are more than `age` older than
+ * the index of `base`: younger files may belong to a save or to a copy under way. */
 CI_LOCAL void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age);
 /* Removes temporaries of the run of `base` last written before `time`, and others `age` older than that: they may be in
  * use. Those of a save under way stay. */

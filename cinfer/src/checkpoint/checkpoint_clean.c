@@ -116,7 +116,7 @@ static void clean_remove_gone(clean_folder *look) {
     const char *name = look->gone.at[i];
     size_t length;
     if (ci_needed_has(&needs, name) || ci_folder_unlink(look->folder, name) != CI_OK) continue;
-    /* A graph file before the data files: without these nothing tells that it is ours. */
+    /* The graph file goes before the data files: they show that it belongs to a checkpoint. */
     if (ci_checkpoint_ends(name, ".meta", &length)) (void)ci_folder_sync(look->folder, NULL);
   }
   ci_needed_free(&needs);
@@ -176,7 +176,7 @@ void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base,
   for (size_t first = 0, end; first < look.files.count; first = end) {
     end = clean_end(&look, first, true);
     if (!locks && clean_under_way(&look, &look.files.at[first]) && !clean_is_older(&look, first, end, time - age))
-      continue; /* only its age says whether it is alive */
+      continue; /* only its age shows whether its save is alive */
     for (size_t i = first; i < end; i++) {
       const clean_file *file = &look.files.at[i];
       const char *name = file->name;

@@ -38,7 +38,7 @@ static void index_put_variable(ci_out *m, const ci_saved *v) {
   index_put_span(m, CI_PB_CHECKPOINTVARIABLE_SLOT, v->slot);
 }
 
-/* The state is written even when it is empty: the field says of which kind it is. */
+/* The state is written even when it is empty: the field decides its kind. */
 static void index_put_resource(ci_out *m, const ci_saved_resource *r) {
   ci_out state = {.allocator = m->allocator};
   index_put_span(m, CI_PB_CHECKPOINTRESOURCE_NAME, r->name);
@@ -313,7 +313,7 @@ static ci_status index_check_variable(const index_reader *r, const ci_saved *v) 
   return CI_OK;
 }
 
-/* Where they lie; those of no bytes before what begins there. */
+/* Ascending by offset; those without bytes before the one at the same offset. */
 static bool index_lies_before(const void *owner, int32_t a, int32_t b) {
   const ci_index *index = owner;
   const ci_saved *v = &index->variables.at[a], *w = &index->variables.at[b];

@@ -78,7 +78,7 @@ static bool keep_has(const keep_table *table, ci_span path) {
   return false;
 }
 
-/* A checkpoint that is listed twice counts where it stands first. Which time is whose cannot be known then. */
+/* A checkpoint that is listed twice counts at its first position; its time is then unknown. */
 static void keep_drop_repeated(ci_checkpoints *list, const keep_table *table) {
   size_t left = 0;
   for (size_t i = 1; i < table->count; i++)

@@ -49,7 +49,7 @@ static const char *list_quoted(const char *at, const char *end, ci_span *text) {
   return at + 1;
 }
 
-/* One line without its end; false: it is none of the file's. */
+/* One line without its end; false: it is not a line of the file. */
 static bool list_parse_line(const char *at, const char *end, list_line *line) {
   at = list_word(list_blanks(at, end), end, "", &line->key);
   at = list_blanks(at, end);
@@ -187,9 +187,9 @@ typedef struct list_search {
   char base[CI_NAME_BYTES];
   int64_t time, step;
   bool found;
-  ci_status damage;  /* of the last index that is none */
-  ci_status suspect; /* of the last file that is called like an index and does not begin as one */
-  bool has_data;     /* whether a file is called like a data file */
+  ci_status damage;  /* of the last file that is not an index */
+  ci_status suspect; /* of the last file with the name of an index and another content */
+  bool has_data;     /* whether a file has the name of a data file */
   ci_status failure; /* one that cannot be read, now or by this library, may be the newest */
   ci_error *error;
 } list_search;
@@ -284,7 +284,7 @@ static ci_status list_read_name(const ci_folder *folder, char base[CI_NAME_BYTES
 }
 
 /* Whether the file names a checkpoint that was committed. Where it is gone another process may have saved and deleted
- * in between, and the file says so by now. */
+ * in between, and has written the file again by then. */
 static ci_status list_named(const ci_folder *folder, char base[CI_NAME_BYTES], bool *found, ci_error *error) {
   char before[CI_NAME_BYTES] = "";
   *found = false;

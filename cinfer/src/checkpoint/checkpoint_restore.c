@@ -471,7 +471,8 @@ ci_status ci_restore_latest(ci_state *state, const char *path, const ci_restore_
     const ci_restored none = {.size = restored->size, .step = -1};
     memcpy(restored, &none, none.size < sizeof none ? none.size : sizeof none);
   }
-  ci_out inside = {.allocator = ci_state_allocator(state)}; /* a name in the folder, as ci_folder_open wants it */
+  /* a name in the folder, in the form that ci_folder_open takes */
+  ci_out inside = {.allocator = ci_state_allocator(state)};
   ci_out_bytes(&inside, path, strlen(path));
   ci_out_bytes(&inside, "/checkpoint", sizeof "/checkpoint");
   ci_status status = inside.failed ? restore_no_memory(error)

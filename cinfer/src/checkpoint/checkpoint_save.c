@@ -151,7 +151,7 @@ static ci_status save_packed(ci_writer *writer, ci_shard_item *item, ci_error *e
   return CI_OK;
 }
 
-/* A run may have assigned what it was fed, where any byte but 0 is true. */
+/* A run may have assigned fed values, where any byte but 0 is true. */
 static void save_element_bytes(int32_t dtype, uint8_t *bytes, size_t count) {
   for (size_t i = 0; dtype == CI_BOOL && i < count; i++) bytes[i] = bytes[i] != 0;
   ci_dtype_swap(dtype, bytes, count);
@@ -242,8 +242,8 @@ static ci_status save_describe(save_job *job, ci_error *error) {
   return CI_OK;
 }
 
-/* A rename that failed may have happened all the same (NFS, when the answer was lost): the index itself says. Where it
- * cannot be read it is not known, and nothing that it may name is removed. */
+/* A rename that failed may have happened all the same (NFS, when the answer was lost): the index itself shows it.
+ * Where it cannot be read it is not known, and no file that it may name is removed. */
 static bool save_has_happened(save_job *job, bool *known) {
   ci_bytes bytes = {0};
   ci_index index;
@@ -287,7 +287,7 @@ static ci_status save_index(save_job *job, ci_error *error) {
   return status;
 }
 
-/* ---- the file `checkpoint` and what is too old ---- */
+/* ---- the file `checkpoint`, and checkpoints that are too old ---- */
 
 /* A file that cannot be read is replaced: it is a hint. */
 static ci_status save_list_text(save_job *job, ci_error *error) {
@@ -306,8 +306,8 @@ static ci_status save_list_text(save_job *job, ci_error *error) {
   return job->list_text.failed ? save_no_memory(error) : CI_OK;
 }
 
-/* The list is of all runs of the folder. One that has begun since this file was written takes it for what a crash has
- * left, and removes it before it has its name: then it is written once more, younger than that run. */
+/* The list is of all runs of the folder. A run that has begun since this file was written takes it for the rest of a
+ * crash, and removes it before it has its name: then it is written once more, younger than that run. */
 static ci_status save_list(const save_job *job, ci_error *error) {
   ci_span text = {(const char *)job->list_text.data, job->list_text.length};
   ci_status status = CI_NOT_FOUND;
@@ -377,7 +377,7 @@ static ci_status save_commit(save_job *job, ci_error *error) {
   return save_confirm(job, error);
 }
 
-/* The save has succeeded: what fails here is left for the next one. */
+/* The save has succeeded: a failing step here is left to the next one. */
 static void save_settle(const save_job *job) {
   const int64_t age = SAVE_ABANDONED_SECONDS * CI_SECOND;
   ci_checkpoint_collect(&job->folder, job->base, job->index.save_id, job->record.locks, age);

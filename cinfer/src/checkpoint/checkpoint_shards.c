@@ -109,7 +109,7 @@ static void shards_entry(ci_out *json, const ci_shard_item *item) {
               (unsigned long long)item->begin + item->nbytes);
 }
 
-/* Spaces behind the JSON put the first tensor on a multiple of 64. */
+/* Spaces after the JSON put the first tensor on a multiple of 64. */
 static ci_status shards_header(const ci_shards *plan, ci_shard *shard, uint64_t save_id, ci_error *error) {
   ci_out json = {.allocator = plan->allocator};
   ci_out_text(&json, "{\"__metadata__\":{\"format\":\"graphio-shard\",\"version\":\"1\",\"save_id\":\"%016llx\"}",

@@ -1,9 +1,9 @@
 /* ci_kernel.h - the interface of kernels: values, attributes, errors, memory.
  *
  * An operator is one row of ops.def and two functions. `prepare` reads attributes and input shapes, checks everything
- * that can be checked, sets the type and shape of every output, keeps what `run` needs in ci_k_private memory and asks
- * for scratch. `run` computes. prepare is called again whenever a shape changes; run many times after one prepare.
- * Numbers that come as data (indices, labels) are checked in run.
+ * that can be checked, sets the type and shape of every output, keeps the data of `run` in ci_k_private memory and
+ * requests scratch. `run` computes. prepare is called again whenever a shape changes; run many times after one
+ * prepare. Numbers that come as data (indices, labels) are checked in run.
  */
 #ifndef CI_KERNEL_H
 #define CI_KERNEL_H
@@ -40,8 +40,8 @@ struct ci_kernel {
    * (bit i: input i) and of out[0], their only one, may have any one length from 2 to free_rows when it runs. */
   int64_t free_rows;
   uint32_t row_inputs;
-  uint32_t reordered; /* inputs of which run reads what pack.h gave alone (bit i: input i) */
-  bool *one_nan; /* of ci_k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
+  uint32_t reordered; /* inputs of which run reads only the memory of pack.h (bit i: input i) */
+  bool *one_nan; /* set by ci_k_parallel_rows if out[0] has one NaN; NULL: out[0] stays in the plan */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
 };
 
@@ -76,7 +76,7 @@ void ci_k_in_place(ci_kernel *k, int o, int i);
 void ci_k_in_place_alone(ci_kernel *k, int o, int i);
 /* In prepare: zeroed memory that lives until the next prepare. NULL: out of memory, return ci_k_no_memory(k). */
 void *ci_k_private(ci_kernel *k, size_t bytes);
-void *ci_k_private_more(ci_kernel *k, size_t bytes); /* a second one, for what is done to the results (fused.h) */
+void *ci_k_private_more(ci_kernel *k, size_t bytes); /* a second one, for the epilogue (fused.h) */
 /* In prepare, after ci_k_out: the output o is known and `data` has its elements, which stay. */
 ci_status ci_k_fix(ci_kernel *k, int o, void *data);
 /* In prepare: input i as integers (int32 or int64 data, rank 0 or 1), at most `most`. CI_PENDING when the numbers are
@@ -105,7 +105,7 @@ CI_INLINE void k_wrote_one_nan(ci_kernel *k) {
 /* Errors: the message is completed to "Op 'node' (train.py:88 in f): ...". Returns `status`. */
 ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
 ci_status ci_k_no_memory(ci_kernel *k);
-/* The error of a function of the program that did not return CI_OK; `what` names the function. */
+/* The error of a caller's function that did not return CI_OK; `what` names the function. */
 ci_status ci_k_fail_of(ci_kernel *k, const char *what, ci_status status, ci_error *said);
 
 /* Random generators of the state: ci_k_draw reserves `blocks` Philox blocks and gives key and first counter. */
@@ -132,7 +132,7 @@ typedef struct ci_op {
   ci_status (*run)(ci_kernel *k);
 } ci_op;
 enum {
-  CI_OP_STATEFUL = 1, /* reads or changes state: never run ahead of its turn, never merged */
+  CI_OP_STATEFUL = 1, /* reads or changes state: never run before its turn, never merged */
   CI_OP_CONTROL = 2, /* has subgraphs, or finds shapes of outputs in run: prepare may see unknown shapes */
   CI_OP_SHAPE_ONLY = 4, /* needs its input's shape, not the numbers */
   CI_OP_HALF = 8, /* float16 and bfloat16 are computed in float32 (half.h) */

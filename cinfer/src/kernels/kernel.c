@@ -210,7 +210,7 @@ ci_status ci_k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shap
 void ci_k_alias(ci_kernel *k, int o, int i) { k->node->alias[o] = i; }
 
 static void kernel_offer(ci_kernel *k, int o, int i, bool alone) {
-  /* An offer that cannot be kept for want of memory is only an optimisation less. */
+  /* An offer that is dropped for lack of memory only loses an optimisation. */
   if (!k->node->dynamic && !k->node->widens)
     (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin, alone);
 }
@@ -276,7 +276,7 @@ bool ci_k_may_read(const ci_kernel *k, uint64_t work) {
 bool ci_k_known(const ci_kernel *k, int i) {
   const ci_value *v = i < k->n_in ? k->in[i] : NULL;
   if (v == NULL || v->data == NULL) return false;
-  /* Of a sequence, kernels read what its tensors are, not their elements. */
+  /* Of a sequence, prepare reads types and shapes of its tensors, not their elements. */
   const uint64_t bytes = v->dtype == CI_SEQUENCE ? (uint64_t)v->count * sizeof(ci_tensor) : v->bytes;
   if (!ci_k_may_read(k, bytes)) return false;
   uint64_t length = 0;
@@ -299,7 +299,7 @@ ci_status ci_k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *c
   *count = (int)v->count;
   for (int n = 0; n < *count; n++) {
     if (v->dtype == CI_INT64) {
-      memcpy(&values[n], (const char *)v->data + 8 * n, 8); /* a caller's array may lie anywhere */
+      memcpy(&values[n], (const char *)v->data + 8 * n, 8); /* a caller's array may have any alignment */
     } else {
       int32_t small;
       memcpy(&small, (const char *)v->data + 4 * n, 4);
@@ -327,7 +327,7 @@ void ci_k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *
   }
 }
 
-/* Pieces that stay in the first level of cache, with what they read. */
+/* Pieces that stay in the first-level cache, together with their inputs. */
 enum { KERNEL_ROWS_BYTES = 1 << 13 };
 
 typedef struct kernel_rows {

@@ -31,7 +31,7 @@ static void one_nan_block64(void *to, const void *from) {
 static bool one_nan_is32(int32_t dtype) { return dtype == CI_FLOAT || dtype == CI_COMPLEX64; }
 static bool one_nan_is64(int32_t dtype) { return dtype == CI_DOUBLE || dtype == CI_COMPLEX128; }
 
-/* Seldom is there a NaN: what has none is only read. */
+/* NaN is rare: values without one are only read. */
 static void one_nan_clean32(const struct ci_isa *isa, float *x, int64_t n) {
   for (int64_t i = 0; i < n; i += ONE_NAN_CACHED / 4) {
     const int64_t count = n - i < ONE_NAN_CACHED / 4 ? n - i : ONE_NAN_CACHED / 4;

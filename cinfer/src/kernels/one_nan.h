@@ -8,6 +8,6 @@ struct ci_isa;
 void ci_one_nan_copy(const struct ci_isa *isa, void *to, const void *from, size_t bytes, int32_t dtype);
 /* The same where they are. */
 void ci_one_nan(const struct ci_isa *isa, void *data, size_t bytes, int32_t dtype);
-/* Whether the value has no NaN, as far as that is quick to tell. */
+/* Whether the value is known to have no NaN; false: it may have some. */
 bool ci_has_one_nan(const struct ci_isa *isa, const ci_value *x);
 #endif

@@ -1,10 +1,10 @@
 /* sequence.h - sequences of tensors, each one block of bytes.
  *
  * A value of dtype CI_SEQUENCE is a count, that many ci_tensor, and their elements, each part from a multiple of 64
- * on. Where an element lies follows from the sizes of those before it, and `data` of the ci_tensor means nothing: the
- * block may be copied and moved like the bytes of any tensor, so plans keep, carry and free sequences like tensors.
- * Its rank is 1 and its dimension the number of bytes. A value of dtype CI_NOTHING has no bytes; an optional value is
- * that, or else just what it holds.
+ * on. The offset of an element follows from the sizes of those before it, and `data` of the ci_tensor means nothing:
+ * the block may be copied and moved like the bytes of any tensor, so plans keep, carry and free sequences like
+ * tensors. Its rank is 1 and its dimension the number of bytes. A value of dtype CI_NOTHING has no bytes; an optional
+ * value is that, or else the value that it holds.
  */
 #ifndef CI_SEQUENCE_H
 #define CI_SEQUENCE_H

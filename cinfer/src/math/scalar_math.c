@@ -106,7 +106,7 @@ static double sm_log_pair(double x, double *high) {
   return (total - *high) + rest;
 }
 
-/* ---- hyperbolic functions: exponentials, and logarithms of what is known to twice the digits ---- */
+/* ---- hyperbolic functions: exponentials, and logarithms of numbers that are known to twice the digits ---- */
 
 /* exp(x) / 2 without its overflow, x > 22. */
 static double sm_half_exp(double x) { return sm_exp(x - CI_LN2_HIGH, -CI_LN2_LOW); }
@@ -172,7 +172,7 @@ double ci_atanh(double x) {
 
 int ci_parity(double y) {
   const double size = fabs(y);
-  if (!(size < 0x1p53)) return 2; /* NaN, too: what asks for it has seen to that */
+  if (!(size < 0x1p53)) return 2; /* NaN, too, which the callers handle */
   const int64_t whole = (int64_t)size;
   if ((double)whole != size) return 0;
   return whole & 1 ? 1 : 2;

@@ -34,7 +34,7 @@ static uint64_t st_high_product(uint64_t a, uint64_t b) {
 
 /* A fraction of a quarter turn, high and low 64 bits below the point, times pi / 2. */
 static void st_scale(uint64_t high, uint64_t low, st_angle *angle) {
-  int zeros = 0; /* never 64: no double lies closer to a multiple of pi / 2 than 2^-62 */
+  int zeros = 0; /* never 64: no double is closer to a multiple of pi / 2 than 2^-62 */
   for (int step = 32; step > 0; step /= 2) {
     if (high >> (64 - step) == 0) {
       high = high << step | low >> (64 - step);

@@ -11,12 +11,13 @@
 #error "cinfer needs float arithmetic that rounds to float or double: on x86 compile with -msse2 -mfpmath=sse"
 #endif
 
-/* Of a double's bits: what a normal float drops, half of that range, and the upper half of the smallest normal float.
+/* Of a double's bits: those that a normal float drops, half of that range, and the upper half of the smallest normal
+ * float.
  */
 enum { CI_FMA_DROPPED = 0x1fffffff, CI_FMA_TIE = 0x10000000, CI_FMA_NORMAL = 0x38100000 };
 
 /* The multiplication is exact in double. The sum is rounded there first, which matters only where it lands halfway
- * between two floats. Then, and for denormals, whose halves lie elsewhere, it is rounded to odd: truncated towards
+ * between two floats. Then, and for denormals, whose halves are elsewhere, it is rounded to odd: truncated towards
  * zero, its last bit set if anything was lost. 53 bits hold a float twice and two bits more, so the second rounding,
  * to float, is right. */
 CI_OUTLINE float ci_soft_fma(float a, float b, float c) {
@@ -42,7 +43,8 @@ CI_OUTLINE float ci_soft_fma(float a, float b, float c) {
   return (float)s;
 }
 
-/* Libraries are not trusted: some compute in double. Only what the compiler makes one instruction of is used. */
+/* Libraries are not trusted: some compute in double. Only functions that the compiler makes one instruction of are
+ * used. */
 CI_INLINE float ci_fma(float a, float b, float c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMAF)
   return __builtin_fmaf(a, b, c);

@@ -124,7 +124,7 @@ static bool container_count(const container_tensor *t, int64_t *count) {
   return (uint64_t)*count <= SIZE_MAX / 4;
 }
 
-/* Where a stored tensor lies: right behind the one before, padding zero. */
+/* The offset of a stored tensor: right after the one before, with zeros as padding. */
 static ci_status container_place(const container_tensor *t, ci_span data, size_t *end, ci_span *bytes,
                                  ci_error *error) {
   size_t start = ci_round_up(*end, CONTAINER_ALIGN);

@@ -6,7 +6,7 @@
 enum { CUSTOM_NAME = 200 }; /* bytes of a domain or name, at most */
 
 typedef struct ci_custom {
-  ci_op op; /* first: what a node's kernel points at */
+  ci_op op; /* first: a node's kernel points at it */
   const ci_operator *host;
 } ci_custom;
 

@@ -65,7 +65,7 @@ static ci_status functions_body(ci_parser *p, const ci_scope *scope, const ci_sc
     ci_edge *output = &m->edges.at[call->outputs + outputs++];
     output->of = edge;
     output->role = CI_EDGE_SAME;
-    /* Bodies are written for any type; what the call says of its outputs is all that is known. */
+    /* Bodies are written for any type; only the call declares the types of its outputs. */
     if (m->edges.at[edge].type == 0) {
       m->edges.at[edge].type = output->type;
       m->edges.at[edge].dtype = output->dtype;

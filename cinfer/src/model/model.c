@@ -51,7 +51,7 @@ static ci_status model_text(ci_model *m, ci_span text, const char **copy, ci_err
   return *copy == NULL ? model_memory(error) : CI_OK;
 }
 
-/* As many numbers as the rank says, in the pool. */
+/* As many numbers as the rank, in the pool. */
 static ci_status model_dims(ci_model *m, const ci_type *type, const int64_t **dims, ci_error *error) {
   if (type->rank <= 0) return CI_OK;
   int64_t *copy = ci_pool_words(&m->pool, (size_t)type->rank * sizeof *copy);

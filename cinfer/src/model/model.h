@@ -14,7 +14,7 @@
 enum { CI_NONE = -1 }; /* a number that refers to nothing */
 
 typedef struct ci_type { /* a type, read from its message when it is needed */
-  int32_t kind;             /* CI_KIND_...; what follows is about the tensors that are held */
+  int32_t kind;             /* CI_KIND_...; the fields below describe the tensors that are held */
   int32_t dtype;
   int32_t rank;             /* -1: unknown */
   int64_t dims[CI_MAX_RANK]; /* -1: unknown */
@@ -59,13 +59,13 @@ enum { CI_MOST_OF_NODE = UINT16_MAX }; /* attributes and outputs */
 enum {
   CI_EDGE_OUTPUT, /* of node `of` */
   CI_EDGE_FORMAL, /* input of graph `of` */
-  CI_EDGE_SAME    /* an output of an inlined call, or what its body calls an input: it is value `of` */
+  CI_EDGE_SAME    /* an output of an inlined call, or an input of its body: it is value `of` */
 };
 
 typedef struct ci_edge { /* a value of the graph, before it has numbers */
   int32_t of;
   ci_stored type; /* message Type */
-  uint8_t dtype;  /* which it says; 0: none */
+  uint8_t dtype;  /* which it has; 0: none */
   uint8_t role;   /* CI_EDGE_... */
 } ci_edge;
 
@@ -165,7 +165,7 @@ struct ci_model {
   ci_span section; /* the graph section of it */
   ci_pool pool;
   ci_names names; /* of nodes (2n) and of `named` (2n + 1), while it loads */
-  CI_LIST(ci_named) named; /* and nodes whose name does not stand first in their message */
+  CI_LIST(ci_named) named; /* and nodes whose name is not first in their message */
   CI_LIST(ci_node) nodes;
   CI_LIST(ci_edge) edges;
   CI_LIST(ci_graph) graphs; /* 0 is the root */
@@ -187,10 +187,10 @@ struct ci_model {
 /* ---- stored.c ---- */
 
 ci_span ci_model_stored(const ci_model *model, ci_stored at);
-/* Where bytes lie that a field of the graph section has. */
+/* The bytes of a field of the graph section. */
 ci_stored ci_model_store(const ci_model *model, const ci_field *field);
 
-/* ---- node_names.c: what is read from the file when it is needed ---- */
+/* ---- node_names.c: names that are read from the file when they are needed ---- */
 
 typedef struct ci_node_text {
   ci_span name, op, domain;
@@ -201,7 +201,7 @@ typedef struct ci_node_text {
 void ci_node_text_take(ci_node_text *text, const ci_field *field);
 ci_node_text ci_node_text_at(const ci_model *model, ci_stored at);
 ci_node_text ci_node_read(const ci_model *model, const ci_node *node);
-ci_span ci_node_own_name(const ci_model *model, const ci_node *node); /* it has one, and that stands first as a rule */
+ci_span ci_node_own_name(const ci_model *model, const ci_node *node); /* it has one, usually first in its message */
 /* The innermost call that has a node, or CI_NONE. */
 int32_t ci_node_call(const ci_model *model, const ci_node *node);
 /* Its name after those of the calls that it is in ("call/inner"); with any of these it is written to `room`, cut to
@@ -227,7 +227,8 @@ ci_status ci_node_vfail(const ci_model *model, const ci_node *node, const ci_as 
 /* Checks header, lengths and the graph section's checksum. *panels: some tensor is in packed tiles. */
 ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *panels, ci_error *error);
 /* The status of an opened file whose graph section has the right checksum and does not fit the rules: CI_DATA_LOSS,
- * whose error is there, or CI_UNIMPLEMENTED if a later minor version may have added what does not fit. */
+ * whose error is set already, or CI_UNIMPLEMENTED if a later minor version may have added the part that does not fit.
+ */
 ci_status ci_container_misfit(ci_span file, ci_error *error);
 /* Fills a constant from a Tensor message whose stored data are in `data`; *end is where the tensor before ended. */
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
@@ -289,8 +290,8 @@ const ci_attr *ci_attr_find_key(const ci_model *model, uint32_t first, uint32_t 
 
 /* ---- load.c ---- */
 
-/* To be called before bytes of the file are read once more, or may be, because something refers to them: references can
- * multiply what is read without taking memory for it. Refuses what is much more than the file. */
+/* To be called before bytes of the file are read once more, or may be, because something refers to them: references
+ * can multiply the bytes that are read without taking memory for it. Refuses to read much more than the file. */
 ci_status ci_load_again(ci_model *model, size_t bytes, ci_error *error);
 ci_status ci_load_go_on(ci_model *model, ci_error *error); /* while it loads: not if the load has to end */
 size_t ci_load_most(const ci_model *model); /* bytes that its load may take */

@@ -34,7 +34,7 @@ static bool needs_values(needs_walk *w, uint32_t first, uint32_t count) {
 }
 
 /* A range may span nodes of bodies; those belong to another graph and are found through theirs. Many may wait for one
- * call: what was followed of a range is kept at its first node. */
+ * call: the part of a range that was followed is kept at its first node. */
 static bool needs_ranges(needs_walk *w, uint32_t first, uint32_t count, int32_t graph) {
   for (uint32_t i = 0; i < count; i++) {
     const ci_range range = ci_graph_range_at(w->model, first, i);

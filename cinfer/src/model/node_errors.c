@@ -34,7 +34,7 @@ static void node_error_built(const ci_model *model, int32_t call, ci_span source
   ci_printable(to, false);
 }
 
-/* Of a node that stands for another, it is not known where that was built. */
+/* Of a node that replaces another, the source line is unknown. */
 static void node_error_where(const ci_model *model, const ci_node *node, const ci_as *as, ci_error *error) {
   const ci_node_text text = ci_node_read(model, node);
   const bool other = as != NULL && as->name.length > 0 && !ci_span_same(as->name, text.name);
@@ -50,7 +50,7 @@ ci_status ci_node_vfail(const ci_model *model, const ci_node *node, const ci_as 
                         const char *format, va_list arguments) {
   if (error == NULL) return status;
   char said[600]; /* with node and source it fits the message */
-  (void)vsnprintf(said, sizeof said, format, arguments); /* no format of ours can fail */
+  (void)vsnprintf(said, sizeof said, format, arguments); /* the library's formats cannot fail */
   ci_printable(said, true); /* the message of a caller's function may have several lines */
   error->status = status;
   node_error_where(model, node, as, error);

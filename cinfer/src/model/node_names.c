@@ -32,7 +32,7 @@ ci_span ci_node_own_name(const ci_model *model, const ci_node *node) {
   return field.bytes;
 }
 
-/* ---- names of what calls have in them ---- */
+/* ---- names of nodes inside calls ---- */
 
 /* The last call that begins no later than the node, or one around that. */
 int32_t ci_node_call(const ci_model *model, const ci_node *node) {
@@ -48,7 +48,7 @@ int32_t ci_node_call(const ci_model *model, const ci_node *node) {
   return call;
 }
 
-/* Written from its end: what does not fit is missing at the beginning. */
+/* Written from its end: if it does not fit, the beginning is missing. */
 ci_span ci_call_name(const ci_model *model, int32_t call, ci_span name, char *room, size_t size) {
   size_t at = size;
   if (call == CI_NONE) return name;

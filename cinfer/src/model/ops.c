@@ -32,7 +32,7 @@ const ci_op *ci_op_find(ci_span domain, ci_span name, int64_t version) {
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 #endif
-/* Names one behind the other: "=family", then its operators. None has one name in two domains and families. */
+/* Names one after the other: "=family", then its operators. No operator has one name in two domains and families. */
 #define CI_FAMILY(family) "=" #family "\0"
 #define CI_TAKES(family) !CI_HAS(family)
 #define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, types, prepare, run) #name "\0"

@@ -41,7 +41,7 @@ int32_t ci_parse_edge(ci_parser *p, ci_edge edge) {
 
 /* ---- names ---- */
 
-/* Number 2n: node n, whose name stands first in its message. Number 2n + 1: what `named` has. */
+/* Number 2n: node n, whose name is first in its message. Number 2n + 1: entry n of `named`. */
 static ci_key parse_key(const ci_model *m, uint32_t number) {
   if (number % 2 == 0) return (ci_key){ci_node_own_name(m, &m->nodes.at[number / 2]), 0};
   const ci_named *named = &m->named.at[number / 2];
@@ -54,7 +54,7 @@ static bool parse_is(const void *owner, uint32_t number, const ci_key *key) {
 
 static ci_namer parse_namer(const ci_model *m) { return (ci_namer){parse_is, m}; }
 
-/* Whether there is one; *found is what it names. */
+/* Whether there is one; *found is the part that it names. */
 static bool parse_find_name(const ci_model *m, uint32_t scope, ci_span text, ci_named *found) {
   const ci_namer namer = parse_namer(m);
   const int64_t number = ci_names_find(&m->names, &namer, &(ci_key){text, scope});
@@ -348,7 +348,7 @@ static ci_status parse_attr(ci_parser *p, const ci_scope *scope, ci_span message
 
 /* ---- graphs ---- */
 
-/* The type that a field says, or none, as an edge has it. */
+/* The type of a field, or none, as an edge stores it. */
 static ci_status parse_edge_type(ci_parser *p, const ci_field *field, ci_edge *edge, bool formal) {
   ci_type checked;
   CI_TRY(formal ? ci_type_parse(field->bytes, &checked, p->error) : parse_type(p, field->bytes, &checked));
@@ -505,7 +505,8 @@ static ci_status parse_reserve(ci_parser *p, ci_span graph) {
   ci_model *m = p->model;
   parse_counts all = {0};
   parse_count_graph(&all, graph, m->limits.max_depth + 1);
-  if (all.nodes > m->limits.max_nodes) all.nodes = (size_t)m->limits.max_nodes; /* calls are not kept: more may stand */
+  /* calls are not kept: there may be more of them */
+  if (all.nodes > m->limits.max_nodes) all.nodes = (size_t)m->limits.max_nodes;
   const bool room =
       CI_LIST_GROW_BY(&m->allocator, &m->nodes, all.nodes) && CI_LIST_GROW_BY(&m->allocator, &m->edges, all.edges) &&
       CI_LIST_GROW_BY(&m->allocator, &m->refs, all.refs) && CI_LIST_GROW_BY(&m->allocator, &m->attrs, all.attrs) &&
@@ -549,7 +550,7 @@ static ci_status parse_graph(ci_parser *p, const ci_scope *outer, int32_t owner,
 
 /* ---- nodes ---- */
 
-/* A bit for each field of a node, so that a pass for what is not there is left out. */
+/* A bit for each field of a node, so that passes for missing fields are left out. */
 #define PARSE_FIELD(field) (1u << CI_PB_##field)
 
 typedef struct parse_head { /* the fields that other fields are understood by */
@@ -596,7 +597,7 @@ static ci_status parse_input(ci_parser *p, const ci_scope *scope, ci_span name, 
   return CI_OK;
 }
 
-/* Of the type that a field says; NULL: of an open one. */
+/* Of the type of a field; NULL: of an open one. */
 static ci_status parse_output(ci_parser *p, const ci_field *type, ci_node *node) {
   ci_edge made = {.of = (int32_t)p->model->nodes.count, .role = CI_EDGE_OUTPUT};
   if (type != NULL) CI_TRY(parse_edge_type(p, type, &made, false));

@@ -36,7 +36,7 @@ static ci_status compile_position(ci_compiler *c, ci_step *step, int32_t *positi
 /* Notes an Assign, which decides how the readers after it see the variable. */
 static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
   int32_t index = step->slot;
-  if (index < 0) return CI_OK; /* in a body, of no variable: the run says so if it comes here */
+  if (index < 0) return CI_OK; /* in a body, of no variable: the run reports it if it comes here */
   ci_slot_plan *known = &c->slots[index];
   known->before = true;
   known->assigns++;
@@ -68,7 +68,7 @@ static void compile_find_assigns(ci_compiler *c) {
     int32_t slot = name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S
                        ? -1
                        : ci_state_find(c->plan->state, ci_model_stored(c->model, name->as.at));
-    if (slot < 0) continue; /* its prepare says so */
+    if (slot < 0) continue; /* its prepare reports it */
     c->slots[slot].assigned = true;
     if (node->graph != 0) c->slots[slot].in_body = true;
   }

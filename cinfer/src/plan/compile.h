@@ -17,11 +17,11 @@ typedef struct ci_assigned { /* a position at which a variable changes */
 typedef struct ci_slot_plan { /* facts about a variable while going through the nodes */
   bool assigned;    /* by some needed node */
   bool in_body;     /* by one inside an If or Loop */
-  bool before;      /* already, where compiling stands */
+  bool before;      /* by a node before the present one */
   bool shape_known; /* of the value assigned last */
   int32_t assigns;  /* how many there are */
   int32_t next;     /* layout.c: the position of the next one, while going through the steps backwards; 0: none */
-  int32_t wanted;   /* layout.c: until where what was there before the last one is read */
+  int32_t wanted;   /* layout.c: the last position at which the value before the last one is read */
   int32_t rank;
   int64_t dims[CI_MAX_RANK];
 } ci_slot_plan;
@@ -40,14 +40,14 @@ typedef struct ci_compiler {
   int32_t *need;    /* [node] */
   bool *fed;        /* [edge] */
   int32_t *cell_of; /* [edge], CI_NONE: not in the plan */
-  int32_t *readers; /* [edge]: how often it stands among inputs, captures and outputs of the signature's nodes */
+  int32_t *readers; /* [edge]: how often it occurs among inputs, captures and outputs of the signature's nodes */
   ci_slot_plan *slots;
   size_t slot_count;
   int32_t unread; /* next plan value for an output that the caller feeds instead */
   int32_t depth;
-  void **loops; /* [node], NULL until there is one; control.c: what it knows of a loop */
+  void **loops; /* [node], NULL until there is one; control.c: results of earlier attempts at a loop */
   int32_t frame_begin; /* position of the frame that is being compiled */
-  uint64_t folded; /* bytes read and written by what was computed for this plan */
+  uint64_t folded; /* bytes read and written by constant folding for this plan */
   uint64_t read;   /* bytes of values that were read for its shapes */
   CI_LIST(ci_offer) offers;
   CI_LIST(ci_assigned) assigns;
@@ -58,8 +58,8 @@ typedef struct ci_compiler {
 
 /* The session's compiler: its lists and arrays are used again for every plan. */
 ci_status ci_compiler_begin(struct ci_session *session, ci_compiler **made, ci_error *error);
-/* plan.c: whether so many bytes of values may be read for the shape of one more output: what depends on more is left
- * to the run. */
+/* plan.c: whether so many bytes of values may be read for the shape of one more output: shapes that depend on more are
+ * left to the run. */
 bool ci_plan_may_read(ci_compiler *c, uint64_t work);
 
 /* ---- fold.c ---- */

@@ -59,7 +59,7 @@ ci_status ci_execute_go_on(ci_kernel *k) {
   return ci_k_fail(k, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
 }
 
-/* A step may touch what it reads and writes, and nothing else in the arena. */
+/* In the arena, a step may touch only the values that it reads and writes. */
 #ifdef CI_GUARDED
 static void execute_permit_value(const ci_step *step, const ci_value *value) {
   const struct ci_session *session = step->plan->session;

@@ -17,7 +17,7 @@ enum {
 
 /* ---- memory ---- */
 
-/* ---- who reads what ---- */
+/* ---- the readers of values ---- */
 
 static void fold_count(ci_compiler *c, uint32_t first, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
@@ -41,7 +41,7 @@ void ci_fold_readers(ci_compiler *c, const ci_signature_info *signature) {
   for (int32_t i = 0; i < signature->output_count; i++) c->readers[signature->outputs[i].edge]++;
 }
 
-/* Only what this attempt at this frame has made: bodies are compiled several times, and read what is around them. */
+/* Only what this attempt at this frame has made: bodies are compiled several times, and read values around them. */
 static bool fold_is_settled(const ci_compiler *c, const ci_cell *root) {
   return root->settled && root->made >= c->frame_begin;
 }

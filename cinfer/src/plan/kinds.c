@@ -16,7 +16,7 @@
 #define KINDS_STRING KINDS_OF(CI_STRING)
 #define KINDS_COMPLEX (KINDS_OF(CI_COMPLEX64) | KINDS_OF(CI_COMPLEX128))
 
-/* A letter means one type for all inputs that have it, where `same` says so; under `computed` float16 and bfloat16
+/* A letter means one type for all inputs that have it, where `same` is set; under `computed` float16 and bfloat16
  * count as float32, in which the kernel computes. */
 typedef struct kinds_row {
   char letter;

@@ -50,8 +50,8 @@ static void layout_variables(ci_compiler *c) {
 
 /* ---- steps that do the next one's work ---- */
 
-/* Whether a kernel says that it joins, or may be joined. Where nothing is on the heap it was prepared, and its output
- * is in the arena. */
+/* Whether a kernel may join, or be joined. In a plan without heap values the step was prepared while planning, and its
+ * output is in the arena. */
 static bool layout_joins(const ci_step *step) {
   return (step->k.join != NULL || step->k.largest != NULL) && !step->widens;
 }
@@ -129,7 +129,7 @@ static bool layout_may_make(const ci_compiler *c, const ci_step *maker, const ci
 }
 
 /* An optimizer's step writes the new value where the old one is, so that Assign has nothing to copy. From the start of
- * the step in front of an Assign, and of other Assigns between them, to the Assign nothing can fail. */
+ * the step before an Assign, and of other Assigns between them, to the Assign nothing can fail. */
 static ci_status layout_assigned(ci_compiler *c) {
   ci_plan *plan = c->plan;
   ci_step *maker = NULL;
@@ -224,7 +224,7 @@ static bool layout_before(const ci_plan *plan, int32_t a, int32_t b, layout_orde
   const ci_place *x = &plan->places.at[a], *y = &plan->places.at[b];
   const int32_t left[] = {x->first, x->last, 0}, right[] = {y->first, y->last, 0};
   const bool alike = left[order] == right[order], lower = (a < b) != (order == LAYOUT_BY_BYTES);
-  /* By bytes, of equal ones the later lies lower: smaller ones follow it. */
+  /* By bytes, of equal ones the later gets the lower offset: smaller ones follow it. */
   return (left[order] < right[order]) | (alike & ((x->bytes > y->bytes) | ((x->bytes == y->bytes) & lower)));
 }
 
@@ -326,7 +326,7 @@ static bool layout_offsets(layout_arena *arena) {
   for (int32_t i = 0; i < arena->count; i++) {
     ci_place *place = &plan->places.at[arena->by_first[i]];
     if (ci_stop_wanted(&plan->session->stop)) return false;
-    while (plan->places.at[arena->by_last[ended]].last < place->first) /* it ends behind its own start */
+    while (plan->places.at[arena->by_last[ended]].last < place->first) /* it ends after its own start */
       layout_give(arena, &plan->places.at[arena->by_last[ended++]]);
     if (!layout_take(arena, place)) return false;
   }
@@ -334,7 +334,7 @@ static bool layout_offsets(layout_arena *arena) {
   return true;
 }
 
-/* No arena can be smaller: what matters at the same time, at the worst time. */
+/* No arena can be smaller: the most bytes of buffers that are live at the same time. */
 static size_t layout_least(const layout_arena *arena) {
   const ci_plan *plan = arena->plan;
   size_t now = 0, most = 0;
@@ -394,7 +394,7 @@ static void layout_denser(layout_arena *arena) {
   for (int32_t i = 0; i < arena->count && better; i++) {
     ci_place *place = &plan->places.at[order[i]];
     place->offset = layout_lowest(plan, placed, i, place);
-    better = place->offset < plan->arena_bytes - layout_bytes(place); /* no sum may exceed what addresses hold */
+    better = place->offset < plan->arena_bytes - layout_bytes(place); /* no sum may exceed the address space */
     const int32_t at = layout_rank(plan, placed, i, place->offset);
     memmove(&placed[at + 1], &placed[at], (size_t)(i - at) * sizeof *placed);
     placed[at] = order[i];

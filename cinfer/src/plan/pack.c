@@ -15,7 +15,7 @@
 
 enum { PACK_HEADER = 192 };
 
-struct ci_packed { /* the bytes follow, PACK_HEADER behind the start */
+struct ci_packed { /* the bytes follow, PACK_HEADER after the start */
   struct ci_packed *next;
   uint32_t layout, parameter;
   size_t bytes;
@@ -131,7 +131,8 @@ static struct ci_packed *pack_make(ci_model *model, const struct ci_packed *key)
 
 /* ---- constants ---- */
 
-/* Adds what was made for `key` to the constant's list, behind `head`; the bytes of the first that came. */
+/* Adds the packed constant of `key` to the constant's list, before `head`; returns the bytes of the first of that key.
+ */
 static const void *pack_add(ci_constant *constant, struct ci_packed *head, struct ci_packed *made) {
   for (const struct ci_packed *seen = head;; seen = head) {
     made->next = head;

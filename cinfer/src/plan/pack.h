@@ -9,7 +9,7 @@
 enum ci_pack_layout {
   CI_PACK_COLUMNS, /* product.h: packed tiles of columns, or rows of all of them */
   CI_PACK_DOTS,    /* product.h: columns contiguous along k */
-  CI_PACK_CONV,    /* the convolutions': their parameter tells which */
+  CI_PACK_CONV,    /* the convolutions': their parameter distinguishes the forms */
   CI_PACK_RECURRENT, /* recurrent.c: directions and gates are the parameter */
   CI_PACK_TREES,   /* trees.c: of all inputs of the node that is the parameter */
   CI_PACK_PLAIN,   /* row-major, of a constant that the file has in packed tiles */

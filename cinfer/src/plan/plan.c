@@ -132,7 +132,7 @@ void ci_plan_forget(ci_plan *plan, ci_plan_mark mark) {
 
 /* ---- the end of a plan ---- */
 
-/* Gives back what the plan's pool and lists do not hold. */
+/* Frees the memory that is not in the plan's pool and lists. */
 static void plan_release(ci_plan *plan) {
   const ci_allocator *allocator = &plan->session->allocator;
   for (size_t i = 0; i < plan->places.count; i++) ci_place_release(plan, &plan->places.at[i]);

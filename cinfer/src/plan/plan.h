@@ -31,8 +31,8 @@ typedef struct ci_place {
   size_t bytes, offset; /* in the arena */
   size_t room; /* there, from its offset on */
   size_t first_offset; /* layout.c: from its first attempt */
-  void *block; /* of CI_HOME_FIXED, too: what was computed while planning */
-  size_t block_bytes; /* of CI_HOME_FIXED: of what was computed, in a block or in the plan's pool */
+  void *block; /* of CI_HOME_FIXED, too: the result of constant folding */
+  size_t block_bytes; /* of CI_HOME_FIXED: of that result, in a block or in the plan's pool */
   int32_t next_freed; /* the next buffer that the same step frees, or CI_NONE */
   int32_t output; /* output.c: the number of the only output that uses it; negative: none, or several do */
 } ci_place;
@@ -62,7 +62,7 @@ struct ci_node_run { /* a step */
   const ci_node *node;
   const ci_as *as; /* the operator's name in messages, while it is prepared as another; or NULL */
   ci_plan *plan;
-  int32_t begin, end; /* positions: the step's, and for If and Loop that behind its bodies */
+  int32_t begin, end; /* positions: the step's, and for If and Loop that after its bodies */
   int32_t *alias; /* of each output: the input whose bytes it is, or CI_NONE */
   int32_t scratch; /* buffer or CI_NONE */
   int32_t freed; /* first buffer to free afterwards, or CI_NONE */
@@ -100,7 +100,7 @@ typedef struct ci_watch { /* a variable whose shape the plan took from the state
   int64_t dims[CI_MAX_RANK];
 } ci_watch;
 
-typedef struct ci_read { /* a node that may read what a variable has before anything runs */
+typedef struct ci_read { /* a node that may read a variable's value from before the run */
   int32_t slot;
   bool must; /* it does, so there must be a value */
   const ci_node *node;
@@ -171,13 +171,13 @@ int32_t ci_plan_resolve(const ci_plan *plan, int32_t place);
 ci_place *ci_plan_place_of(ci_plan *plan, const ci_value *value);
 /* The constant whose bytes a value of the plan has, or NULL. */
 ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value);
-void ci_place_release(ci_plan *plan, ci_place *place); /* of CI_HOME_HEAP: gives back its memory */
+void ci_place_release(ci_plan *plan, ci_place *place); /* of CI_HOME_HEAP: frees its memory */
 /* Other memory for the bytes of a buffer of CI_HOME_FIXED. */
 bool ci_place_take_fixed(ci_plan *plan, ci_place *place, size_t bytes, void **data);
 void ci_place_release_fixed(ci_plan *plan, ci_place *place);
 /* Drops the buffers from `count` on, and frees what was computed for them. */
 void ci_plan_drop_places(ci_plan *plan, size_t count);
-/* To compile a body again, the plan forgets what came after a mark. */
+/* To compile a body again, the plan drops everything after a mark. */
 typedef struct ci_plan_mark {
   size_t places, steps, offers, bound_reads;
 } ci_plan_mark;
@@ -233,11 +233,11 @@ ci_status ci_layout_offsets(ci_plan *plan); /* of places whose sizes and positio
 ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes);
 /* The same with nothing kept; false: out of memory, or above the session's limit. */
 bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes);
-/* Memory for a value whose shape is now known; what was there before is given back. */
+/* Memory for a value whose shape is now known; the memory before is freed. */
 ci_status ci_heap_value(ci_kernel *k, ci_value *value);
 /* Makes output `to` of a step a copy of a value, in separate memory if its shape was not known. */
 ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from);
-/* The error of a step that needs more than the session's limit; `what` names for what. */
+/* The error of a step that needs more than the session's limit; `what` names the purpose. */
 ci_status ci_heap_refuse(ci_kernel *k, const char *what, size_t bytes);
 void ci_heap_release_frame(ci_frame *frame); /* gives back what its steps have taken */
 

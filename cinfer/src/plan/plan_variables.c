@@ -24,7 +24,7 @@ static ci_status plan_variables_watch(ci_plan *plan, int32_t index, const ci_slo
   return CI_OK;
 }
 
-/* Not behind an Assign of the graph itself; one in a body may not happen. */
+/* Not after an Assign of the graph itself; one in a body may not happen. */
 static ci_status plan_variables_note_read(ci_plan *plan, const ci_step *step, const ci_slot_plan *known) {
   if (known->before && !known->in_body) return CI_OK;
   if (!CI_LIST_GROW(&plan->session->allocator, &plan->reads)) return CI_RESOURCE_EXHAUSTED;

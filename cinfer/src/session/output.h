@@ -8,12 +8,12 @@ enum { CI_OUTPUT_LARGE = 1 << 12 }; /* bytes of an output that is worth pointing
 void ci_output_plan(ci_plan *plan);
 /* Points the plan values of large outputs at the caller's memory, after the inputs are known. */
 void ci_output_lend(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs);
-/* Whether the caller's buffers hold what is known of the outputs already. */
+/* Whether the caller's buffers fit the inferred outputs. */
 ci_status ci_output_check(const ci_plan *plan, const ci_tensor *outputs, ci_error *error);
 /* The inferred types and shapes of the outputs: rank -1 where the shape is unknown. */
 void ci_output_infer(const ci_plan *plan, ci_tensor *outputs);
 /* Fills the caller's outputs. */
 ci_status ci_output_give(ci_plan *plan, ci_tensor *outputs, ci_error *error);
-/* Whether a caller's pointer leads to what the last run gave to be borrowed, which ends with the next one. */
+/* Whether a caller's pointer leads to an output that is borrowed from the last run, which the next one ends. */
 bool ci_output_is_lent(const struct ci_session *session, const void *data);
 #endif

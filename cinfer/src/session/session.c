@@ -104,7 +104,7 @@ static void session_undo(struct ci_session *session, const ci_slot_change *chang
   ci_state_forget(session->state, slots, randoms);
 }
 
-/* The state gets what the model declares, or stays as it is. */
+/* The state gets the variables and generators that the model declares, or stays as it is. */
 static ci_status session_join(struct ci_session *session, ci_error *error) {
   const int slots = ci_state_slot_count(session->state), randoms = ci_state_random_count(session->state);
   size_t bytes;
@@ -239,7 +239,7 @@ static ci_status session_small_input(const ci_plan *plan, int32_t i, size_t give
                  s->inputs[i].key, s->name, given, wanted);
 }
 
-/* The run writes over what the last one lent, or gives it back. */
+/* The run overwrites or frees the outputs that were borrowed from the last one. */
 static ci_status session_check_lent(const struct ci_session *session, int signature, const ci_tensor *inputs,
                                     ci_error *error) {
   const ci_signature_info *s = &session->model->signatures.at[signature];
@@ -341,7 +341,7 @@ static ci_status session_set_inputs(ci_plan *plan, const ci_tensor *inputs, ci_e
   return CI_OK;
 }
 
-/* Names of what the failed run had assigned, sorted, at the end of the message. */
+/* Names of the variables that the failed run had assigned, sorted, at the end of the message. */
 static void session_tell_assigned(const ci_plan *plan, ci_error *error) {
   const char *last = NULL;
   size_t used = error == NULL ? 0 : strlen(error->message);

@@ -20,7 +20,7 @@ typedef struct ci_plan_cache { /* plan_cache.c */
   ci_plan *shown; /* of the latest run, whose results may be borrowed until the next one; or NULL */
   bool shown_is_gone; /* from the list */
   ci_plan *at[CI_MOST_PLANS];
-  uint64_t keys[CI_MOST_PLANS]; /* a hash of what each is for */
+  uint64_t keys[CI_MOST_PLANS]; /* a hash of the key of each */
   uint64_t used[CI_MOST_PLANS]; /* when it became the latest, by the clock */
   uint64_t clock;
   ci_plan *spare; /* an empty one that has memory */
@@ -46,7 +46,7 @@ struct ci_session { /* first what each run reads, in few lines of the cache */
   ci_stats stats;
   ci_allocator given;     /* the caller's */
   ci_allocator allocator; /* charge.c: for plans and all but values; counts, and asks the caller's */
-  ci_allocator values;    /* charge.c: for what arena_bytes and heap_bytes count */
+  ci_allocator values;    /* charge.c: for the memory that arena_bytes and heap_bytes count */
   size_t planned;         /* bytes that the allocator has given */
   size_t granted;         /* so many of them whatever the limit is */
   ci_refused refused;     /* the last request above the limit */

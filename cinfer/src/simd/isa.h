@@ -17,7 +17,7 @@ struct ci_isa {
   const struct ci_isa_bytes *bytes;
 };
 
-/* Those of this build; isa_sets.h says which it has. */
+/* Those of this build, as isa_sets.h defines. */
 extern const struct ci_isa ci_isa_portable, ci_isa_avx2, ci_isa_avx512, ci_isa_avx512_vnni, ci_isa_neon, ci_isa_simd128;
 
 /* CI_ISA_BEST gives the fastest; NULL: this processor or this build lacks it. */

@@ -137,7 +137,7 @@ CI_INLINE vf v_even(vf a, vf b) {
 
 CI_INLINE vf v_behind(vf a) { return v_from_bits(_mm512_alignr_epi32(v_bits(a), _mm512_setzero_si512(), CI_VL - 1)); }
 
-/* Pairs, then pairs of pairs, then quarters: in a quarter lie lanes 4 apart, of four vectors. */
+/* Pairs, then pairs of pairs, then quarters: a quarter has lanes 4 apart, of four vectors. */
 CI_INLINE void v_turn(vf *v) {
 #define CI_PAIR(i) \
   const vf a##i = _mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), b##i = _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]);

@@ -24,7 +24,7 @@ bool ci_resources_put(const ci_allocator *allocator, ci_resources *list, ci_span
 /* False: there is none of that name. */
 bool ci_resources_remove(const ci_allocator *allocator, ci_resources *list, ci_span name);
 const ci_resource *ci_resources_find(const ci_resources *list, ci_span name); /* or NULL */
-/* CI_ALREADY_EXISTS: one is called like a generator that is new. */
+/* CI_ALREADY_EXISTS: one has the name of a generator that is new. */
 ci_status ci_resources_admit(const ci_resources *list, ci_span generator, ci_error *error);
 void ci_resources_free(const ci_allocator *allocator, ci_resources *list);
 #endif

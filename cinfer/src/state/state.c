@@ -309,7 +309,7 @@ void ci_state_forget(ci_state *state, int slot_count, int random_count) {
   state->layout++;
 }
 
-/* The first words of the Philox block of the name: what the Python runtime does. */
+/* The first words of the Philox block of the name, as in the Python runtime. */
 static uint64_t state_key_of(uint64_t seed, const char *name) {
   uint32_t words[4];
   ci_philox(seed, ci_crc32c(0, name, strlen(name)), 0, words);
@@ -385,7 +385,7 @@ static void state_put(ci_state *state, ci_slot *slot, const ci_value *value) {
   slot->version++;
 }
 
-/* The text of strings may be what other views read, so they always move to a new buffer. */
+/* The bytes of strings may be read by other views, so they always move to a new buffer. */
 static bool state_fits_buffer(const ci_slot *slot, size_t bytes) {
   return slot->value.data != NULL && !slot->mapping && slot->capacity == bytes && slot->dtype != CI_STRING;
 }
@@ -429,7 +429,7 @@ ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, 
   return CI_OK;
 }
 
-/* The slot takes the block, in which its value is; what it had before is in *block then. */
+/* The slot takes the block, in which its value is; the block before is in *block then. */
 static void state_install(ci_state *state, ci_slot *slot, ci_block *block, const ci_slot_change *change) {
   const ci_block before = state_block(slot);
   state_move(state, slot, *block);

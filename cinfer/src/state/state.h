@@ -12,7 +12,7 @@ typedef struct ci_slot { /* one variable */
   int32_t dtype;
   int32_t rank; /* -1: a value of any shape may be assigned */
   int64_t dims[CI_MAX_RANK]; /* -1: any size */
-  bool ruled; /* false: only a checkpoint had it, and the first that declares it says its shape */
+  bool ruled; /* false: only a checkpoint had it, and the first model that declares it decides its shape */
   bool initialized;
   ci_value value; /* when initialized; data is 64-aligned. Elements of CI_STRING are ci_string, their bytes follow */
   size_t capacity; /* of value.data, unless that is in `mapping` */
@@ -48,9 +48,9 @@ typedef struct ci_origin { /* the checkpoint that was the newest of its folder w
 } ci_origin;
 ci_origin *ci_state_origin(ci_state *state);
 
-/* Adds what a model declares; one that is there already must agree in dtype and shape. ci_state_adopt: a variable that
- * only a checkpoint has, whose shape is not a rule. A new generator that is called like a blob is CI_ALREADY_EXISTS: a
- * checkpoint could not have both. */
+/* Adds a variable that a model declares; one that is there already must agree in dtype and shape. ci_state_adopt: a
+ * variable that only a checkpoint has, whose shape is not a rule. A new generator with the name of a blob is
+ * CI_ALREADY_EXISTS: a checkpoint could not have both. */
 ci_status ci_state_adopt(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
                          ci_error *error);
 ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
@@ -63,7 +63,7 @@ ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, ui
  * it was declared by this call. */
 ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, bool *made, ci_error *error);
 void ci_state_unlink(ci_state *state, int index);
-/* Forgets what was declared last: variables and generators from these numbers on. No session may know them. */
+/* Removes the last declarations: variables and generators from these numbers on. No session may know them. */
 void ci_state_forget(ci_state *state, int slot_count, int random_count);
 /* Gives a generator that was never used its first key. */
 void ci_random_start(const ci_state *state, ci_random *random);
@@ -86,19 +86,20 @@ typedef struct ci_random_change {
 ci_status ci_in_file_changes(ci_state *state, const ci_assignment *wanted, ci_slot_change *changes, ci_error *error);
 /* Takes a value back: the variable is uninitialised again. */
 void ci_state_empty(ci_state *state, int index);
-/* Gives back what a change that was not made holds. */
+/* Frees the memory of a change that was not made. */
 void ci_state_change_drop(ci_state *state, ci_slot_change *change);
 ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot_count, const ci_random_change *randoms,
                           int random_count, ci_error *error);
 
-/* Rises when a buffer moves, a shape changes or something is initialised or declared: what plans must look at again. */
+/* Rises when a buffer moves, a shape changes or something is initialised or declared: plans must then check their
+ * shapes and pointers again. */
 uint64_t ci_state_layout(const ci_state *state);
 /* Copies a value into a slot, whose dtype and shape rule it must fit. The memory that it replaces is given to
  * *replaced (data NULL if the buffer stayed), because views of it may live until the run ends. */
 typedef struct ci_block {
   void *data;
   size_t bytes;
-  ci_mapping *mapping; /* where data lies, or NULL */
+  ci_mapping *mapping; /* the file that data points into, or NULL */
 } ci_block;
 void ci_block_free(const ci_allocator *allocator, ci_block block);
 ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, ci_block *replaced, ci_error *error);
@@ -112,7 +113,7 @@ ci_status ci_slot_check(const ci_slot *slot, ci_error *error);
 bool ci_slot_accepts(const ci_slot *slot, int32_t dtype, int32_t rank, const int64_t *dims);
 
 void ci_state_retain(ci_state *state);
-/* A run begins and ends; what a host function does meanwhile must leave the state alone. */
+/* A run begins and ends; meanwhile a host function must not change the state. */
 ci_status ci_state_enter(ci_state *state, ci_error *error);
 void ci_state_leave(ci_state *state);
 ci_status ci_state_idle(const ci_state *state, ci_error *error);

@@ -317,7 +317,7 @@ static bool file_lacks_sync(int reason) {
 }
 
 ci_status ci_folder_sync(const ci_folder *folder, ci_error *error) {
-  /* XFS that has shut itself down after an error says yes to the fsync of a folder, and no to fstat. */
+  /* On an XFS that has shut itself down after an error, fsync of a folder succeeds, and fstat fails. */
   struct stat about;
   bool failed = (file_sync(folder->handle) && !file_lacks_sync(errno)) || fstat(folder->handle, &about);
   return failed ? file_fail(error, "sync the folder", folder->path) : CI_OK;

@@ -17,7 +17,7 @@ ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t 
                       ci_error *error);
 void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes);
 /* A part of it will hardly be read again: the memory that shows it goes back to the system, which reads the file again
- * when it is. Nothing for what is not mapped. */
+ * if needed. No effect on bytes that are not mapped. */
 void ci_file_forget(const ci_bytes *file, const void *part, size_t bytes);
 
 /* ---- folders: names inside one are base names, so nothing is opened outside ---- */
@@ -78,7 +78,7 @@ typedef struct ci_writer {
 /* Creates a new file, mode 0666 less the umask; an existing one is an error. */
 ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer *writer, ci_error *error);
 ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_error *error);
-/* Bytes of a file begin their way to the disk while others are made: less is left for the fsync, which says whether
+/* Bytes of a file begin their way to the disk while others are made: less is left for the fsync, which reports whether
  * they arrived. A hint: systems that do not know it do nothing. */
 void ci_file_start(int handle, uint64_t offset, uint64_t bytes);
 /* On the disk and closed, both checked. */

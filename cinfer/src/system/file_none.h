@@ -6,7 +6,7 @@ static ci_status file_none(ci_error *error, const char *name) {
 
 int64_t ci_file_now(void) { return 0; }
 
-uint64_t ci_file_random(void) { return 0; } /* names files, which there are none of */
+uint64_t ci_file_random(void) { return 0; } /* names files, which do not exist here */
 
 ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t max_bytes, ci_bytes *bytes,
                       ci_error *error) {

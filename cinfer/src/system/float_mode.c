@@ -68,7 +68,7 @@ static void float_put(uint64_t control) { __asm__ volatile("vmsr fpscr, %0" : : 
 #endif
 
 #else
-/* Machines whose C library tells only the rounding mode, a number of an int; none of them flushes by itself. */
+/* Machines whose C library has only the rounding mode, a number of an int; none of them flushes by itself. */
 static const uint64_t float_clear = UINT32_MAX, float_set = FE_TONEAREST;
 static uint64_t float_get(void) {
   const int now = fegetround();

@@ -250,7 +250,7 @@ static void es_dense(const es_plan *p, es_tensor *t) {
   }
 }
 
-/* The stride of a list of labels as one axis; false where they are none in this tensor. */
+/* The stride of a list of labels as one axis; false where they are not one axis in this tensor. */
 static bool es_merged(const es_plan *p, const es_tensor *t, const es_list *list, ptrdiff_t *step) {
   ptrdiff_t wanted = 0;
   *step = 1; /* of one index: any */

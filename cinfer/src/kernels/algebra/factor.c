@@ -159,7 +159,7 @@ ci_status ci_prepare_qr(ci_kernel *k) {
   return factor_plan_for(k, rows, columns, wide);
 }
 
-enum { QR_TOGETHER = 32 }; /* columns that are reflected at a time, so that rows are read as they lie */
+enum { QR_TOGETHER = 32 }; /* columns that are reflected at a time, so that rows are read contiguously */
 
 /* Reflects columns from `begin` of x by the vector in column `at` of a, below its diagonal, with a 1 on the diagonal.
  */

@@ -78,7 +78,7 @@ static void broadcast_part(void *argument, int64_t begin, int64_t end, int threa
 void ci_broadcast_run(ci_kernel *k, const ci_broadcast *b, ci_broadcast_fn fn, const void *context, void *y,
                       const void *const *x) {
   if (b->count == 0) return;
-  if (k->one_nan != NULL) *k->one_nan = b->one_nan; /* of an operator that runs several loops the last one says it */
+  if (k->one_nan != NULL) *k->one_nan = b->one_nan; /* of an operator that runs several loops the last one sets it */
   const int64_t outer = b->dims[b->rank - 1];
   if (b->rank == 1 && outer <= b->grain) {
     fn(context, y, x, outer);

@@ -71,7 +71,7 @@ CAST_FROM_INTEGER(bool, flag, CI_BOOL, uint32_t, U)
   [CI_UINT32] = cast_##from##_u32, [CI_UINT64] = cast_##from##_u64, [CI_BOOL] = cast_##from##_flag
 #define CAST_INTEGER_ROW(F, from, id, W, class) \
   [id] = {CAST_ROW(from), [CI_FLOAT] = cast_##from##_f32, [CI_DOUBLE] = cast_##from##_f64},
-/* clang-format off: what isa_move.h has not. */
+/* clang-format off: the pairs that isa_move.h lacks. */
 static const ci_cast_fn cast_table[CI_DTYPES][CI_DTYPES] = {
     CI_INTEGER_TYPES(CAST_INTEGER_ROW) CAST_INTEGER_ROW(
         bool, flag, CI_BOOL, uint32_t, U)[CI_FLOAT] = {[CI_UINT32] = cast_f32_u32, [CI_UINT64] = cast_f32_u64},

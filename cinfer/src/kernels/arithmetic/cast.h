@@ -11,7 +11,7 @@ typedef struct ci_caster { /* source -> decoded -> middle -> encoded, each part 
   int32_t from, to, middle;
   size_t from_bytes, to_bytes;
   bool decodes, encodes;
-  ci_cast_fn converts; /* from what was decoded to the middle type */
+  ci_cast_fn converts; /* from the decoded type to the middle type */
   bool saturate;       /* beyond the largest float8: that one, else infinity or NaN */
   int round;           /* CI_ROUND_... */
 } ci_caster;
@@ -21,6 +21,6 @@ CI_LOCAL bool ci_caster_make(ci_caster *c, const struct ci_isa *isa, int32_t fro
                              int round);
 CI_LOCAL void ci_caster_run(const ci_caster *c, void *y, const void *x, int64_t n);
 
-/* One rounding to a half type of what float32 holds. */
+/* Rounds a float32 once to a half type. */
 CI_LOCAL float ci_round_to(int32_t dtype, float v);
 #endif

@@ -67,7 +67,7 @@ CI_LOCAL ci_cast_fn ci_cast_find(const struct ci_isa *isa, int32_t from, int32_t
 #endif
 enum { CI_DTYPES = 17 }; /* numbers 0 to 16 */
 
-/* The column of a type in tables of functions: there are fewer than types, and CI_SLOTS is none. */
+/* The column of a type in tables of functions: there are fewer columns than types, and CI_SLOTS means none. */
 enum { CI_SLOTS = CI_HAS(types) || CI_HAS(bits) ? 12 : 7 };
 #define CI_SLOT(id)         \
   ((id) == CI_FLOAT    ? 0  \

@@ -58,7 +58,7 @@ static void eb_pieces(eb_each_fn each, size_t item, void *out, const void *const
   }
 }
 
-/* The same in one loop that compilers make large: a number for all stands some times in a row. R has one byte. */
+/* The same in one loop that compilers vectorise: a scalar is repeated in a short row. R has one byte. */
 #define EB_PIECES(name, T, R, value)                                                              \
   CI_FAST static void eb_each_##name(void *out, const void *left, const void *right, int64_t n) { \
     R *y = out;                                                                                   \
@@ -72,7 +72,7 @@ static void eb_pieces(eb_each_fn each, size_t item, void *out, const void *const
     eb_pieces(eb_each_##name, sizeof(T), out, (const void *const[]){left, right}, n, scalar);     \
   }
 
-/* The same in one loop: for what is rare or slow in itself, where three loops would be size for nothing. */
+/* The same in one loop: for operators that are rare or slow in themselves, where three loops would only be larger. */
 #define EB_SHORT(name, T, R, value)                                                              \
   static void eb_##name(void *out, const void *left, const void *right, int64_t n, int scalar) { \
     R *y = out;                                                                                  \
@@ -169,7 +169,7 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
             EB_SHORT(prelu_i64, int64_t, int64_t, a < 0 ? (uint64_t)a * (uint64_t)b : (uint64_t)a)
                 EB_SHORT(prelu_u32, uint32_t, uint32_t, a + 0 * b) EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
 
-/* ---- bits; a shift by nothing that the type has leaves what the sign bit gives ---- */
+/* ---- bits; a shift by more bits than the type has leaves copies of the sign bit, or 0 ---- */
 
 #define EB_BITS(T, S, size)                                                   \
   EB_SHORT(bit_and_##size, T, T, a &b)                                        \

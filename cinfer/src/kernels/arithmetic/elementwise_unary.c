@@ -56,7 +56,7 @@
 #define EU_DOUBLE_IF_ACTIVATION CI_MATH_NONE
 #endif
 
-/* Half to even, whatever the rounding mode's function would say of its flags. */
+/* Half to even, independent of the rounding mode and without its flags. */
 static double eu_round(double v) {
   const double size = fabs(v);
   return size < 0x1p52 ? copysign((size + 0x1p52) - 0x1p52, v) : v;

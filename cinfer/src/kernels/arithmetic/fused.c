@@ -7,7 +7,7 @@
 /* One run of n elements; x are the inputs at its start. */
 static void fused_run(const ci_fused *f, float *y, const float *const *x, int64_t n, float *registers, int64_t block) {
   const float *slot[FUSED_SLOTS];
-  int64_t moves[FUSED_SLOTS]; /* all bits of what advances */
+  int64_t moves[FUSED_SLOTS]; /* all bits of inputs that advance */
   for (int i = 0; i < f->inputs; i++) {
     slot[i] = x[i];
     moves[i] = ci_broadcast_still(&f->walk, i) ? 0 : -1;

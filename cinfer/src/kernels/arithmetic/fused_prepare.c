@@ -280,7 +280,7 @@ static bool fused_as_matrices(ci_fused *f) {
   return true;
 }
 
-/* Whether short rows may be put together: inputs are one number, one row, or lie as the result does. */
+/* Whether short rows may be put together: inputs are one number, one row, or laid out as the result is. */
 static bool fused_may_repeat(const ci_fused *f) {
   int rows = 0;
   if (!f->by_tiles || f->width < 1 || f->width > FUSED_SHORT) return false;

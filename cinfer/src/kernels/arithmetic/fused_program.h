@@ -48,7 +48,7 @@ struct ci_fused {
   int inputs, steps, registers;
   bool product;   /* input 0 is the content of y */
   bool repeats;   /* short rows may be put together */
-  bool by_tiles;  /* no registers, and every input lies as a matrix: `row` and `col` floats from one to the next */
+  bool by_tiles;  /* no registers, and every input is a matrix: `row` and `col` floats from one to the next */
   ptrdiff_t row[FUSED_INPUTS], col[FUSED_INPUTS];
   int64_t width;
   const float *literals;

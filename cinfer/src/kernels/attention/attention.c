@@ -12,7 +12,7 @@
 enum { ATTN_ROWS = 64, ATTN_FEW_ROWS = 8, ATTN_PART_WORK = 1 << 17 };
 enum { ATTN_Q, ATTN_K, ATTN_V, ATTN_MASK, ATTN_PAST_KEY, ATTN_PAST_VALUE, ATTN_LENGTHS };
 
-typedef struct attn_view { /* (n, heads, length, size) wherever it lies; steps in elements */
+typedef struct attn_view { /* (n, heads, length, size) with any strides; steps in elements */
   int64_t n, heads, length, size;
   ptrdiff_t step[3]; /* of n, heads, length */
 } attn_view;
@@ -121,7 +121,7 @@ static const char *attn_at(const attn_view *v, const void *data, size_t item, in
   return (const char *)data + (n * v->step[0] + head * v->step[1] + row * v->step[2]) * (ptrdiff_t)item;
 }
 
-/* One row of scores becomes weights; what the fourth output wants of it goes to `debug`. */
+/* One row of scores becomes weights; the part for the fourth output goes to `debug`. */
 static void attn_row(const ci_kernel *k, const attn_plan *p, char *row, char *debug, void *soft, const int64_t at[3]) {
   const size_t bytes = (size_t)p->k.length * p->item;
   if (bytes == 0) return;

@@ -38,7 +38,7 @@ static void check_float(check_text *t, double value, bool wide) {
   check_word(t, text);
 }
 
-/* One element, wherever it lies. */
+/* One element, at any alignment. */
 static void check_element(check_text *t, const ci_value *v, int64_t i) {
   char text[32];
   uint64_t bits[2] = {0};

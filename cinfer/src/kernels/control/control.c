@@ -26,7 +26,7 @@ static ci_status control_later(const ci_kernel *k, ci_status status) {
   return status == CI_PENDING || k->node->node->graph != 0 ? CI_OK : status;
 }
 
-/* An output of the shape that `status` says is known. */
+/* An output whose shape is known if `status` is CI_OK. */
 static ci_status control_joined(ci_kernel *k, int o, ci_status status, int32_t dtype, int rank, const int64_t *dims) {
   if (status == CI_OK) status = ci_k_out(k, o, dtype, rank, dims);
   CI_TRY(control_later(k, status));
@@ -109,7 +109,7 @@ enum { LOOP_MOST_FAILURES = 4 };
 
 typedef struct loop_plan { /* the step's private memory, of a Scan too */
   int32_t head; /* where the carried values begin among the inputs and the formal inputs: 0 for Scan */
-  int32_t results; /* and among what the body gives */
+  int32_t results; /* and among the outputs of the body */
   int32_t sliced; /* Scan's inputs that are cut, after the carried ones */
   scan_way *ways; /* [sliced + scans] of a Scan */
   int64_t iteration; /* the value of the formal inputs */
@@ -120,7 +120,7 @@ typedef struct loop_plan { /* the step's private memory, of a Scan too */
   /* [carried]: buffer for the next value of one that grows, or of one that another copy would overwrite; else CI_NONE
    */
   int32_t *staged;
-  ci_value *next; /* [carried]: shapes of what is staged */
+  ci_value *next; /* [carried]: shapes of staged values */
   size_t *filled; /* [scans]: bytes that are there */
 } loop_plan;
 
@@ -448,7 +448,7 @@ static ci_status loop_scan_step(ci_kernel *k, loop_plan *loop, int64_t step) {
   return CI_OK;
 }
 
-/* Copies aside what the copies of loop_carry would overwrite. */
+/* Saves values that the copies of loop_carry would overwrite. */
 static ci_status loop_stage(ci_kernel *k, loop_plan *loop) {
   ci_plan *plan = k->node->plan;
   for (int i = 0; i < loop->carried; i++) {

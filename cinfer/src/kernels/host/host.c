@@ -4,7 +4,7 @@
 #include "../../session/session.h"
 #include "../text/text.h"
 
-typedef struct host_plan { /* the step's private memory; what it points at follows it */
+typedef struct host_plan { /* the step's private memory; the arrays it points at follow it */
   ci_tensor *inputs;
   ci_info *outputs;
   bool *given;
@@ -56,7 +56,7 @@ static ci_status host_place(ci_kernel *k, int o, const ci_type *type, ci_info *i
   return CI_OK;
 }
 
-/* An output of the type that the model says. */
+/* An output of the type that the model declares. */
 static ci_status host_declare(ci_kernel *k, int o, ci_info *info) {
   ci_plan *plan = k->node->plan;
   const ci_edge *edge = &plan->model->edges.at[k->node->node->outputs + o];
@@ -219,8 +219,8 @@ static bool host_is_call(const ci_step *step) {
   return ci_step_is(step, CI_OP_CALLS_HOST) && !step->dynamic && step->freed == CI_NONE;
 }
 
-/* Whether a step calls the host, neither waits for a node nor reads what one of `count` steps makes, and its call keeps
- * its order with none of these. */
+/* Whether a step calls the host, neither waits for a node nor reads a result of one of `count` steps, and its call
+ * keeps its order with none of these. */
 static bool host_independent(const ci_step *step, ci_step *const *before, size_t count) {
   if (!host_is_call(step) || step->node->control_count > 0) return false;
   const host_plan *own = step->k.private_memory;

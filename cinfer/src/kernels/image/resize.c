@@ -440,7 +440,7 @@ static void resize_store(const ci_value *v, int64_t i, double x) {
   }
 }
 
-/* Whether an element of the resized tensor lies outside of the image on some axis. */
+/* Whether an element of the resized tensor is outside of the image on some axis. */
 static bool resize_is_outside(const resize_plan *p, int64_t i) {
   for (int axis = p->rank - 1; axis >= 0; axis--) {
     const resize_axis *a = &p->axis[axis];
@@ -450,7 +450,7 @@ static bool resize_is_outside(const resize_plan *p, int64_t i) {
   return false;
 }
 
-/* One pass from `from` into `to`; shape is what comes in and becomes what goes out. */
+/* One pass from `from` into `to`; shape is the input's, and becomes the output's. */
 static void resize_step(ci_kernel *k, const resize_plan *p, int axis, int64_t *shape, const double *from, double *to) {
   const resize_axis *a = &p->axis[axis];
   resize_pass pass = {a, from, to, ci_shape_count(shape, axis + 1, p->rank)};

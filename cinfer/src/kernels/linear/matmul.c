@@ -18,7 +18,7 @@ struct matmul {
   ci_matmul product;
   bool direct; /* one small matrix whose operands are read in place: computed as one part */
   bool finishes; /* an epilogue follows the multiplication */
-  bool may_follow; /* narrow tiles may do the rest, which is no more than a clamp and what is added to each column */
+  bool may_follow; /* narrow tiles may run the epilogue, which is only a clamp and an addition to each column */
   bool b_panels; /* b is in packed tiles (product.h), by the model or in scratch */
   bool by_matrices; /* threads take entire matrices of a batch */
   bool by_columns; /* threads take packed tiles of columns instead of rows */
@@ -287,7 +287,7 @@ static bool matmul_may_follow(const struct matmul *p) {
   return CI_LARGE && p->finishes && p->alpha == 1.0 && plain && p->product.dtype == CI_FLOAT && !p->product.dots;
 }
 
-/* Copies, threads, and what the number of rows may be. */
+/* Chooses copies and threads, and the range of row counts that the plan allows. */
 static void matmul_plan_rows(ci_kernel *k, struct matmul *p) {
   const ci_matmul *rule = &p->product;
   const size_t threads = (size_t)(k->threads > 1 ? k->threads : 1);
@@ -299,7 +299,7 @@ static void matmul_plan_rows(ci_kernel *k, struct matmul *p) {
   k->scratch_bytes = p->by_matrices ? p->each_bytes * threads : p->each_bytes + p->room_bytes * (threads - 1);
 }
 
-/* The first axis of a is rows of one matrix, in which those of more axes lie as one, and of the result. */
+/* The first axis of a is rows of one matrix, in which several axes may be merged, and of the result. */
 static void matmul_free_rows(ci_kernel *k, struct matmul *p, const ci_value *c) {
   const ci_value *a = k->in[0], *b = k->in[1];
   const bool turned = p->a_col != 1 || a->dims[a->rank - 1] != p->product.k;

@@ -148,7 +148,7 @@ static const void *product_in_file(const ci_matmul *p, ci_kernel *k, int i, ci_o
   return ci_k_panels(k, i, panel, b.col == 1);
 }
 
-/* A constant may be read as matrices of several shapes, transposed or not: K and that tell them apart. */
+/* A constant may be read as matrices of several shapes, transposed or not: K and the transposition distinguish them. */
 const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
   const product_constant c = {p, k, b};
   const bool panels = p->dtype == CI_FLOAT && !p->dots;
@@ -162,7 +162,8 @@ const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_opera
 
 /* ---- plain loops: float64 with two roundings a step, integers wrapping ---- */
 
-/* Lanes k mod 16 or k mod 64, then the tree. Those that the last sixteen lack would add +0 to what is never -0. */
+/* Lanes k mod 16 or k mod 64, then the tree. Terms that the last sixteen lack would add +0 to a sum that is never -0.
+ */
 static double product_dot_double(const double *a, const double *b, int64_t k) {
   const bool many = k >= CI_MANY_LANES_FROM;
   double lane[64] = {0};

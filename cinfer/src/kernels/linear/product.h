@@ -21,8 +21,8 @@ CI_LOCAL bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k);
 /* Refuses operands of which a has other columns than b rows. */
 ci_status ci_matmul_unequal(ci_kernel *k, const ci_value *a, const ci_value *b, int64_t columns, int64_t rows);
 
-/* The kernels want b's columns contiguous in the column form; a's rows and b's columns contiguous along k
- * in the dot form. Bytes for a copy in that order, 0 when the operand can be read in place. */
+/* The kernels need b's columns contiguous in the column form; a's rows and b's columns contiguous along k in the dot
+ * form. Bytes for a copy in that order, 0 when the operand can be read in place. */
 CI_LOCAL size_t ci_matmul_a_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
 CI_LOCAL size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t b_col);
 /* The copies; they return the operand to compute with (the given one when it needs none). */

@@ -247,7 +247,7 @@ static struct trees_rule trees_rule_of(uint8_t mode) {
       for (int32_t e = starts[leaf]; e < starts[leaf + 1]; e++) to[leaf * p->targets + targets[e]] = weights[e]; \
     }                                                                                                            \
   }
-/* Nothing lies below -inf, and a NaN as split never holds. */
+/* No number is below -inf, and a comparison with a NaN split never holds. */
 static float trees_below_float(float x) { return x == -INFINITY ? NAN : ci_below_float(x); }
 static double trees_below_double(double x) { return x == -(double)INFINITY ? (double)NAN : ci_below(x); }
 TREES_PACK(float, trees_below_float)
@@ -339,7 +339,7 @@ struct trees_run { /* shared by the parts of a run */
     const T start = p->aggregate == TREES_MIN ? (T)INFINITY : p->aggregate == TREES_MAX ? -(T)INFINITY : (T)0; \
     for (int64_t i = 0; i < rows * p->targets; i++) y[i] = start;                                              \
   }                                                                                                            \
-  /* One leaf into a row; named[target] says that some leaf has a weight for it. */                            \
+  /* One leaf into a row; named[target]: some leaf has a weight for it. */                                     \
   static void trees_add_##T(const struct trees_run *r, int32_t leaf, T *y) {                                   \
     const struct trees_plan *p = r->p;                                                                         \
     if (p->dense) {                                                                                            \

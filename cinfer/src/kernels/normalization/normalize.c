@@ -16,7 +16,7 @@
 static const float norm_epsilon = 1e-5f, norm_momentum = 0.9f;
 
 enum { NORM_PART_WORK = 1 << 13, NORM_CHUNK = 2048 }; /* elements: worth a thread; that stay in the cache */
-enum { NORM_NONE, NORM_ROW, NORM_CHANNELS, NORM_LATER }; /* how scale and bias lie along a row */
+enum { NORM_NONE, NORM_ROW, NORM_CHANNELS, NORM_LATER }; /* the strides of scale and bias along a row */
 
 typedef struct norm_plan {
   int32_t dtype;
@@ -124,7 +124,7 @@ static void norm_operand(const ci_kernel *k, const norm_plan *p, int which, void
   }
 }
 
-/* Statistics are outputs of the type that stash_type says. */
+/* Statistics are outputs of the type stash_type. */
 static void norm_store(const ci_kernel *k, int output, int64_t row, double value) {
   if (output >= k->n_out) return;
   if (k->out[output]->dtype == CI_FLOAT) {
@@ -220,7 +220,7 @@ static norm_plan *norm_make(ci_kernel *k, int64_t rows, int64_t n, int copies) {
   return p;
 }
 
-/* How scale (which 0) or bias (1) lies along the rows that begin at `axis`. */
+/* The strides of scale (which 0) or bias (1) along the rows that begin at `axis`. */
 static ci_status norm_form(ci_kernel *k, norm_plan *p, int which, int axis) {
   const ci_value *x = k->in[0], *v = 1 + which < k->n_in ? k->in[1 + which] : NULL;
   char found[2][160];
@@ -245,7 +245,7 @@ static ci_status norm_form(ci_kernel *k, norm_plan *p, int which, int axis) {
   return CI_OK;
 }
 
-/* stash_type: at least float32 is what all rows are computed in; it is the type of the statistics. */
+/* stash_type: all rows are computed in at least float32; it is the type of the statistics. */
 static ci_status norm_stash(ci_kernel *k, int32_t *dtype) {
   int64_t stash;
   CI_TRY(ci_k_attr_i(k, "stash_type", CI_FLOAT, &stash));

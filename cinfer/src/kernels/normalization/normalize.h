@@ -4,7 +4,7 @@
 #define CI_NORMALIZE_H
 #include "../ci_kernel.h"
 
-typedef union ci_number { /* one float32 or float64, as the operator's type says */
+typedef union ci_number { /* one float32 or float64, by the operator's type */
   float f;
   double d;
 } ci_number;

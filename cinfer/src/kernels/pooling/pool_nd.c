@@ -32,7 +32,7 @@ typedef struct nd_window { /* taps lo..hi of each axis are in the image, from th
 enum { ND_PART_WORK = 1 << 14, ND_MOST_SCRATCH = 1 << 26 /* numbers */ };
 static const int64_t nd_limit = (int64_t)1 << 31;
 
-/* ---- where windows lie ---- */
+/* ---- the positions of windows ---- */
 
 /* A list attribute of `count` numbers in [least, 2^31); `fallback` where it is absent. */
 static ci_status nd_list(ci_kernel *k, const char *name, int count, int64_t least, int64_t fallback, int64_t *to) {
@@ -64,7 +64,7 @@ static ci_status nd_axis(ci_kernel *k, nd_plan *p, int i, ci_span automatic, boo
   }
   if (!ci_span_is(automatic, "NOTSET")) p->head[i] = p->tail[i] = 0;
   const int64_t room = size + p->head[i] + p->tail[i] - extent;
-  const bool part = ceiling && room < 0 && room > -step; /* of one window lies inside */
+  const bool part = ceiling && room < 0 && room > -step; /* of one window are inside */
   if (room < 0 && !part) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "a window of %lld does not fit axis %d of size %lld padded by %lld and %lld", (long long)extent,
@@ -176,7 +176,7 @@ CI_INLINE double nd_load(int32_t dtype, const void *x, int64_t i) {
 }
 
 typedef struct nd_result {
-  double value; /* most, sum, or what is spread */
+  double value; /* most, sum, or the share that is spread */
   int64_t index;
 } nd_result;
 
@@ -286,8 +286,8 @@ static void nd_forward_planes(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
-/* The largest of `count` planes of float32, which lie one after the other. Planes whose windows fill them are as good
- * as one tall plane. */
+/* The largest of `count` planes of float32, which are contiguous. Planes whose windows fill them are treated as one
+ * tall plane. */
 static void nd_largest_slices(const nd_plan *p, const struct ci_isa *isa, const float *x, float *y, int64_t count,
                               float *copy) {
   const int64_t size = p->plane.height * p->plane.width;
@@ -312,7 +312,7 @@ static void nd_largest_planes(void *argument, int64_t begin, int64_t end, int th
   nd_largest_slices(p, job->k->isa, x, (float *)job->k->out[0]->data + begin * p->y_count, end - begin, copy);
 }
 
-/* Over three: of every slice, then of what slices gave, which keeps the order of equal numbers. */
+/* Over three: of every slice, then of the slices' results, which keeps the order of equal numbers. */
 static void nd_largest_volumes(void *argument, int64_t begin, int64_t end, int thread) {
   const nd_job *job = argument;
   const nd_plan *p = job->p;
@@ -373,8 +373,8 @@ static void nd_average_planes(void *argument, int64_t begin, int64_t end, int th
 }
 
 #if CI_LARGE
-/* Indices of a window's elements: where the first one lies, the others counted from it. Those of the window before are
- * good for one of the same taps. */
+/* Indices of a window's elements: that of the first one, the others relative to it. Those of the window before are
+ * reused for one of the same taps. */
 typedef struct nd_taps {
   int64_t count;
   nd_window like;
@@ -509,7 +509,7 @@ static void nd_plan_plane(ci_kernel *k, nd_plan *p, bool slices) {
   k->scratch_bytes = (size_t)k->threads * (p->plane.bytes + ci_round_up((size_t)kept * sizeof(float), 64));
 }
 
-/* Lets a step in front of this one do its work. */
+/* Lets a step before this one do its work. */
 static void nd_plan_largest(ci_kernel *k, nd_plan *p) {
   const ci_plane *plane = &p->plane;
   const ci_windows *w = &p->windows;

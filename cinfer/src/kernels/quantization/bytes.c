@@ -232,7 +232,7 @@ CI_FAST static void bytes_less(uint32_t *y, const uint32_t *columns, int64_t n, 
   for (int64_t i = 0; i < n; i++) y[i] = y[i] - by * columns[i];
 }
 
-/* The zero points of output o, and what is done with its sums. */
+/* The zero points of output o, and the function that takes its sums. */
 static void bytes_finish(const bytes_group *g, int64_t o, int32_t *c) {
   const ci_bytes_job *job = g->job;
   const ci_bytes_conv *p = job->p;

@@ -164,7 +164,7 @@ static int32_t *bytes_matmul_start(const bytes_matmul_job *job) {
   return (int32_t *)(void *)(job->scratch + job->p->start);
 }
 
-/* Row m of the results: c, or what is to be made of it. */
+/* Row m of the results: c, or a conversion of it. */
 static void bytes_matmul_give(const bytes_matmul_job *job, int64_t m, uint32_t row, int32_t *c) {
   const ci_bytes_matmul *p = job->p;
   if (!job->plain) {
@@ -177,8 +177,8 @@ static void bytes_matmul_give(const bytes_matmul_job *job, int64_t m, uint32_t r
   else memcpy((int32_t *)job->argument + (job->first_row + m) * p->n, c, (size_t)p->n * sizeof *c);
 }
 
-/* A group of rows of a, in blocks, and what each adds: zb' (depth za' - its sum), or of more zero points the factor of
- * zb' alone. */
+/* A group of rows of a, in blocks, and the addend of each: zb' (depth za' - its sum), or of more zero points the
+ * factor of zb' alone. */
 static void bytes_matmul_rows(const bytes_matmul_job *job, int64_t m, int64_t rows, int8_t *w, int32_t *add) {
   const ci_bytes_matmul *p = job->p;
   const int64_t block = p->steps * MATMUL_BLOCK;

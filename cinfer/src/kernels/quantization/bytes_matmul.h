@@ -9,7 +9,7 @@ typedef struct ci_bytes_matmul {
   bool one_b;
   int64_t steps, c_row; /* steps 0: this form is not taken */
   int64_t group; /* blocks of CI_BYTES_ROWS rows that a thread takes at a time */
-  /* In scratch: b with the sums of its columns, what results begin with, of each thread a group of a's rows and of
+  /* In scratch: b with the sums of its columns, the start values of results, of each thread a group of a's rows and of
    * results; all of them. */
   size_t columns, start, rows, sums, bytes;
   const uint8_t *packed; /* b, or NULL: in scratch */

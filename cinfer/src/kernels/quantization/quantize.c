@@ -10,8 +10,8 @@ enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12, QUANT_RUN = 16 };
 
 /* One scale and zero point for all, for each index of an axis, or for each block along an axis. */
 typedef struct quant_grid {
-  int64_t inner, axis, blocks, block; /* elements behind the axis, its size, scales along it, elements a scale */
-  bool outer;                         /* scales differ before and behind the axis, too */
+  int64_t inner, axis, blocks, block; /* elements after the axis, its size, scales along it, elements a scale */
+  bool outer;                         /* scales differ before and after the axis, too */
 } quant_grid;
 
 typedef struct quant_plan {
@@ -22,7 +22,7 @@ typedef struct quant_plan {
   int32_t precision;
   int64_t least, most;
   ci_caster load, scale, zero, store; /* zero: to float32 */
-  size_t zeros;                       /* where the zero points begin in scratch, behind the scales */
+  size_t zeros;                       /* where the zero points begin in scratch, after the scales */
 } quant_plan;
 
 /* ---- prepare ---- */
@@ -31,7 +31,7 @@ static bool quant_is_small_float(int32_t dtype) {
   return (dtype >= CI_FLOAT8E4M3FN && dtype <= CI_FLOAT8E5M2FNUZ) || dtype == CI_FLOAT4E2M1;
 }
 
-/* Types of quantised values: false if the type is none. Floats have no limits. */
+/* Types of quantised values: false for another type. Floats have no limits. */
 static bool quant_range(int32_t dtype, int64_t *least, int64_t *most) {
   const bool is_signed = dtype == CI_INT8 || dtype == CI_INT16 || dtype == CI_INT4 || dtype == CI_INT2;
   const int bits = ci_dtype_bits(dtype);
@@ -338,7 +338,7 @@ ci_status ci_run_dequantize_linear(ci_kernel *k) { return quant_run(k, quant_deq
 
 enum { QUANT_DEPTH = 256 };
 
-typedef struct quant_product { /* which inputs are what; -1: none */
+typedef struct quant_product { /* the roles of the inputs; -1: none */
   int a, b, a_zero, b_zero, a_scale, b_scale;
 } quant_product;
 

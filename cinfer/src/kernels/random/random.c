@@ -116,7 +116,7 @@ static uint64_t random_mixed(uint64_t first, uint64_t second) {
 static uint64_t random_key(const ci_value *seed) {
   uint64_t given[2];
   uint32_t word[4];
-  memcpy(given, seed->data, sizeof given); /* a caller's array may lie anywhere */
+  memcpy(given, seed->data, sizeof given); /* a caller's array may have any alignment */
   ci_philox(0x02461E293EC8F720, given[0], given[1], word);
   return random_mixed(random_wide(word), random_wide(word + 2));
 }
@@ -201,7 +201,7 @@ static void random_part(void *argument, int64_t begin, int64_t end, int thread) 
   }
 }
 
-/* An element tries block after block until one of its four normals lies inside (-2, 2). */
+/* An element tries block after block until one of its four normals is inside (-2, 2). */
 static double random_truncated(const struct random_job *job, int64_t element) {
   for (uint64_t attempt = 1;; attempt++) {
     uint32_t word[4];

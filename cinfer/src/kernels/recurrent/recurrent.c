@@ -180,7 +180,7 @@ static void rec_activate(const rec_job *j, int which, void *y, int64_t n) {
   }
 }
 
-/* ---- one step of one row: g holds the sums of its gates, x what the input contributes ---- */
+/* ---- one step of one row: g holds the sums of its gates, x the input's contribution ---- */
 
 static void rec_step_rnn(const rec_job *j, const char *x, char *g, char *h) {
   const int64_t n = j->p->hidden;
@@ -305,7 +305,7 @@ static void rec_row(const rec_job *j, int64_t b, int64_t t, bool gates) {
   }
 }
 
-/* Output row of a step: the state h, or 0 behind the sequence's end. */
+/* Output row of a step: the state h, or 0 after the sequence's end. */
 static void rec_give(const rec_job *j, int64_t b, int64_t t, const void *h, bool ended) {
   const rec *p = j->p;
   const size_t row = (size_t)p->hidden * p->item;

@@ -25,7 +25,7 @@ static ci_status sequence_types(ci_kernel *k, int32_t a, int32_t b) {
                    ci_dtype_name(b));
 }
 
-static int64_t sequence_int(const ci_value *v, int64_t i) { /* a caller's array may lie anywhere */
+static int64_t sequence_int(const ci_value *v, int64_t i) { /* a caller's array may have any alignment */
   int64_t wide;
   int32_t narrow;
   if (v->dtype == CI_INT64) return memcpy(&wide, (const char *)v->data + 8 * i, sizeof wide), wide;
@@ -59,7 +59,7 @@ static ci_status sequence_position(ci_kernel *k, int i, int64_t count, int64_t l
 
 ci_status ci_prepare_sequence_empty(ci_kernel *k) {
   size_t bytes;
-  int64_t dtype; /* of what is not there */
+  int64_t dtype; /* of an absent value */
   CI_TRY(ci_k_attr_i(k, "dtype", 0, &dtype));
   return ci_sequence_room(0, &bytes) ? ci_k_out_sequence(k, 0, bytes) : sequence_large(k);
 }

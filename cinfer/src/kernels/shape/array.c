@@ -236,7 +236,7 @@ enum { ARRAY_TILE_SOURCE = 1 << 14, ARRAY_TILE_RUN = 64 }; /* bytes */
 typedef struct array_tile { /* axes from the innermost outwards, without those that nothing repeats */
   int rank;
   int64_t dims[CI_MAX_RANK], repeats[CI_MAX_RANK];
-  size_t block; /* bytes that lie together in both tensors */
+  size_t block; /* bytes that are contiguous in both tensors */
   const struct ci_isa *isa;
 } array_tile;
 
@@ -275,7 +275,7 @@ ci_status ci_prepare_tile(ci_kernel *k) {
   return CI_OK;
 }
 
-/* Axis `axis` and those inside it; what is there once is copied behind itself. Gives the end of what was written. */
+/* Axis `axis` and those inside it; the first copy is repeated after itself. Returns the end of the written part. */
 static char *array_tile_axis(const array_tile *p, int axis, char *to, const char **from) {
   char *end = to;
   if (axis < 0) {

@@ -93,7 +93,7 @@ enum array_part_mode { ARRAY_CONSTANT, ARRAY_REFLECT, ARRAY_EDGE, ARRAY_WRAP };
 enum { ARRAY_PART_GRAIN = 1 << 14 }; /* elements that are worth a thread */
 
 struct array_part_pad {
-  struct array_part_move inner; /* constant: what is kept of the input */
+  struct array_part_move inner; /* constant: the part of the input that is kept */
   ci_copy fill;                 /* constant: the entire output, one value */
   bool keeps;
   enum array_part_mode mode;

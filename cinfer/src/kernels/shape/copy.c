@@ -224,7 +224,7 @@ static void copy_inner(const ci_copy *copy, char *to, const char *from, int a, i
   }
 }
 
-/* Whether a tile of two axes is transposed: its elements lie side by side along another axis in either array. */
+/* Whether a tile of two axes is transposed: its elements are contiguous along another axis in either array. */
 static bool copy_turns(const ci_copy *copy, int *a, int *b) {
   const int to_dense = copy_dense(copy, copy->to), from_dense = copy_dense(copy, copy->from);
   const bool two = to_dense >= 0 && from_dense >= 0 && to_dense != from_dense;

@@ -9,7 +9,8 @@ enum { FFT_MOST_PRIME = 61 };
 
 /* ---- lengths ---- */
 
-/* The factors in the order of the stages: 4, then primes from 2 on. Returns what is left when the primes end. */
+/* The factors in the order of the stages: 4, then primes from 2 on. Returns the factor that is left when the primes
+ * end. */
 static int64_t fft_factors(int64_t n, int *factors, int *count) {
   *count = 0;
   while (n % 4 == 0) {

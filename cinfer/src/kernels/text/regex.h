@@ -11,7 +11,7 @@ typedef struct regex_step { /* SPLIT goes on at the next step, and where it poin
 } regex_step;
 
 typedef struct regex_range {
-  int32_t first, last; /* first REGEX_WITHOUT: what is not in the group of that number (`last`) */
+  int32_t first, last; /* first REGEX_WITHOUT: characters outside of the group of that number (`last`) */
 } regex_range;
 enum { REGEX_WITHOUT = -1 };
 

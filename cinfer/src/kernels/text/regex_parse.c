@@ -74,7 +74,7 @@ static ci_status regex_emit(regex_reader *r, int32_t kind, int32_t operand) {
   return CI_OK;
 }
 
-/* A step in front of those from `at` on. */
+/* Inserts a step before those from `at` on. */
 static ci_status regex_insert(regex_reader *r, int32_t at, int32_t kind, int32_t operand) {
   regex_step *steps = r->to->steps;
   const int32_t behind = r->to->step_count - at;
@@ -180,7 +180,7 @@ static ci_status regex_assertion(regex_reader *r, int32_t what) {
 
 /* ---- escapes ---- */
 
-/* \x7F or \x{10FFFF}, behind the x. */
+/* \x7F or \x{10FFFF}, after the x. */
 static ci_status regex_hexadecimal(regex_reader *r, uint32_t *c) {
   const bool braces = regex_take(r, "{");
   int digits = 0;
@@ -311,7 +311,7 @@ static ci_status regex_bracket(regex_reader *r) {
 
 /* ---- groups and ways ---- */
 
-/* Flags behind "(?", from here on; whether a group follows them, rather than its end. */
+/* Flags after "(?", from here on; whether a group follows them, rather than its end. */
 static ci_status regex_flags(regex_reader *r, bool *group) {
   int flags = r->flags;
   bool negative = false, some = false;
@@ -395,7 +395,7 @@ static bool regex_number(regex_reader *r, int32_t *value) {
   return r->at != begin;
 }
 
-/* {n}, {n,} or {n,m} behind the brace; what is something else is left, and is a letter. */
+/* {n}, {n,} or {n,m} after the brace; anything else is left, and the brace is a letter. */
 static bool regex_counts(regex_reader *r, int32_t *least, int32_t *most) {
   const char *begin = r->at;
   bool good = regex_number(r, least);
@@ -419,7 +419,7 @@ static ci_status regex_repeat(regex_reader *r, int32_t least, int32_t most) {
     r->to->step_count = begin;
     return CI_OK;
   }
-  int32_t body = begin; /* where a copy of the part lies */
+  int32_t body = begin; /* the offset of a copy of the part */
   if (least == 0) {     /* the first copy may be left out */
     const int32_t over = most == REGEX_ENDLESS ? size + 2 : most * (size + 1);
     CI_TRY(regex_insert(r, begin, REGEX_SPLIT, over));

@@ -135,7 +135,7 @@ ci_status ci_run_string_to_number(ci_kernel *k) {
 
 typedef struct words_form { /* private memory of AsString */
   char format[64]; /* of printf, for long long, unsigned long long or double */
-  bool fewest;     /* as few digits as tell a number from all others of its type */
+  bool fewest;     /* as few digits as distinguish a number from all others of its type */
   bool narrow;     /* that is float32 */
 } words_form;
 

@@ -34,7 +34,7 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
   int64_t block; /* L: columns only */
   float *room;   /* columns: NULL, or memory where a block of a is gathered: CI_SWEEP_ROWS by CI_ROOM_ROW; a_k is 1 */
   bool add;      /* columns: c already holds the total of the blocks before these */
-  const struct ci_after *after; /* columns of a narrow tile: NULL, or what follows the sum, `added` to each column */
+  const struct ci_after *after; /* columns of a narrow tile: NULL, or the steps after the sum, `added` to each column */
 } ci_tile;
 /* Few columns: all blocks may stay in registers. */
 enum { CI_NARROW = 32, CI_NARROW_ROWS = 4 };
@@ -55,21 +55,21 @@ typedef struct ci_conv_rows {
   int64_t k;
   int rows, pixels; /* pixels of a row */
   int vectors; /* 1 or 2: width in vectors; in w missing outputs are zeros */
-  int lanes;   /* outputs that exist, all of the first vector if there are two */
-  bool add;    /* c holds the total of the blocks before these */
+  int lanes; /* outputs that exist, all of the first vector if there are two */
+  bool add; /* c holds the total of the blocks before these */
   const float *ahead; /* as many weights after these are called into the cache by `all` pixels together */
   int all;
 } ci_conv_rows;
 
-/* The same of entire rows of pixels with windows three wide, one apart: what they read of a row of x is read once,
- * taps in the padding not at all. c[pixel * c_step + lane], pixels counted through all rows; full vectors. */
+/* The same of entire rows of pixels with windows three wide, one apart: each element of a row of x is read once, taps
+ * in the padding not at all. c[pixel * c_step + lane], pixels counted through all rows; full vectors. */
 typedef struct ci_conv_threes {
   const float *x; /* an image of channels planes of height by width */
   ptrdiff_t x_row, x_plane;
   int64_t channels, height, width;
   int64_t taps, stride, dilation, above; /* of a column of taps, and between rows of pixels; padding */
-  int64_t before;                        /* padding before a row, 0 or 1; after it is no more than 1 */
-  int64_t first, rows, pixels;           /* rows of pixels, pixels of a row */
+  int64_t before; /* padding before a row, 0 or 1; after it is no more than 1 */
+  int64_t first, rows, pixels; /* rows of pixels, pixels of a row */
   const float *w;
   float *c;
   ptrdiff_t c_step;
@@ -129,10 +129,10 @@ typedef struct ci_padding {
 
 typedef struct ci_windows { /* of a plane, padding included: y dense */
   const float *x;
-  ptrdiff_t x_down, x_right;     /* from window to window */
+  ptrdiff_t x_down, x_right; /* from window to window */
   ptrdiff_t tap_down, tap_right; /* from tap to tap */
   int64_t kh, kw;
-  const float *w;              /* the weights of depthwise_turned */
+  const float *w; /* the weights of depthwise_turned */
   const double *across, *down; /* of average_plane: taps that count, along each axis; 8 more across */
   float *y;
   int64_t rows, columns;
@@ -146,8 +146,8 @@ typedef struct ci_depthwise {
   int64_t height, width; /* of x */
   int64_t above, before; /* zeros; before a row 0 or 1 */
   int64_t rows, columns; /* of y */
-  int stride;            /* 1 or 2, along both axes */
-  ci_after after;        /* added is NULL */
+  int stride; /* 1 or 2, along both axes */
+  ci_after after; /* added is NULL */
 } ci_depthwise;
 
 /* The steps after a matrix multiplication: y = fma(beta, c, alpha * y), where alpha 1 and beta 1 skip their
@@ -180,7 +180,7 @@ struct ci_isa_linear {
   void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);
 #if CI_HAS_PRODUCTS
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
-  void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
+  void (*dots)(const ci_tile *t); /* dot form: 16 or 64 lanes, then the tree */
   /* The same where a, b and c hold float64, or 32 bits that wrap, without packed tiles: plain_rows rows or fewer (of
    * integers also no more than CI_PLAIN_INTS) and a vector of columns or fewer, `words` of four bytes, of one block of
    * length terms; add: c holds the total before it. */
@@ -209,7 +209,7 @@ struct ci_isa_linear {
   void (*largest)(float *y, const float *const *x, int64_t taps, int64_t n); /* NaN wins, no tap gives -inf */
   void (*average)(float *y, const float *const *x, int64_t taps, int64_t n); /* a chain of sums from +0, / taps */
   void (*largest_plane)(const ci_windows *t); /* the first largest, the first NaN if there is one, as it is */
-  /* Chains of sums from +0 in double, over the count. x_right at most 2, of small builds 4; behind x lie
+  /* Chains of sums from +0 in double, over the count. x_right at most 2, of small builds 4; x is followed by
    * CI_WINDOWS_SLACK numbers more. */
   void (*average_plane)(const ci_windows *t);
 #if CI_LARGE

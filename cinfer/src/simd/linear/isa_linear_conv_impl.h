@@ -126,7 +126,7 @@ static void CI_N(conv_rows)(const ci_conv_rows *t) {
 #define CI_C_PUT_CLAMPED(i, unused) v_store(to + (i) * t->y_row, CI_N(clamped)(v[i], low, high));
 #define CI_C_ADD(i, unused) v[i] = v_add(v[i], v_load(added + (i) * t->y_row));
 
-/* -0 is what no bias adds: every sum keeps its bits. */
+/* Without a bias -0 is added, which keeps the bits of every sum. */
 static void CI_N(conv_turn)(const ci_conv_turn *t) {
   const vf low = v_set(t->after.low), high = v_set(t->after.high);
   for (int lane = 0; lane < t->lanes; lane += CI_VL) {

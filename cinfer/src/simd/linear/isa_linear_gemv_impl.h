@@ -100,7 +100,7 @@ CI_INLINE ptrdiff_t CI_N(panel_row)(const ci_tile *t, int64_t left) {
  * alone, but a last single vector of many blocks with the tile before it: its chains alone would wait. */
 static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_panel) {
   const int64_t panel = 2 * CI_VL, group = t->k > 2 * t->block ? 1 : t->k > t->block ? 2 : 4;
-  struct CI_N(gemv_args) g; /* filled field by field: what was written as a vector cannot be read at once in parts */
+  struct CI_N(gemv_args) g; /* filled field by field: a vector store cannot be forwarded to loads of its parts */
   g.a_k = t->a_k;
   for (int64_t first = 0, columns; first < t->n; first += columns) {
     const int64_t left = t->n - first;

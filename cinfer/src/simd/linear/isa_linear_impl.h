@@ -24,7 +24,7 @@ CI_INLINE vf CI_N(clamped)(vf v, vf low, vf high) { return v_add(v_min(high, v_m
 #define CI_T_GET(i, unused) v[i] = v_load(at + (i) * from_row);
 #define CI_T_PUT(i, unused) v_store(to + (i) * to_row, v[i]);
 
-/* A square of them, or what there is of it. */
+/* A square of them, or the part that exists. */
 CI_INLINE void CI_N(square)(float *to, ptrdiff_t to_row, const float *at, ptrdiff_t from_row, int rows, int cols) {
   enum { ahead = 48 };
   vf v[CI_VL];
@@ -169,7 +169,7 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
       s.c = c + column;
       s.part = vectors + quads > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
       column += width * CI_VL;
-      s.ahead = (const char *)CI_N(column)(t, panel, column, k); /* of the last columns, what follows them */
+      s.ahead = (const char *)CI_N(column)(t, panel, column, k); /* of the last columns, the steps after the sum */
       CI_N(rows)(&s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
 #if CI_QUADS && CI_LARGE
@@ -184,7 +184,7 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
 }
 
 #if CI_LARGE
-/* Few columns, and several blocks or something behind the sum: everything inside the kernel. */
+/* Few columns, and several blocks or steps after the sum: everything inside the kernel. */
 CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
   struct CI_N(tile_args)
       s = {.a_row = t->a_row, .a_k = t->a_k, .c_row = t->c_row, .k = t->k, .block = t->block, .after = t->after};

@@ -1,7 +1,7 @@
 /* isa_linear_pixels_impl.h - 1 x 1 convolution, channels first, pixels as lanes: included once per instruction set.
  *
- * R outputs by V vectors of pixels stay in registers until what follows is done with them, too. A channel's pixels are
- * read where they lie, weights as they are stored.
+ * R outputs by V vectors of pixels stay in registers until the steps after the sum are done, too. A channel's pixels
+ * are read in place, weights as they are stored.
  */
 /* clang-format off */
 #define CI_P_BIAS(r, V) { const vf y = v_set(bias[r]); CI_V##V(CI_P_PLUS, r) }

@@ -9,7 +9,7 @@ struct CI_N(threes_args) {
   float *c;
   ptrdiff_t x_plane, x_down, w_plane, c_step;
   int64_t channels, taps;
-  bool left, right; /* whether there is a number before the first pixel, behind the last */
+  bool left, right; /* whether there is a number before the first pixel, after the last */
 };
 
 #define CI_3_LOAD(tap, v) w[tap][v] = v_load(weights + (tap * vectors + (v)) * CI_VL);

@@ -14,7 +14,7 @@ struct CI_N(tile_args) {
   int64_t k, block;
   const char *ahead; /* the data of the next tiles, prefetched meanwhile: so many bytes a step */
   ptrdiff_t ahead_step;
-  const ci_after *after; /* of blocks: what follows the sum, or NULL */
+  const ci_after *after; /* of blocks: the steps after the sum, or NULL */
   const float *added;    /* after's from the first of these columns on, or NULL */
   int part; /* columns of the last vector, 1..CI_VL */
   bool add;

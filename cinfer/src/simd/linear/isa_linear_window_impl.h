@@ -95,8 +95,8 @@ static void CI_N(pad)(const ci_padding *t) {
 
 #define CI_W_MOVE(to, from) to[0] = from[0], to[1] = from[1], to[2] = from[2];
 
-/* Columns of windows, some rows from the top to the bottom: what one row of x says to several rows of windows stays in
- * registers. What later rows read is called into the cache meanwhile. */
+/* Columns of windows, some rows from the top to the bottom: the contribution of one row of x to several rows of
+ * windows stays in registers. The elements of later rows are prefetched meanwhile. */
 CI_INLINE void CI_N(depthwise_rows)(const ci_depthwise *t, int64_t first, int64_t rows, const ptrdiff_t step) {
   const vf added = v_set(t->bias == NULL ? -0.0f : *t->bias); /* + -0 changes no bit */
   const vf low = v_set(t->after.low), high = v_set(t->after.high);
@@ -425,7 +425,7 @@ static void CI_N(average_plane)(const ci_windows *t) {
 }
 
 #if CI_LARGE
-/* The same of planes that lie as lanes. */
+/* The same of planes that are laid out as lanes. */
 static void CI_N(average_turned)(float *y, const float *x, const int32_t *offset, int64_t taps, double count) {
   double wide[CI_VL];
   for (int lane = 0; lane < CI_PLANE_LANES; lane += CI_VL) {

@@ -18,8 +18,9 @@ typedef struct double_job {
   void (*piece)(double *x, const double *z, int how); /* x becomes the result */
   double (*one)(double x); /* NULL: ci_pow_float */
   int how;
-  double margin; /* as a part of the result, in which the function's own double lies: where both ends of it round to one
-                    float, that is the float */
+  /* relative to the result, half the width of the interval that has the function's own double; where both ends of it
+   * round to one float, that is the float */
+  double margin;
   bool always; /* the short way holds for all numbers: where it gives NaN, that is the result */
 } double_job;
 

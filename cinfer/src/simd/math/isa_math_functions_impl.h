@@ -146,7 +146,7 @@ CI_V_FUNCTION vf v_erf(vf x) {
   return v_copy_sign(v_select(v_gt(size, v_set(0x1.d8p-1f)), far, near), x);
 }
 
-/* max(x, 0) + log(1 + e), e = exp(-|x|); what 1 + e rounds away comes back as a correction of first order. */
+/* max(x, 0) + log(1 + e), e = exp(-|x|); the rounding error of 1 + e is corrected to first order. */
 CI_V_FUNCTION vf v_softplus(vf x) {
   const vf one = v_set(1.0f), e = v_exp_below(x);
   const vf u = v_add(one, e);

@@ -1,6 +1,6 @@
 /* isa_math_recurrent_impl.h - a step of LSTM and GRU with the usual functions: included once per instruction set.
  *
- * Operation by operation what recurrent.c does for other functions; units are lanes.
+ * The same operations as those of recurrent.c for other functions; units are lanes.
  */
 #define CI_M_LOAD(p) v_load_part((p) + i, part, 0.0f)
 #define CI_M_SUM(gate) v_add(CI_M_LOAD(x + (gate) * x_gate), CI_M_LOAD(g + (gate) * g_gate))
@@ -72,7 +72,8 @@ CI_U_SUMS(3, 4)
 CI_U_SUMS(4, 4)
 #endif
 
-/* A step, group after group. The next one goes the other way: it begins with what this one has read last. */
+/* A step, group after group. The next one goes the other way: it begins with the elements that this one has read last.
+ */
 #define CI_U_STEP(G, units)                                                                       \
   const int64_t groups = (t->n + (units) - 1) / (units);                                          \
   for (int64_t group = 0; group < groups; group++) {                                              \

@@ -23,7 +23,8 @@ CI_INLINE int32_t ci_float_whole(float v, float least, float most) {
   const float low = v > least ? v : least, inside = low < most ? low : most;
   return (int32_t)inside & -(int32_t)(v == v);
 }
-CI_INLINE int64_t ci_float_long(float v) { /* the largest float32 below 2^63 stands for what is beyond until the end */
+/* until the end, the largest float32 below 2^63 represents all larger numbers */
+CI_INLINE int64_t ci_float_long(float v) {
   const float low = v > -0x1p63f ? v : -0x1p63f, inside = low < 0x1.fffffep62f ? low : 0x1.fffffep62f;
   const int64_t whole = (int64_t)inside & -(int64_t)(v == v);
   return v >= 0x1p63f ? INT64_MAX : whole;
@@ -58,7 +59,7 @@ CI_INLINE uint16_t ci_float_to_brain(float v) {
   return (uint16_t)(v != v ? 0x7fc0 : rounded);
 }
 
-/* Rows: types of ONNX, C types, value of v. The first ones are what processors may have instructions for. */
+/* Rows: types of ONNX, C types, value of v. The first ones are those that processors may have instructions for. */
 #define CI_MOVE_HALF_CASTS(X)                                   \
   X(CI_FLOAT, CI_FLOAT16, float, uint16_t, ci_float_to_half(v)) \
   X(CI_FLOAT16, CI_FLOAT, uint16_t, float, ci_float_from_half(v))
