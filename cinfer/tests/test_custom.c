@@ -233,8 +233,8 @@ static void test_failures(void) {
       {ENDLESS, CI_INTERNAL, "make.py:3 in build): xxxxxxxx"},
       {ASKS_AT_RUN, CI_UNKNOWN, "run of operator com.example.Scale returned -1"},
       {WRONG_KIND, CI_INVALID_ARGUMENT, "attribute by is not an integer"},
-      {BAD_RANK, CI_INVALID_ARGUMENT, "says float32 of rank 17 for output 0"},
-      {BAD_TYPE, CI_INVALID_ARGUMENT, "says string of rank 1 for output 0"},
+      {BAD_RANK, CI_INVALID_ARGUMENT, "gives float32 of rank 17 for output 0"},
+      {BAD_TYPE, CI_INVALID_ARGUMENT, "gives string of rank 1 for output 0"},
       {WAITS, CI_UNKNOWN, "returned CI_AT_RUN, but the numbers of all its inputs are known"}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     own o = {.way = rows[i].way};

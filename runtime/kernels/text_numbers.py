@@ -45,7 +45,9 @@ def _bad(message: str) -> errors.OpError:
 def _to_number(call: Call) -> Function:
     dtype = call.dtype("dtype")
     if dtype.name not in ("float32", "float64", "int32", "int64"):
-        raise errors.UnimplementedError(message=f"no number of type {dtype} is read from text")
+        raise errors.UnimplementedError(
+            message=f"numbers of type {dtype} cannot be read from strings"
+        )
 
     def read(text: bytes) -> Any:
         word = text.strip(_SPACE)

@@ -426,7 +426,7 @@ def test_an_output_that_is_declared_as_a_sequence_is_refused() -> None:
     kind.sequence.tensor.dtype = tf.float32.as_datatype_enum
     builder.node("node", "HostCall", [], [kind], {"function": "f"}, domain="graphio")
     builder.signature({}, {"y": "node"})
-    with pytest.raises(tf.errors.UnimplementedError, match="declared as no tensor"):
+    with pytest.raises(tf.errors.UnimplementedError, match="not declared as a tensor"):
         engines.run("cinfer", builder.bytes(), [])
 
 

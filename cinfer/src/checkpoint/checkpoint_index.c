@@ -309,7 +309,7 @@ static ci_status index_check_variable(const index_reader *r, const ci_saved *v) 
     return index_damaged(r, "a variable's length does not fit its shape");
   if (v->shard >= r->index->shards.count) return index_damaged(r, "a variable is in a shard that does not exist");
   const uint64_t end = r->index->shards.at[v->shard].nbytes;
-  if (v->offset > end || v->nbytes > end - v->offset) return index_damaged(r, "a variable lies outside its shard");
+  if (v->offset > end || v->nbytes > end - v->offset) return index_damaged(r, "a variable is outside of its shard");
   return CI_OK;
 }
 

@@ -451,7 +451,7 @@ static ci_status model_finish(ci_model **model, ci_status status, ci_error *erro
   if (m->exhausted) {
     status =
         ci_fail(error, CI_RESOURCE_EXHAUSTED,
-                "the model of %zu bytes wants more than %u times its size of memory; if it can be trusted, raise the "
+                "the model of %zu bytes needs more than %u times its size of memory; if it can be trusted, raise the "
                 "limit max_load",
                 m->file.length, (unsigned)m->limits.max_load);
   }

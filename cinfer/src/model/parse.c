@@ -151,7 +151,7 @@ static ci_status parse_lookup(ci_parser *p, const ci_scope *scope, ci_span name,
   *edge = parse_edge_of(p->model, &found, index);
   /* An input that a call left out has a name and no value. */
   if (there && found.count == 0 && found.nodes.begin == found.nodes.end) return CI_OK;
-  if (*edge == CI_NONE) return ci_parse_damaged(p, "a node reads what is not produced before it:", name);
+  if (*edge == CI_NONE) return ci_parse_damaged(p, "a node reads a value that no earlier node produces:", name);
   return CI_OK;
 }
 
@@ -162,7 +162,7 @@ ci_status ci_parse_ref(ci_parser *p, const ci_scope *scope, ci_span name, int32_
   }
   CI_TRY(parse_lookup(p, scope, name, edge));
   if (*edge == CI_NONE || parse_visible(p->model, scope->graph, *edge)) return CI_OK;
-  return ci_parse_damaged(p, "a subgraph does not list what it captures:", name);
+  return ci_parse_damaged(p, "a subgraph does not list a value that it captures:", name);
 }
 
 static ci_status parse_push_range(ci_parser *p, ci_range range) {

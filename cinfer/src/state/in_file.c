@@ -36,7 +36,8 @@ static ci_status in_file_take(const in_file_job *job, int i, ci_error *error) {
   ci_slot_change *change = &job->changes[i];
   ci_value *value = &change->value;
   if (value->dtype == CI_STRING || ci_dtype_bits(value->dtype) < 8)
-    return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%s' has elements of type %s, which lie otherwise in files",
+    return ci_fail(error, CI_INVALID_ARGUMENT,
+                   "variable '%s' has elements of type %s, which files store in another form",
                    ci_state_slot(job->state, change->slot)->name, ci_dtype_name(value->dtype));
   CI_TRY(in_file_inside(job, i, error));
   void *data = job->mapping && value->bytes

@@ -37,8 +37,8 @@ def doubling(path: Path) -> str:
 
 
 REFUSED: list[tuple[str, Any, dict[str, int], str]] = [
-    ("a dense file", dense, {}, "wants more than 4 times its size .*raise the limit max_load"),
-    ("less than usual", dense, {"max_load": 1}, "wants more than 1 times its size"),
+    ("a dense file", dense, {}, "needs more than 4 times its size .*raise the limit max_load"),
+    ("less than usual", dense, {"max_load": 1}, "needs more than 1 times its size"),
     ("too many nodes", dense, {"max_load": 20, "max_nodes": 100}, "more than 100 nodes"),
     ("too many bytes", dense, {"max_load": 20, "max_bytes": 1000}, "the limit is 1000"),
 ]

@@ -136,7 +136,7 @@ static ci_status custom_output(ci_kernel *k, int o, const ci_tensor *said) {
   if (fits) return ci_k_out(k, o, said->dtype, said->rank, said->dims);
   return ci_k_fail(
       k, CI_INVALID_ARGUMENT,
-      "shape of operator %s.%s says %s of rank %d for output %d, expected a type of numbers, a rank of 0 to "
+      "shape of operator %s.%s gives %s of rank %d for output %d, expected a type of numbers, a rank of 0 to "
       "%d and no negative dimension",
       host->domain, host->name, ci_dtype_name(said->dtype), (int)said->rank, o, CI_MAX_RANK);
 }

@@ -63,7 +63,7 @@ static ci_status host_declare(ci_kernel *k, int o, ci_info *info) {
   ci_type type = {.rank = -1};
   CI_TRY(ci_type_parse(ci_model_stored(plan->model, edge->type), &type, plan->error));
   if (type.kind != CI_KIND_TENSOR || ci_dtype_size(type.dtype) == 0) {
-    return ci_k_fail(k, CI_UNIMPLEMENTED, "output %d is declared as no tensor of a known type", o);
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "output %d is not declared as a tensor of a known type", o);
   }
   return host_place(k, o, &type, info);
 }

@@ -40,7 +40,7 @@ static ci_status resize_word(ci_kernel *k, const char *name, const char *const *
   for (*number = 0; words[*number] != NULL; ++*number) {
     if (ci_span_is(found, words[*number])) return CI_OK;
   }
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is '%.*s', expected '%s' or another of its words", name,
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is '%.*s', expected '%s' or another of its values", name,
                    (int)(found.length < 40 ? found.length : 40), found.data, words[0]);
 }
 

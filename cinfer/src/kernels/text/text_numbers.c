@@ -95,7 +95,7 @@ ci_status ci_prepare_string_to_number(ci_kernel *k) {
   int64_t dtype;
   CI_TRY(ci_k_attr_i(k, "dtype", CI_FLOAT, &dtype));
   if (dtype != CI_FLOAT && dtype != CI_DOUBLE && dtype != CI_INT32 && dtype != CI_INT64) {
-    return ci_k_fail(k, CI_UNIMPLEMENTED, "no number of type %lld is read from text", (long long)dtype);
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "numbers of type %lld cannot be read from strings", (long long)dtype);
   }
   return words_like(k, (int32_t)dtype);
 }
