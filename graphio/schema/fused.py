@@ -142,7 +142,7 @@ class Program:
                 f"numbers has {len(numbers)} numbers, expected two for each of the {len(ops)} steps"
             )
         if len(nodes) != most:
-            of_linear = " and one for the fused operator" if linear else ""
+            of_linear = " and one for the linear operator" if linear else ""
             raise _wrong(
                 f"nodes has {len(nodes)} names, expected one for each of the {len(ops)} steps"
                 f"{of_linear}"

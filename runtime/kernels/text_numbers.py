@@ -114,9 +114,7 @@ def _form(call: Call, name: str) -> str:
     if name == "bool":
         return ""
     if not floating and name not in _INTEGERS:
-        raise errors.UnimplementedError(
-            message=f"numbers of type {name} cannot be written as strings"
-        )
+        raise errors.UnimplementedError(message=f"no string form of type {name}")
     if fill not in ("", " ", "+", "-", "0", "#"):
         raise _bad(f'Fill argument not supported: "{fill}"')
     if max(width, precision) > _MOST_WIDTH:

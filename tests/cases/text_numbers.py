@@ -85,9 +85,7 @@ for _label, _value, _options, _words in (
     ("integers", np.array([1]), {"precision": 2}, "not supported for int64"),
 ):
     wrong("AsString", [_value], _words, _label, **{**PLAIN, **_options})
-wrong(
-    "AsString", [X], "numbers of type string cannot be written as strings", "text", MISSING, **PLAIN
-)
+wrong("AsString", [X], "no string form of type string", "text", MISSING, **PLAIN)
 
 RAW = texts(b"\0\1\2\3\4\5\6\7", b"\7\6\5\4\3\2\1\0")
 KINDS = ((INT16, "int16"), (UINT8, "uint8"), (FLOAT, "float32"), (COMPLEX, "complex64"))

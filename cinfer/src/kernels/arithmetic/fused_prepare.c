@@ -116,7 +116,7 @@ static ci_status fused_read(ci_kernel *k, bool product, fused_text *text) {
     text->nodes = NULL;
   } else if (text->node_count != text->op_count + product) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "nodes has %d names, expected one for each of the %d steps%s",
-                     text->node_count, text->op_count, product ? " and one for the fused operator" : "");
+                     text->node_count, text->op_count, product ? " and one for the linear operator" : "");
   } else {
     text->nodes += product;
   }

@@ -157,7 +157,7 @@ ci_status ci_prepare_as_string(ci_kernel *k) {
   words_form *form = ci_k_private(k, sizeof *form);
   if (form == NULL) return ci_k_no_memory(k);
   if (!floating && dtype != CI_BOOL && !words_is_whole(dtype)) {
-    return ci_k_fail(k, CI_UNIMPLEMENTED, "numbers of type %s cannot be written as strings", ci_dtype_name(dtype));
+    return ci_k_fail(k, CI_UNIMPLEMENTED, "no string form of type %s", ci_dtype_name(dtype));
   }
   if (fill.length > 1 || (fill.length == 1 && memchr(" +-0#", fill.data[0], 5) == NULL)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "Fill argument not supported: \"%.*s\"",
