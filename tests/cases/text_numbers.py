@@ -55,7 +55,7 @@ for _text in ("", "1 2", "1" * 1001, *_NO_NUMBERS):
     wrong("StringToNumber", [texts(_text)], "could not correctly", ascii(_text)[:9], dtype=FLOAT)
 for _text in ("2147483648", "-2147483649", "1.0", "1e3", "", "99999999999999999999"):
     wrong("StringToNumber", [texts(_text)], "could not correctly", f"int {_text}", dtype=INT32)
-wrong("StringToNumber", [X], "no number", "dtype", MISSING, dtype=BOOL)
+wrong("StringToNumber", [X], "cannot be read from strings", "dtype", MISSING, dtype=BOOL)
 
 PLAIN: dict[str, Any] = {"precision": -1, "scientific": 0, "shortest": 0, "width": -1, "fill": ""}
 for _label, _value, _options, _expected in (
