@@ -17,7 +17,7 @@ static const Expected expected[] = {
     {"run", [] { throw std::runtime_error(std::string(3000, 'x')); }, CI_UNKNOWN, "xxxxxxxx"},
     {"run", [] { throw cinfer::Error(CI_OUT_OF_RANGE, "too far"); }, CI_OUT_OF_RANGE, "too far"},
     {"run", [] { throw std::bad_alloc(); }, CI_RESOURCE_EXHAUSTED, "no memory"},
-    {"run", [] { throw 7; }, CI_UNKNOWN, "no std::exception"},
+    {"run", [] { throw 7; }, CI_UNKNOWN, "not a std::exception"},
     {"part", [] { throw std::runtime_error("in a part"); }, CI_UNKNOWN, "in a part"},
     {"host", [] { throw std::runtime_error("from the host"); }, CI_UNKNOWN, "from the host"},
     {"host", [] { throw cinfer::Error(CI_NOT_FOUND, "no such row"); }, CI_NOT_FOUND, "no such row"},
