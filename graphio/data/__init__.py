@@ -3,6 +3,8 @@
 May import layers and below.
 
     dataset, structure   a pipeline before it runs, and the types of its elements; methods, options
+    arguments, padding   numbers among arguments; shapes and values of padded_batch
+    components, variants datasets inside elements, one or several
     graphs, function     the graph of a dataset; functions of map and filter as graphs
     variables            variables of the session in such functions
     stages, elements     a running pipeline; threads: prefetch and parallel map; caching

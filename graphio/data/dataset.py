@@ -194,7 +194,7 @@ class Dataset(Methods, Unpicklable):
             raise ValueError(f"from_tensor_slices: {', '.join(lengths.values())}")
         if not leaves:
             raise ValueError("from_tensor_slices: there are no components")
-        sparse = structure.sparse_places(specs)
+        sparse = structure.sparse_offsets(specs)
 
         def opened(o: Opening) -> Stage:
             values = [np.asarray(o.value(v), order="C") for v in leaves]
@@ -328,7 +328,7 @@ class Dataset(Methods, Unpicklable):
         Raises, when run:
             InvalidArgumentError: no file matches; of a one-shot iterator it is OutOfRangeError.
         """
-        patterns = structure.of_values(records.paths_as_texts(file_pattern), "list_files")[1][0]
+        patterns = structure.of_values(records.paths_as_strings(file_pattern), "list_files")[1][0]
         files: Dataset = Dataset(
             Spec(dtypes.string, TensorShape([])),
             lambda o: stages.Slices([records.matching(o.value(patterns), o.one_shot)]),
@@ -487,7 +487,7 @@ class Dataset(Methods, Unpicklable):
         """See batch; for the last argument see elements.Batch."""
         size = arguments.number(batch_size, "batch")
         known = size if drop_remainder is True and isinstance(size, int) else None
-        sparse = structure.sparse_places(self.element_specs)
+        sparse = structure.sparse_offsets(self.element_specs)
 
         def opened(o: Opening) -> Stage:
             given = self.open(o), o.number(size), bool(o.value(drop_remainder))
@@ -739,7 +739,7 @@ class Dataset(Methods, Unpicklable):
         rows = sorted({size for size in sizes if size is not None})
         if len(rows) > 1:
             raise ValueError(f"unbatch: the components have {rows} rows, expected one number")
-        sparse = structure.sparse_places(self.element_specs)
+        sparse = structure.sparse_offsets(self.element_specs)
         specs = structure.sliced(self.element_specs)
         return self._derived(lambda o: elements.Unbatch(self.open(o), sparse), specs)._named(name)
 

@@ -56,7 +56,7 @@ def _check_names(filenames: Dataset) -> None:
 
 def _names(filenames: Any) -> Any:
     """String tensor, or array of bytes."""
-    filenames = records.paths_as_texts(filenames)
+    filenames = records.paths_as_strings(filenames)
     if isinstance(filenames, (list, tuple)) and not filenames:
         filenames = as_array([], dtypes.string)
     found = filenames if isinstance(filenames, Tensor) else convertible(filenames)

@@ -85,10 +85,10 @@ def checked_compression(compression: Any) -> str:
     return str(text)
 
 
-def paths_as_texts(value: Any) -> Any:
-    """Names of files as strings, one or a list of them."""
+def paths_as_strings(value: Any) -> Any:
+    """Names of files as texts, one or a list of them."""
     if isinstance(value, (list, tuple)):
-        return [paths_as_texts(v) for v in value]
+        return [paths_as_strings(v) for v in value]
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 

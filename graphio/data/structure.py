@@ -409,13 +409,13 @@ def nodes(value: Any) -> list[Any]:
     return [node for child in _children(value) for node in nodes(child)]
 
 
-def sparse_places(specs: Any) -> list[int]:
-    """The indices in flatten(specs) at which the parts of SparseTensors begin."""
-    found, place = [], 0
+def sparse_offsets(specs: Any) -> list[int]:
+    """Where in flatten(specs) the parts of SparseTensors begin."""
+    found, offset = [], 0
     for node in nodes(specs):
         if isinstance(node, (SparseTensor, SparseParts)):
-            found.append(place)
-        place += len(flatten(node))
+            found.append(offset)
+        offset += len(flatten(node))
     return found
 
 

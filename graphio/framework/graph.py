@@ -75,8 +75,8 @@ class Graph(Unpicklable):
         self.contexts = Contexts()
         self.assigned: set[str] = set()  # in here: variables that a body and those in it assign
         self.front_reads: dict[str, Tensor] = {}  # reads of variables outside, made for uses here
-        self._unfeedable: set[Tensor] = set()
-        self._unfetchable: set[Operation] = set()
+        #: tensors that may not be fed, operations that may not be fetched
+        self._prevented: set[Tensor | Operation] = set()
         self.rolled_back = False  # whether it holds operations that a failed call had made
         if outer is None:
             self.version = 0
@@ -208,8 +208,7 @@ class Graph(Unpicklable):
         if contexts.control:
             made.awaited = control.awaited(contexts.control, resolved)
             if op != "Constant":  # engines do not wait for constants
-                for group in contexts.control:
-                    group.inside.add(made)
+                control.note(contexts.control, made)
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype.base_dtype, shape))
         if contexts.devices or contexts.colocated:
@@ -219,7 +218,7 @@ class Graph(Unpicklable):
         self._add(made)
         if op == "Assign" and self.outer is not None:
             self._note_assigned(str(held["variable"]))
-        if root.gradient_overrides:
+        if root.gradient_overrides.by_type:
             root.gradient_overrides.record(made)
         return made
 
@@ -258,20 +257,16 @@ class Graph(Unpicklable):
 
     def encloses(self, tensor: Tensor) -> bool:
         """Whether the tensor is of this graph or of one around it."""
-        return self.encloses_graph(tensor.graph)
+        return self.is_inside(tensor.graph)
 
-    def encloses_graph(self, other: Graph) -> bool:
-        """Whether other is this graph or one around it."""
+    def is_inside(self, other: Graph) -> bool:
+        """Whether this is the other graph or a body in it."""
         graph: Graph | None = self
         while graph is not None:
             if graph is other:
                 return True
             graph = graph.outer
         return False
-
-    def is_inside(self, other: Graph) -> bool:
-        """Whether this is the other graph or a body in it."""
-        return self.encloses_graph(other)
 
     def capture(self, tensor: Tensor) -> None:
         """Records, on every graph on the way, that a tensor of one around is read here."""
@@ -445,12 +440,12 @@ class Graph(Unpicklable):
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether the tensor may be fed."""
-        return not self._is_in_body(tensor) and tensor not in self._unfeedable
+        return not self._is_in_body(tensor) and tensor not in self._prevented
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
         """Whether the element may be fetched."""
         operation = element if isinstance(element, Operation) else element.op
-        return not self._is_in_body(element) and operation not in self._unfetchable
+        return not self._is_in_body(element) and operation not in self._prevented
 
     def _is_in_body(self, element: Tensor | Operation) -> bool:
         """Whether an element is in another of this graph and its bodies; those of other graphs are
@@ -466,8 +461,7 @@ class Graph(Unpicklable):
         named = not isinstance(tensor, Tensor)
         found = self.as_graph_element(tensor, allow_operation=False) if named else tensor
         assert isinstance(found, Tensor)
-        self._unfeedable.add(found)
-        self._forget_plans()
+        self._prevent(found)
 
     def prevent_fetching(self, op: Any) -> None:
         """Makes the operation and its outputs ones that may not be fetched, nor given by a
@@ -479,11 +473,11 @@ class Graph(Unpicklable):
         named = not isinstance(op, Operation)
         found = self.as_graph_element(op, allow_tensor=False) if named else op
         assert isinstance(found, Operation)
-        self._unfetchable.add(found)
-        self._forget_plans()
+        self._prevent(found)
 
-    def _forget_plans(self) -> None:
+    def _prevent(self, element: Tensor | Operation) -> None:
         """Has the sessions check fetches and feeds again, which they do once a plan."""
+        self._prevented.add(element)
         for session in list(self.root.sessions):
             session.forget_plans()
 

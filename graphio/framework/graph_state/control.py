@@ -12,7 +12,7 @@ from graphio.framework.tensor import Tensor
 if TYPE_CHECKING:
     from graphio.framework.graph import Graph
 
-__all__ = ["ControlDependencies", "ControlGroup", "awaited"]
+__all__ = ["ControlDependencies", "ControlGroup", "awaited", "note"]
 
 
 class ControlGroup:
@@ -63,6 +63,12 @@ def awaited(groups: Iterable[ControlGroup], inputs: Sequence[Tensor | None]) -> 
     return list(found)
 
 
+def note(groups: Iterable[ControlGroup], made: Operation) -> None:
+    """Records that an operation was made in the contexts of the groups."""
+    for group in groups:
+        group.inside.add(made)
+
+
 def _control_operation(graph: Graph, value: Any) -> Operation | None:
     """The operation to wait for; None if it is outside the body or an argument of it."""
     if isinstance(value, str) or hasattr(value, "_as_graph_element"):
@@ -87,7 +93,7 @@ def _control_operation(graph: Graph, value: Any) -> Operation | None:
         return None
     if operation.graph is graph:
         return operation
-    if not graph.encloses_graph(operation.graph):
+    if not graph.is_inside(operation.graph):
         raise ValueError(
             f"control input '{operation.name}' is inside a loop or branch; wait for the "
             "operation around it, or for what it returns"

@@ -18,15 +18,16 @@ GRADIENT_NAMES: Attachment[Table[Operation, str]] = attachments.table("gradient_
 
 
 class GradientOverrides:
-    """The open contexts: by TensorFlow's type the name of the gradient of new operations."""
+    """The open contexts of a root graph.
 
-    __slots__ = ("_by_type",)
+    Attributes:
+        by_type: by TensorFlow's type the name of the gradient of new operations.
+    """
+
+    __slots__ = ("by_type",)
 
     def __init__(self) -> None:
-        self._by_type: Mapping[str, str] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._by_type)
+        self.by_type: Mapping[str, str] = {}
 
     @contextlib.contextmanager
     def mapped(self, op_type_map: Any) -> Iterator[None]:
@@ -39,15 +40,15 @@ class GradientOverrides:
             isinstance(word, str) for pair in op_type_map.items() for word in pair
         ):
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")
-        before = self._by_type
-        self._by_type = {**before, **op_type_map}
+        before = self.by_type
+        self.by_type = {**before, **op_type_map}
         try:
             yield
         finally:
-            self._by_type = before
+            self.by_type = before
 
     def record(self, made: Operation) -> None:
         """Notes the gradient's name of a new operation, if its type has one."""
-        name = self._by_type.get(made.type)
+        name = self.by_type.get(made.type)
         if name is not None:
             GRADIENT_NAMES.of(made.graph)[made] = name
