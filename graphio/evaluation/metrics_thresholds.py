@@ -233,34 +233,28 @@ def _shares(
         return registered(value, update, values, updates)
 
 
-@api_guard.makes_variables
-def precision_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """Precision for each threshold; see true_positives_at_thresholds."""
-    more = metrics_collections, updates_collections, name
-    return _shares("precision", "fp", labels, predictions, thresholds, weights, *more)
+def _share_at_thresholds(kind: str, misses: str) -> CounterAtThresholds:
+    """The metric that is the share of the true positives among them and the misses."""
+
+    @api_guard.makes_variables
+    def call(
+        labels: Any,
+        predictions: Any,
+        thresholds: Sequence[float],
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Metric:
+        more = metrics_collections, updates_collections, name
+        return _shares(kind, misses, labels, predictions, thresholds, weights, *more)
+
+    summary = f"{kind.capitalize()} for each threshold; see true_positives_at_thresholds."
+    return documented(call, f"{kind}_at_thresholds", summary)
 
 
-@api_guard.makes_variables
-def recall_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """Recall for each threshold; see true_positives_at_thresholds."""
-    more = metrics_collections, updates_collections, name
-    return _shares("recall", "fn", labels, predictions, thresholds, weights, *more)
+precision_at_thresholds = _share_at_thresholds("precision", "fp")
+recall_at_thresholds = _share_at_thresholds("recall", "fn")
 
 
 @api_guard.makes_variables
