@@ -177,7 +177,7 @@ class Counter(Protocol):
 
 
 class CounterAtThresholds(Protocol):
-    """A metric: the counts so far, one for each threshold, and their update."""
+    """A metric: the values so far, one for each threshold, and their update."""
 
     def __call__(
         self,
