@@ -190,7 +190,7 @@ static void tensor_fit(fuzz_tree *tree, fuzz_field *tensor) {
   const int32_t dtype = (int32_t)type->value;
   const size_t item = ci_dtype_size(dtype);
   if (dtype == CI_STRING || item == 0) return;
-  const size_t wanted = ci_dtype_bits(dtype) < 8 ? ci_packed_bytes(dtype, (size_t)count) : (size_t)count * item;
+  const size_t wanted = ci_dtype_bits(dtype) < 8 ? ci_dtype_packed_bytes(dtype, (size_t)count) : (size_t)count * item;
   uint8_t *bytes = fuzz_take(tree, wanted);
   if (bytes == NULL) return;
   for (size_t i = 0; i < wanted; i++) {

@@ -13,11 +13,11 @@ static ci_status judged(void) {
   ci_index read;
   ci_out out = {.allocator = NULL};
   ci_error error;
-  ci_index_encode(&made, &out);
+  ci_checkpoint_index_encode(&made, &out);
   const ci_bytes bytes = {.data = out.data, .length = out.length};
-  const ci_status status = ci_index_decode(NULL, &bytes, "m.index", &read, &error);
+  const ci_status status = ci_checkpoint_index_decode(NULL, &bytes, "m.index", &read, &error);
   CHECK(!out.failed && (status == CI_OK || strstr(error.message, "m.index")));
-  ci_index_free(&read);
+  ci_checkpoint_index_free(&read);
   ci_out_free(&out);
   return status;
 }

@@ -361,14 +361,14 @@ static void test_long_sums(void) {
   }
   for (int i = 0; i < 1000; i++) wide[i] = (double)(i % 7 - 3);
   double sum;
-  ci_reduce_find(CI_REDUCE_SUM, CI_DOUBLE)->row(&sum, wide, 1000);
+  ci_reduce_typed_find(CI_REDUCE_SUM, CI_DOUBLE)->row(&sum, wide, 1000);
   CHECK(sum == -3.0 + -2.0 + -1.0 + 0.0 + 1.0 + 2.0, "a sum of float64: %a", sum);
   const int8_t small[3] = {100, 100, -3};
   int8_t wrapped;
-  ci_reduce_find(CI_REDUCE_SUM, CI_INT8)->row(&wrapped, small, 3);
+  ci_reduce_typed_find(CI_REDUCE_SUM, CI_INT8)->row(&wrapped, small, 3);
   CHECK(wrapped == -59, "int8 sums wrap: %d", wrapped);
-  ci_reduce_find(CI_REDUCE_MIN, CI_INT8)->row(&wrapped, small, 3);
-  CHECK(wrapped == -3, "the lowest int8: %d", wrapped);
+  ci_reduce_typed_find(CI_REDUCE_MIN, CI_INT8)->row(&wrapped, small, 3);
+  CHECK(wrapped == -3, "the least int8: %d", wrapped);
 }
 
 static void plain_softmax(const struct ci_isa_math *math, float *y, const float *x, int n, bool logarithm) {

@@ -221,12 +221,12 @@ static void test_element_types_have_sizes_and_names(void) {
 static void test_packed_elements_fill_their_last_byte_with_zeros(void) {
   uint8_t packed[2], elements[5];
   const uint8_t codes[] = {1, 2, 3, 0, 2};
-  ci_pack(CI_UINT2, packed, codes, 5);
+  ci_dtype_pack(CI_UINT2, packed, codes, 5);
   CHECK(packed[0] == 0x39 && packed[1] == 2);
-  CHECK(ci_unpack(CI_UINT2, elements, packed, 5) && memcmp(elements, codes, 5) == 0);
-  CHECK(ci_unpack(CI_UINT2, elements, packed, 4) && memcmp(elements, codes, 4) == 0);
+  CHECK(ci_dtype_unpack(CI_UINT2, elements, packed, 5) && memcmp(elements, codes, 5) == 0);
+  CHECK(ci_dtype_unpack(CI_UINT2, elements, packed, 4) && memcmp(elements, codes, 4) == 0);
   packed[1] = 0x12;
-  CHECK(!ci_unpack(CI_UINT2, elements, packed, 5));
+  CHECK(!ci_dtype_unpack(CI_UINT2, elements, packed, 5));
 }
 
 /* ---- memory ---- */

@@ -79,7 +79,7 @@ static bool is_closed(const regex_program *p) {
 /* Whether it is a pattern. */
 static bool check_pattern(ci_kernel *k, const char *text) {
   const ci_span pattern = {text, strlen(text)};
-  const size_t groups = ci_regex_most_open(pattern) * sizeof(regex_group);
+  const size_t groups = ci_regex_parse_most_open(pattern) * sizeof(regex_group);
   regex_program sizes = {0}, p = {0};
   regex_group *open = guarded(groups);
   const bool good = ci_regex_parse(k, pattern, open, &sizes) == CI_OK;

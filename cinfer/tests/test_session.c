@@ -425,7 +425,7 @@ static void test_every_flip(const unsigned char *source, size_t bytes, size_t st
   ci_model *model;
   CHECK(bytes <= sizeof data);
   memcpy(data, source, bytes);
-  size_t graph = (size_t)ci_load_u64(data + 16);
+  size_t graph = (size_t)ci_wire_load_u64(data + 16);
   for (size_t bit = 0; bit < bytes * 8; bit += stride) {
     data[bit / 8] ^= (unsigned char)(1 << bit % 8);
     ci_status status = open_model(data, bytes, NULL, &model, &error);

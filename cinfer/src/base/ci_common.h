@@ -103,12 +103,12 @@ CI_INLINE size_t ci_round_up(size_t n, size_t multiple) { return (n + multiple -
 /* ---- dtype.c ---- */
 
 /* Bits of an element: 4 or 2 where files pack them, else 8 for each byte of ci_dtype_size. For packed types: the bytes
- * in a file, and elements between files and memory, a byte each. ci_unpack: false if the last byte is not filled up
- * with zero bits. */
+ * in a file, and elements between files and memory, a byte each. ci_dtype_unpack: false if the last byte is not filled
+ * up with zero bits. */
 int ci_dtype_bits(int32_t dtype);
-size_t ci_packed_bytes(int32_t dtype, size_t count);
-void ci_pack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
-bool ci_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
+size_t ci_dtype_packed_bytes(int32_t dtype, size_t count);
+void ci_dtype_pack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
+bool ci_dtype_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
 
 /* Elements between this machine's byte order and little-endian, in place. */
 void ci_dtype_swap(int32_t dtype, void *data, size_t bytes);

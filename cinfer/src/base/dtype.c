@@ -28,18 +28,18 @@ int ci_dtype_bits(int32_t dtype) {
   return packed ? dtype_rows[dtype].bits : (int)(8 * ci_dtype_size(dtype));
 }
 
-size_t ci_packed_bytes(int32_t dtype, size_t count) {
+size_t ci_dtype_packed_bytes(int32_t dtype, size_t count) {
   const size_t each = (size_t)(8 / ci_dtype_bits(dtype));
   return count / each + (count % each != 0);
 }
 
-void ci_pack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count) {
+void ci_dtype_pack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count) {
   const size_t bits = (size_t)ci_dtype_bits(dtype), each = 8 / bits;
-  memset(to, 0, ci_packed_bytes(dtype, count));
+  memset(to, 0, ci_dtype_packed_bytes(dtype, count));
   for (size_t i = 0; i < count; i++) to[i / each] |= (uint8_t)((from[i] & ((1u << bits) - 1)) << i % each * bits);
 }
 
-bool ci_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count) {
+bool ci_dtype_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count) {
   const size_t bits = (size_t)ci_dtype_bits(dtype), each = 8 / bits;
   for (size_t i = 0; i < count; i++)
     to[i] = (uint8_t)((unsigned)from[i / each] >> i % each * bits & ((1u << bits) - 1));

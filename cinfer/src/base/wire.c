@@ -5,13 +5,13 @@
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
-uint32_t ci_load_u32(const void *at) {
+uint32_t ci_wire_load_u32(const void *at) {
   const uint8_t *b = at;
   return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-uint64_t ci_load_u64(const void *at) {
-  return (uint64_t)ci_load_u32(at) | (uint64_t)ci_load_u32((const uint8_t *)at + 4) << 32;
+uint64_t ci_wire_load_u64(const void *at) {
+  return (uint64_t)ci_wire_load_u32(at) | (uint64_t)ci_wire_load_u32((const uint8_t *)at + 4) << 32;
 }
 
 ci_wire ci_wire_open(ci_span message) {
@@ -54,7 +54,7 @@ CI_INLINE bool wire_short(ci_wire *wire, uint64_t *number) {
 bool ci_wire_fixed32(ci_wire *wire, uint32_t *number) {
   if (wire->at == wire->end) return false;
   if (wire_left(wire) < 4) return wire_broken(wire);
-  *number = ci_load_u32(wire->at);
+  *number = ci_wire_load_u32(wire->at);
   wire->at += 4;
   return true;
 }
@@ -85,7 +85,7 @@ bool ci_wire_next(ci_wire *wire, ci_field *field) {
       return true;
     case WIRE_FIXED64:
       if (wire_left(wire) < 8) return wire_broken(wire);
-      field->number = ci_load_u64(wire->at);
+      field->number = ci_wire_load_u64(wire->at);
       wire->at += 8;
       return true;
     default: return wire_broken(wire); /* groups, and types that do not exist */

@@ -38,8 +38,8 @@ bool ci_wire_fixed32(ci_wire *wire, uint32_t *number);
 bool ci_utf8_valid(ci_span text); /* Whether a field of type string may have these bytes. */
 bool ci_is_text(ci_span text);    /* and all of it reaches a C program: it has no zero byte */
 
-uint32_t ci_load_u32(const void *at); /* little-endian */
-uint64_t ci_load_u64(const void *at);
+uint32_t ci_wire_load_u32(const void *at); /* little-endian */
+uint64_t ci_wire_load_u64(const void *at);
 CI_INLINE float ci_float_of(uint32_t bits) {
   union {
     uint32_t u;

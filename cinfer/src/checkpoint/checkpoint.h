@@ -95,19 +95,18 @@ CI_LOCAL void ci_shards_free(ci_shards *plan);
 
 /* ---- checkpoint_index.c ---- */
 
-CI_LOCAL void ci_index_free(ci_index *index);
-/* The entire file: envelope and message. */
-CI_LOCAL void ci_index_encode(const ci_index *index, ci_out *out);
-/* Everything that can be checked with the bytes alone is checked; `name` is for messages. Free the index also after a
- * failure. */
-CI_LOCAL ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name,
-                                   ci_index *index, ci_error *error);
+CI_LOCAL void ci_checkpoint_index_free(ci_index *index);
+/* The whole file: envelope and message. */
+CI_LOCAL void ci_checkpoint_index_encode(const ci_index *index, ci_out *out);
+/* Everything that the bytes alone can tell is checked; `name` is for messages. Free the index also after a failure. */
+CI_LOCAL ci_status ci_checkpoint_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name,
+                                              ci_index *index, ci_error *error);
 /* Whether a file begins as an index does. */
-CI_LOCAL bool ci_index_begins(const ci_bytes *bytes);
+CI_LOCAL bool ci_checkpoint_index_begins(const ci_bytes *bytes);
 /* Reads and decodes the index `name` of a folder; `bytes` must outlive the index. Free both also after a failure. */
-CI_LOCAL ci_status ci_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index,
-                                 ci_error *error);
-/* A file that no save makes longer than `most`: a longer one is CI_DATA_LOSS. */
+CI_LOCAL ci_status ci_checkpoint_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index,
+                                            ci_error *error);
+/* A file that nobody makes longer than `most`: a longer one is CI_DATA_LOSS. */
 CI_LOCAL ci_status ci_checkpoint_read(const ci_folder *folder, const char *name, uint64_t most, ci_bytes *bytes,
                                       ci_error *error);
 

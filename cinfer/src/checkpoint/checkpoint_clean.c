@@ -269,9 +269,9 @@ static bool clean_present_graph(const ci_folder *folder, const char *base, char 
   ci_bytes bytes = {0};
   ci_index index;
   snprintf(name, sizeof name, "%s.index", base);
-  const bool read = ci_index_read(folder, name, &bytes, &index, NULL) == CI_OK;
+  const bool read = ci_checkpoint_index_read(folder, name, &bytes, &index, NULL) == CI_OK;
   if (read) snprintf(graph, CI_NAME_BYTES, "%.*s", CI_NAME_ARG(index.meta_file));
-  ci_index_free(&index);
+  ci_checkpoint_index_free(&index);
   ci_file_unmap(folder->allocator, &bytes);
   return read;
 }
@@ -343,7 +343,7 @@ void ci_checkpoint_delete(const ci_folder *folder, const char *base) {
   snprintf(plain, sizeof plain, "%s.meta", base);
   const uint64_t id = ci_file_random();
   snprintf(mark, sizeof mark, "tmp-%016llx-%s.deleted", (unsigned long long)id, base);
-  const bool read = ci_index_read(folder, name, &bytes, &index, NULL) == CI_OK;
+  const bool read = ci_checkpoint_index_read(folder, name, &bytes, &index, NULL) == CI_OK;
   if (ci_folder_rename(folder, name, mark, NULL) == CI_OK) {
     if (ci_folder_sync(folder, NULL) == CI_OK) {
       clean_look(folder, &look);
@@ -354,6 +354,6 @@ void ci_checkpoint_delete(const ci_folder *folder, const char *base) {
     }
     if (ci_folder_unlink(folder, mark) != CI_OK) (void)ci_folder_unlink(folder, mark); /* one call may fail */
   }
-  ci_index_free(&index);
+  ci_checkpoint_index_free(&index);
   ci_file_unmap(folder->allocator, &bytes);
 }

@@ -9,11 +9,11 @@
 
 static const uint8_t index_magic[CI_CHECKPOINT_MAGIC_BYTES] = {0x89, 'G', 'I', 'X', 0x0d, 0x0a, 0x1a, 0x0a};
 
-bool ci_index_begins(const ci_bytes *bytes) {
+bool ci_checkpoint_index_begins(const ci_bytes *bytes) {
   return bytes->length >= sizeof index_magic && memcmp(bytes->data, index_magic, sizeof index_magic) == 0;
 }
 
-void ci_index_free(ci_index *index) {
+void ci_checkpoint_index_free(ci_index *index) {
   CI_LIST_FREE(index->allocator, &index->shards);
   CI_LIST_FREE(index->allocator, &index->variables);
   CI_LIST_FREE(index->allocator, &index->resources);
@@ -88,7 +88,7 @@ static void index_put_message(ci_out *out, const ci_index *index) {
   ci_out_free(&m);
 }
 
-void ci_index_encode(const ci_index *index, ci_out *out) {
+void ci_checkpoint_index_encode(const ci_index *index, ci_out *out) {
   ci_out payload = {.allocator = out->allocator};
   index_put_message(&payload, index);
   out->failed = out->failed || payload.failed;
@@ -130,14 +130,14 @@ static ci_status index_open(const index_reader *r, const ci_bytes *bytes, ci_spa
   const uint8_t *b = bytes->data;
   if (bytes->length < CI_ENVELOPE_BYTES) return index_damaged(r, "it is shorter than its header");
   if (memcmp(b, index_magic, sizeof index_magic) != 0) return index_damaged(r, "it does not begin as one");
-  if (ci_crc32c(0, b, 28) != ci_load_u32(b + 28)) return index_damaged(r, "the header's checksum does not match");
-  const unsigned version = ci_load_u32(b + 8), flags = ci_load_u32(b + 12);
+  if (ci_crc32c(0, b, 28) != ci_wire_load_u32(b + 28)) return index_damaged(r, "the header's checksum does not match");
+  const unsigned version = ci_wire_load_u32(b + 8), flags = ci_wire_load_u32(b + 12);
   if ((version & 0xffff) != CI_CHECKPOINT_MAJOR || flags != 0)
     return index_too_new(r, version & 0xffff, version >> 16, flags);
-  if (ci_load_u64(b + 16) != bytes->length - CI_ENVELOPE_BYTES)
+  if (ci_wire_load_u64(b + 16) != bytes->length - CI_ENVELOPE_BYTES)
     return index_damaged(r, "its length is not the one in its header");
   *payload = (ci_span){(const char *)b + CI_ENVELOPE_BYTES, bytes->length - CI_ENVELOPE_BYTES};
-  if (ci_crc32c(0, payload->data, payload->length) != ci_load_u32(b + 24))
+  if (ci_crc32c(0, payload->data, payload->length) != ci_wire_load_u32(b + 24))
     return index_damaged(r, "its checksum does not match");
   return CI_OK;
 }
@@ -304,7 +304,7 @@ static ci_status index_check_variable(const index_reader *r, const ci_saved *v) 
     if ((uint64_t)v->dims[i] > SIZE_MAX || !ci_mul_size(bytes, (uint64_t)v->dims[i], &bytes) ||
         !ci_at_most(bytes, INT64_MAX))
       return index_damaged(r, "a variable is impossibly large");
-  if (ci_dtype_bits(v->dtype) < 8) bytes = ci_packed_bytes(v->dtype, bytes);
+  if (ci_dtype_bits(v->dtype) < 8) bytes = ci_dtype_packed_bytes(v->dtype, bytes);
   if (v->dtype == CI_STRING ? v->nbytes < bytes : v->nbytes != bytes)
     return index_damaged(r, "a variable's length does not fit its shape");
   if (v->shard >= r->index->shards.count) return index_damaged(r, "a variable is in a shard that does not exist");
@@ -367,8 +367,8 @@ static ci_status index_check(const index_reader *r) {
   return index_check_shards(r);
 }
 
-ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name, ci_index *index,
-                          ci_error *error) {
+ci_status ci_checkpoint_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name,
+                                     ci_index *index, ci_error *error) {
   index_reader r = {.index = index, .name = name, .error = error};
   ci_span payload = {NULL, 0};
   *index = (ci_index){.allocator = allocator, .step = -1};
@@ -376,8 +376,8 @@ ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, 
   const bool intact = status == CI_OK;
   if (status == CI_OK) status = index_get_message(&r, payload);
   if (status == CI_OK) status = index_check(&r);
-  /* Fields that a later minor version has added are not damage: the checksums are right. */
-  const unsigned minor = intact ? ci_load_u32(bytes->data + 8) >> 16 : 0;
+  /* What a later minor version has added is no damage: the checksums are right. */
+  const unsigned minor = intact ? ci_wire_load_u32(bytes->data + 8) >> 16 : 0;
   if (status == CI_DATA_LOSS && minor > CI_CHECKPOINT_MINOR) status = index_too_new(&r, CI_CHECKPOINT_MAJOR, minor, 0);
   CI_LIST_FREE(allocator, &r.header_crcs);
   return status;
@@ -402,8 +402,9 @@ ci_status ci_checkpoint_read(const ci_folder *folder, const char *name, uint64_t
   return status;
 }
 
-ci_status ci_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index, ci_error *error) {
+ci_status ci_checkpoint_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index,
+                                   ci_error *error) {
   *index = (ci_index){.allocator = folder->allocator};
   CI_TRY(ci_checkpoint_read(folder, name, CI_INDEX_MOST_BYTES, bytes, error));
-  return ci_index_decode(folder->allocator, bytes, name, index, error);
+  return ci_checkpoint_index_decode(folder->allocator, bytes, name, index, error);
 }

@@ -109,9 +109,10 @@ static int64_t keep_time_of(const ci_folder *folder, const ci_origin *origin) {
   ci_bytes bytes = {0};
   ci_index index;
   snprintf(name, sizeof name, "%s.index", origin->base);
-  const bool same = ci_index_read(folder, name, &bytes, &index, NULL) == CI_OK && index.save_id == origin->save_id;
+  const bool same =
+      ci_checkpoint_index_read(folder, name, &bytes, &index, NULL) == CI_OK && index.save_id == origin->save_id;
   const int64_t time = same ? index.time : -1;
-  ci_index_free(&index);
+  ci_checkpoint_index_free(&index);
   ci_file_unmap(folder->allocator, &bytes);
   return time;
 }

@@ -216,7 +216,7 @@ static void list_note_status(list_search *search, ci_status status, const ci_byt
     case CI_RESOURCE_EXHAUSTED:
     case CI_UNIMPLEMENTED: search->failure = status; break;
     case CI_DATA_LOSS:
-      if (ci_index_begins(bytes)) search->damage = status;
+      if (ci_checkpoint_index_begins(bytes)) search->damage = status;
       else search->suspect = status;
       break;
     default: break;
@@ -232,10 +232,10 @@ static bool list_lacks(const ci_folder *folder, const char *base, ci_error *erro
   for (bool again = false;; again = true) {
     ci_bytes bytes = {0};
     ci_index index;
-    const bool read = ci_index_read(folder, name, &bytes, &index, NULL) == CI_OK;
+    const bool read = ci_checkpoint_index_read(folder, name, &bytes, &index, NULL) == CI_OK;
     const bool lacks = read && ci_checkpoint_lacks(folder, base, &index, error);
     const uint64_t id = index.save_id;
-    ci_index_free(&index);
+    ci_checkpoint_index_free(&index);
     ci_file_unmap(folder->allocator, &bytes);
     if (!lacks || (again && id == last)) return lacks;
     last = id;
@@ -248,7 +248,7 @@ static void list_consider(list_search *search, const char *name, size_t length) 
   ci_index index;
   char base[CI_NAME_BYTES];
   snprintf(base, sizeof base, "%.*s", (int)length, name);
-  ci_status status = ci_index_read(search->folder, name, &bytes, &index, search->error);
+  ci_status status = ci_checkpoint_index_read(search->folder, name, &bytes, &index, search->error);
   if (status == CI_OK && list_lacks(search->folder, base, search->error)) status = CI_DATA_LOSS;
   list_note_status(search, status, &bytes);
   if (status == CI_OK && list_is_newer(search, &index, base)) {
@@ -257,7 +257,7 @@ static void list_consider(list_search *search, const char *name, size_t length) 
     search->step = index.step;
     search->found = true;
   }
-  ci_index_free(&index);
+  ci_checkpoint_index_free(&index);
   ci_file_unmap(allocator, &bytes);
 }
 

@@ -62,11 +62,11 @@ static bool needs_visit(void *argument, const char *name) {
     return true;
   memcpy(base, name, length);
   base[length] = 0;
-  const ci_status status = ci_index_read(look->folder, name, &bytes, &index, NULL);
-  /* A damaged index, or something that is not a file, cannot be restored by anyone. */
+  const ci_status status = ci_checkpoint_index_read(look->folder, name, &bytes, &index, NULL);
+  /* A damaged one, or what is no file, nobody can restore. */
   if (status == CI_OK) needs->all = !needs_add_index(look, base, &index);
   else needs->all = status != CI_DATA_LOSS && status != CI_INVALID_ARGUMENT && status != CI_NOT_FOUND;
-  ci_index_free(&index);
+  ci_checkpoint_index_free(&index);
   ci_file_unmap(look->folder->allocator, &bytes);
   return !needs->all;
 }

@@ -55,7 +55,7 @@ static ci_status restore_strings(restore_job *job, const ci_saved *v, const uint
   const char *text = (const char *)data + 8 * (size_t)value->count;
   uint64_t left = v->nbytes - 8 * (uint64_t)value->count;
   for (int64_t i = 0; i < value->count; i++) {
-    uint64_t length = ci_load_u64(data + 8 * i);
+    uint64_t length = ci_wire_load_u64(data + 8 * i);
     if (length > left) return restore_damaged(job, v->shard, "the lengths of strings exceed their bytes", error);
     strings[i] = (ci_string){text, (size_t)length};
     text += length;
@@ -70,7 +70,7 @@ static ci_status restore_packed(restore_job *job, const ci_saved *v, const uint8
                                 ci_error *error) {
   uint8_t *elements = ci_pool_alloc(&job->strings, value->bytes);
   if (!elements) return restore_no_memory(error);
-  if (!ci_unpack(v->dtype, elements, data, value->bytes))
+  if (!ci_dtype_unpack(v->dtype, elements, data, value->bytes))
     return restore_damaged(job, v->shard, "filling bits are not zero", error);
   value->data = elements;
   return CI_OK;
@@ -334,7 +334,7 @@ static void restore_unload(restore_job *job) {
   if (job->skip) ci_release(job->allocator, job->skip, job->skip_bytes);
   job->skip = NULL;
   ci_pool_release(&job->strings);
-  ci_index_free(&job->index);
+  ci_checkpoint_index_free(&job->index);
   ci_file_unmap(job->allocator, &job->index_bytes);
 }
 
@@ -345,7 +345,7 @@ static ci_status restore_read(restore_job *job, ci_error *error) {
     return ci_fail(error, CI_NOT_FOUND, "there is no checkpoint: '%s' does not exist in '%s'", job->name,
                    job->folder->path);
   CI_TRY(status);
-  CI_TRY(ci_index_decode(job->allocator, &job->index_bytes, job->name, &job->index, error));
+  CI_TRY(ci_checkpoint_index_decode(job->allocator, &job->index_bytes, job->name, &job->index, error));
   job->skip_bytes = job->index.variables.count * sizeof *job->skip;
   job->skip = ci_alloc(job->allocator, job->skip_bytes);
   if (!job->skip) return restore_no_memory(error);

@@ -145,8 +145,8 @@ static ci_status save_packed(ci_writer *writer, ci_shard_item *item, ci_error *e
   uint8_t chunk[SAVE_CHUNK];
   for (size_t at = 0; at < count; at += SAVE_CHUNK * each) {
     size_t n = count - at < SAVE_CHUNK * each ? count - at : SAVE_CHUNK * each;
-    ci_pack(value->dtype, chunk, (const uint8_t *)value->data + at, n);
-    CI_TRY(save_put(writer, chunk, ci_packed_bytes(value->dtype, n), &item->crc, error));
+    ci_dtype_pack(value->dtype, chunk, (const uint8_t *)value->data + at, n);
+    CI_TRY(save_put(writer, chunk, ci_dtype_packed_bytes(value->dtype, n), &item->crc, error));
   }
   return CI_OK;
 }
@@ -247,10 +247,10 @@ static ci_status save_describe(save_job *job, ci_error *error) {
 static bool save_has_happened(save_job *job, bool *known) {
   ci_bytes bytes = {0};
   ci_index index;
-  const ci_status status = ci_index_read(&job->folder, job->index_file, &bytes, &index, NULL);
+  const ci_status status = ci_checkpoint_index_read(&job->folder, job->index_file, &bytes, &index, NULL);
   const bool ours = status == CI_OK && index.save_id == job->index.save_id;
   *known = status == CI_OK || status == CI_NOT_FOUND || status == CI_DATA_LOSS;
-  ci_index_free(&index);
+  ci_checkpoint_index_free(&index);
   ci_file_unmap(job->allocator, &bytes);
   return ours;
 }
@@ -277,7 +277,7 @@ static ci_status save_check_written(const save_job *job, ci_error *error) {
 
 static ci_status save_index(save_job *job, ci_error *error) {
   ci_out bytes = {.allocator = job->allocator};
-  ci_index_encode(&job->index, &bytes);
+  ci_checkpoint_index_encode(&job->index, &bytes);
   ci_status status = bytes.failed ? save_no_memory(error) : save_check_written(job, error);
   if (status == CI_OK) {
     job->committing = true;
@@ -403,7 +403,7 @@ static ci_status save_all(save_job *job, ci_error *error) {
 
 static void save_free(save_job *job) {
   ci_shards_free(&job->data);
-  ci_index_free(&job->index);
+  ci_checkpoint_index_free(&job->index);
   ci_checkpoints_free(job->allocator, &job->list);
   ci_out_free(&job->list_text);
   ci_folder_close(&job->folder);

@@ -67,7 +67,7 @@ static ci_status shards_add_item(ci_shards *plan, const ci_slot *slot, ci_error 
                    slot->name);
   item.item_size = slot->dtype == CI_STRING ? 1 : ci_dtype_size(slot->dtype);
   if (slot->dtype == CI_STRING && !shards_string_bytes(&slot->value, &item.nbytes)) return shards_no_memory(error);
-  if (ci_dtype_bits(slot->dtype) < 8) item.nbytes = ci_packed_bytes(slot->dtype, item.nbytes);
+  if (ci_dtype_bits(slot->dtype) < 8) item.nbytes = ci_dtype_packed_bytes(slot->dtype, item.nbytes);
   plan->items[plan->count++] = item;
   return CI_OK;
 }

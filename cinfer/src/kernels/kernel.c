@@ -89,8 +89,8 @@ ci_status ci_k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_s
   const ci_attr *attr = kernel_attr(k, name);
   *value = fallback == NULL ? (ci_span){NULL, 0} : (ci_span){fallback, strlen(fallback)};
   if (attr == NULL) return CI_OK;
-  if (attr->kind != CI_PB_ATTRIBUTEVALUE_S) return kernel_wrong_kind(k, name, "a string");
-  *value = ci_model_stored(kernel_model(k), attr->as.at);
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_S) return kernel_wrong_kind(k, name, "string");
+  *value = ci_stored_bytes(kernel_model(k), attr->as.at);
   return CI_OK;
 }
 
@@ -373,7 +373,7 @@ ci_status ci_k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *
     return ci_k_fail(k, CI_NOT_FOUND, "the model has no random generator '%.*s'", CI_SPAN_ARG(generator));
   }
   ci_random *random = ci_state_random(state, index);
-  ci_random_start(state, random);
+  ci_state_random_start(state, random);
   *key = random->now.key;
   *counter = random->now.counter;
   random->now.counter += blocks;

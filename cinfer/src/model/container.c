@@ -28,7 +28,7 @@ static bool container_zero(const char *at, size_t bytes) {
 }
 
 static ci_status container_too_new(ci_span file, ci_error *error) {
-  unsigned version = ci_load_u32(file.data + 8), flags = ci_load_u32(file.data + 12);
+  unsigned version = ci_wire_load_u32(file.data + 8), flags = ci_wire_load_u32(file.data + 12);
   return ci_fail(
       error, CI_UNIMPLEMENTED,
       "the model file was written by a newer graphio, in format version %u.%u with flags 0x%x; this cinfer reads "
@@ -37,7 +37,7 @@ static ci_status container_too_new(ci_span file, ci_error *error) {
 }
 
 ci_status ci_container_misfit(ci_span file, ci_error *error) {
-  const unsigned minor = ci_load_u32(file.data + 8) >> 16;
+  const unsigned minor = ci_wire_load_u32(file.data + 8) >> 16;
   return minor > CONTAINER_MINOR ? container_too_new(file, error) : CI_DATA_LOSS;
 }
 
@@ -50,22 +50,22 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *p
   if (memcmp(at, container_magic, sizeof container_magic) != 0) {
     return container_damaged(error, "it does not start as a model file does");
   }
-  if (ci_crc32c(0, at, 60) != ci_load_u32(at + 60)) {
+  if (ci_crc32c(0, at, 60) != ci_wire_load_u32(at + 60)) {
     return container_damaged(error, "the header's checksum does not match");
   }
-  unsigned version = ci_load_u32(at + 8), flags = ci_load_u32(at + 12);
+  unsigned version = ci_wire_load_u32(at + 8), flags = ci_wire_load_u32(at + 12);
   if ((version & 0xffff) != CONTAINER_MAJOR || (flags & ~(unsigned)CONTAINER_PANELS) != 0)
     return container_too_new(file, error);
   *panels = flags != 0;
   if (!container_zero(at + 44, 16)) return container_damaged(error, "reserved bytes are not zero");
-  uint64_t length = ci_load_u64(at + 16), offset = ci_load_u64(at + 24), bytes = ci_load_u64(at + 32);
+  uint64_t length = ci_wire_load_u64(at + 16), offset = ci_wire_load_u64(at + 24), bytes = ci_wire_load_u64(at + 32);
   if (length > INT32_MAX || length > file.length - CONTAINER_HEADER || offset > file.length ||
       bytes != file.length - offset || offset != ci_round_up(CONTAINER_HEADER + (size_t)length, CONTAINER_ALIGN)) {
     return container_damaged(error, "its sections do not fit its length");
   }
   *graph = (ci_span){at + CONTAINER_HEADER, (size_t)length};
   *data = (ci_span){at + offset, (size_t)bytes};
-  if (ci_crc32c(0, graph->data, graph->length) != ci_load_u32(at + 40)) {
+  if (ci_crc32c(0, graph->data, graph->length) != ci_wire_load_u32(at + 40)) {
     return container_damaged(error, "the graph section's checksum does not match");
   }
   if (!container_zero(graph->data + graph->length, (size_t)offset - CONTAINER_HEADER - (size_t)length)) {
@@ -174,7 +174,7 @@ static ci_status container_strings(ci_model *model, ci_value *value, ci_span byt
   const char *text = bytes.data + lengths;
   size_t left = bytes.length - lengths;
   for (size_t i = 0; i < count; i++) {
-    uint64_t length = ci_load_u64(bytes.data + 8 * i);
+    uint64_t length = ci_wire_load_u64(bytes.data + 8 * i);
     if (length > left) return container_damaged(error, "the lengths of a string tensor exceed its bytes");
     strings[i] = (ci_string){text, (size_t)length};
     text += length;
@@ -188,12 +188,12 @@ static ci_status container_strings(ci_model *model, ci_value *value, ci_span byt
 /* A byte an element, from the packed bytes. */
 static ci_status container_packed(ci_model *model, ci_value *value, ci_span bytes, ci_error *error) {
   const size_t count = (size_t)value->count;
-  if (ci_packed_bytes(value->dtype, count) != bytes.length) {
+  if (ci_dtype_packed_bytes(value->dtype, count) != bytes.length) {
     return container_damaged(error, "a packed tensor has another length than its shape says");
   }
   uint8_t *elements = ci_pool_alloc(&model->pool, count);
   if (elements == NULL) return container_memory(error);
-  if (!ci_unpack(value->dtype, elements, (const uint8_t *)bytes.data, count)) {
+  if (!ci_dtype_unpack(value->dtype, elements, (const uint8_t *)bytes.data, count)) {
     return container_damaged(error, "the filling bits of a packed tensor are not zero");
   }
   value->data = elements;

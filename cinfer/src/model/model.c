@@ -81,7 +81,7 @@ static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
     switch (field.key) {
       case CI_KEY(VARIABLE_NAME): name = field.bytes; break;
       case CI_KEY(VARIABLE_DTYPE): dtype = field.number; break;
-      case CI_KEY(VARIABLE_SHAPE): CI_TRY(ci_shape_parse(field.bytes, &type, error)); break;
+      case CI_KEY(VARIABLE_SHAPE): CI_TRY(ci_type_parse_shape(field.bytes, &type, error)); break;
       case CI_KEY(VARIABLE_SLOT_OF): slot_of = field.bytes; break;
       case CI_KEY(VARIABLE_SLOT): slot = field.bytes; break;
       case CI_KEY(VARIABLE_VALUE):
@@ -212,7 +212,7 @@ static ci_status model_binding(ci_model *m, ci_span message, ci_binding *binding
   CI_TRY(ci_parse_root_value(m, value, "a signature's value", &binding->edge, error));
   CI_TRY(model_text(m, key, &binding->key, error));
   if (type.length == 0) {
-    type = ci_model_stored(m, m->edges.at[binding->edge].type);
+    type = ci_stored_bytes(m, m->edges.at[binding->edge].type);
     CI_TRY(ci_load_again(m, type.length, error));
   }
   return model_binding_type(m, type, binding, error);

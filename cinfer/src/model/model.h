@@ -21,8 +21,8 @@ typedef struct ci_type { /* a type, read from its message when it is needed */
   ci_span symbol[CI_MAX_RANK];
 } ci_type;
 
-/* Bytes of the graph section, by the offset of their length in it (ci_model_stored); 0: none. A model is kept small:
- * its load may take four bytes for each of the file's. */
+/* Bytes of the graph section, by where their length stands in it (ci_stored_bytes); 0: none. A model is kept small: its
+ * load may take four bytes for each of the file's. */
 typedef uint32_t ci_stored;
 
 typedef struct ci_attr {
@@ -186,9 +186,9 @@ struct ci_model {
 
 /* ---- stored.c ---- */
 
-ci_span ci_model_stored(const ci_model *model, ci_stored at);
-/* The bytes of a field of the graph section. */
-ci_stored ci_model_store(const ci_model *model, const ci_field *field);
+ci_span ci_stored_bytes(const ci_model *model, ci_stored at);
+/* Where bytes lie that a field of the graph section has. */
+ci_stored ci_stored_of(const ci_model *model, const ci_field *field);
 
 /* ---- node_names.c: names that are read from the file when they are needed ---- */
 
@@ -242,7 +242,7 @@ bool ci_constant_intact(const ci_constant *constant, ci_stop *stop);
 /* The type of a Type message; an empty one is (0, unknown rank). CI_UNIMPLEMENTED: sequences whose elements are not
  * tensors, optional values that are neither tensors nor sequences. */
 ci_status ci_type_parse(ci_span message, ci_type *type, ci_error *error);
-ci_status ci_shape_parse(ci_span message, ci_type *type, ci_error *error);
+ci_status ci_type_parse_shape(ci_span message, ci_type *type, ci_error *error);
 /* Reads one dims entry or a packed run of them. */
 bool ci_dims_append(int64_t *dims, int32_t *rank, uint32_t key, uint32_t packed_key, uint64_t number, ci_span bytes);
 

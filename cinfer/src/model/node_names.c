@@ -15,7 +15,7 @@ void ci_node_text_take(ci_node_text *text, const ci_field *field) {
 }
 
 ci_node_text ci_node_text_at(const ci_model *model, ci_stored at) {
-  ci_wire wire = ci_wire_open(ci_model_stored(model, at));
+  ci_wire wire = ci_wire_open(ci_stored_bytes(model, at));
   ci_field field;
   ci_node_text text = {.version = 0};
   while (ci_wire_next(&wire, &field)) ci_node_text_take(&text, &field);
@@ -26,7 +26,7 @@ ci_node_text ci_node_read(const ci_model *model, const ci_node *node) { return c
 
 /* The bytes may be in a file that is changed meanwhile: then there is none. */
 ci_span ci_node_own_name(const ci_model *model, const ci_node *node) {
-  ci_wire message = ci_wire_open(ci_model_stored(model, node->at));
+  ci_wire message = ci_wire_open(ci_stored_bytes(model, node->at));
   ci_field field = {0};
   while (field.key != CI_KEY(NODE_NAME) && ci_wire_next(&message, &field)) continue;
   return field.bytes;

@@ -45,7 +45,7 @@ int32_t ci_parse_edge(ci_parser *p, ci_edge edge) {
 static ci_key parse_key(const ci_model *m, uint32_t number) {
   if (number % 2 == 0) return (ci_key){ci_node_own_name(m, &m->nodes.at[number / 2]), 0};
   const ci_named *named = &m->named.at[number / 2];
-  return (ci_key){ci_model_stored(m, named->text), named->scope};
+  return (ci_key){ci_stored_bytes(m, named->text), named->scope};
 }
 
 static bool parse_is(const void *owner, uint32_t number, const ci_key *key) {
@@ -90,7 +90,7 @@ ci_status ci_parse_name(ci_parser *p, uint32_t scope, const ci_field *name, ci_n
   ci_model *m = p->model;
   if (m->named.count >= PARSE_MOST || !CI_LIST_GROW(&m->allocator, &m->named)) return ci_parse_memory(p);
   CI_TRY(parse_name(p, &(ci_key){name->bytes, scope}, 2 * (uint32_t)m->named.count + 1));
-  entry.text = ci_model_store(m, name);
+  entry.text = ci_stored_of(m, name);
   entry.scope = scope;
   m->named.at[m->named.count++] = entry;
   return CI_OK;
@@ -205,10 +205,10 @@ static ci_status parse_ints(ci_parser *p, ci_span message, ci_attr *attr) {
       m->ints.at[m->ints.count++] = (int64_t)number;
       if (!packed) break;
     }
-    if (run.broken) return ci_parse_damaged(p, "a list cannot be read in attribute", ci_model_stored(m, attr->key));
+    if (run.broken) return ci_parse_damaged(p, "a list cannot be read in attribute", ci_stored_bytes(m, attr->key));
   }
   attr->count = (uint32_t)(m->ints.count - attr->as.first);
-  return wire.broken ? ci_parse_damaged(p, "a list cannot be read in attribute", ci_model_stored(m, attr->key)) : CI_OK;
+  return wire.broken ? ci_parse_damaged(p, "a list cannot be read in attribute", ci_stored_bytes(m, attr->key)) : CI_OK;
 }
 
 static ci_status parse_floats(ci_parser *p, ci_span message, ci_attr *attr) {
@@ -226,10 +226,10 @@ static ci_status parse_floats(ci_parser *p, ci_span message, ci_attr *attr) {
       m->floats.at[m->floats.count++] = ci_float_of(bits);
       if (!packed) break;
     }
-    if (run.broken) return ci_parse_damaged(p, "a list cannot be read in attribute", ci_model_stored(m, attr->key));
+    if (run.broken) return ci_parse_damaged(p, "a list cannot be read in attribute", ci_stored_bytes(m, attr->key));
   }
   attr->count = (uint32_t)(m->floats.count - attr->as.first);
-  return wire.broken ? ci_parse_damaged(p, "a list cannot be read in attribute", ci_model_stored(m, attr->key)) : CI_OK;
+  return wire.broken ? ci_parse_damaged(p, "a list cannot be read in attribute", ci_stored_bytes(m, attr->key)) : CI_OK;
 }
 
 static ci_status parse_strings(ci_parser *p, ci_span message, ci_attr *attr) {
@@ -243,7 +243,7 @@ static ci_status parse_strings(ci_parser *p, ci_span message, ci_attr *attr) {
     m->strings.at[m->strings.count++] = field.bytes;
   }
   attr->count = (uint32_t)(m->strings.count - attr->as.first);
-  return wire.broken ? ci_parse_damaged(p, "a list cannot be read in attribute", ci_model_stored(m, attr->key)) : CI_OK;
+  return wire.broken ? ci_parse_damaged(p, "a list cannot be read in attribute", ci_stored_bytes(m, attr->key)) : CI_OK;
 }
 
 static ci_status parse_inline_tensor(ci_parser *p, ci_span message, ci_attr *attr) {
@@ -268,7 +268,7 @@ static size_t parse_weight(const ci_model *m, const ci_attr *attr) {
   switch (attr->kind) {
     case CI_PB_ATTRIBUTEVALUE_S:
     case CI_PB_ATTRIBUTEVALUE_TYPE:
-    case CI_PB_ATTRIBUTEVALUE_G: return ci_model_stored(m, attr->as.at).length;
+    case CI_PB_ATTRIBUTEVALUE_G: return ci_stored_bytes(m, attr->as.at).length;
     case CI_PB_ATTRIBUTEVALUE_INTS:
     case CI_PB_ATTRIBUTEVALUE_FLOATS:
     case CI_PB_ATTRIBUTEVALUE_STRINGS: return attr->count;
@@ -298,11 +298,11 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_D): attr->as.f = ci_double_of(field.number); break;
       case CI_KEY(ATTRIBUTEVALUE_TYPE): CI_TRY(parse_type(p, field.bytes, &(ci_type){0})); /* fall through */
       case CI_KEY(ATTRIBUTEVALUE_S):
-      case CI_KEY(ATTRIBUTEVALUE_G): attr->as.at = ci_model_store(p->model, &field); break;
+      case CI_KEY(ATTRIBUTEVALUE_G): attr->as.at = ci_stored_of(p->model, &field); break;
       case CI_KEY(ATTRIBUTEVALUE_T): CI_TRY(parse_inline_tensor(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_TENSOR):
         if (field.number >= p->stored)
-          return ci_parse_damaged(p, "no such tensor in attribute", ci_model_stored(p->model, attr->key));
+          return ci_parse_damaged(p, "no such tensor in attribute", ci_stored_bytes(p->model, attr->key));
         attr->as.constant = (int32_t)field.number;
         break;
       case CI_KEY(ATTRIBUTEVALUE_INTS): CI_TRY(parse_ints(p, field.bytes, attr)); break;
@@ -317,7 +317,7 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
     attr->kind = (int32_t)(field.key >> 3);
   }
   if (wire.broken || (attr->kind == 0 && !referred))
-    return ci_parse_damaged(p, "no value in attribute", ci_model_stored(p->model, attr->key));
+    return ci_parse_damaged(p, "no value in attribute", ci_stored_bytes(p->model, attr->key));
   return CI_OK;
 }
 
@@ -338,7 +338,7 @@ static ci_status parse_attr(ci_parser *p, const ci_scope *scope, ci_span message
     return ci_parse_damaged(p, "attributes are not sorted and unique at", key.bytes);
   }
   *last = key.bytes;
-  ci_attr attr = {.key = ci_model_store(m, &key)};
+  ci_attr attr = {.key = ci_stored_of(m, &key)};
   CI_TRY(parse_value(p, scope, value.bytes, &attr));
   if (attr.kind == 0) return CI_OK;
   if (m->attrs.count >= PARSE_MOST || !CI_LIST_GROW(&m->allocator, &m->attrs)) return ci_parse_memory(p);
@@ -352,7 +352,7 @@ static ci_status parse_attr(ci_parser *p, const ci_scope *scope, ci_span message
 static ci_status parse_edge_type(ci_parser *p, const ci_field *field, ci_edge *edge, bool formal) {
   ci_type checked;
   CI_TRY(formal ? ci_type_parse(field->bytes, &checked, p->error) : parse_type(p, field->bytes, &checked));
-  edge->type = field->bytes.length == 0 ? 0 : ci_model_store(p->model, field);
+  edge->type = field->bytes.length == 0 ? 0 : ci_stored_of(p->model, field);
   edge->dtype = (uint8_t)checked.dtype;
   return CI_OK;
 }
@@ -653,7 +653,7 @@ static ci_status parse_bodies(ci_parser *p, const ci_scope *scope, const ci_node
     const ci_attr *attr = &p->model->attrs.at[i];
     int32_t graph;
     if (attr->kind != CI_PB_ATTRIBUTEVALUE_G) continue;
-    CI_TRY(parse_graph(p, scope, number, ci_model_stored(p->model, attr->as.at), &graph));
+    CI_TRY(parse_graph(p, scope, number, ci_stored_bytes(p->model, attr->as.at), &graph));
     p->model->attrs.at[i].as.graph = graph; /* the array may have moved */
   }
   return CI_OK;
@@ -662,7 +662,7 @@ static ci_status parse_bodies(ci_parser *p, const ci_scope *scope, const ci_node
 /* Whether a node of the root's names is found by its own number, for which its name is read from the message at each
  * look-up: it must be at the start. */
 static bool parse_is_found(const ci_parser *p, const ci_scope *scope, const ci_node *node, const ci_field *name) {
-  return scope->names == 0 && name->at == ci_model_stored(p->model, node->at).data + 1;
+  return scope->names == 0 && name->at == ci_stored_bytes(p->model, node->at).data + 1;
 }
 
 static ci_status parse_keep(ci_parser *p, const ci_scope *scope, const ci_node *node, const parse_head *head) {
@@ -694,7 +694,7 @@ static ci_status parse_too_wide(ci_parser *p, const ci_scope *scope, ci_span nam
 
 ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, const ci_field *field) {
   ci_model *m = p->model;
-  ci_node node = {.at = ci_model_store(m, field), .graph = scope->graph, .outputs = CI_NONE};
+  ci_node node = {.at = ci_stored_of(m, field), .graph = scope->graph, .outputs = CI_NONE};
   parse_head head = {.fields = 0};
   CI_TRY(ci_load_go_on(m, p->error));
   CI_TRY(parse_read_head(p, scope, field->bytes, &head));

@@ -42,7 +42,7 @@ static ci_status types_dimension(ci_span message, ci_type *type, ci_error *error
   return CI_OK;
 }
 
-ci_status ci_shape_parse(ci_span message, ci_type *type, ci_error *error) {
+ci_status ci_type_parse_shape(ci_span message, ci_type *type, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
   type->rank = 0;
@@ -60,7 +60,7 @@ static ci_status types_tensor(ci_span message, ci_type *type, ci_error *error) {
     if (field.key == CI_KEY(TYPE_TENSORTYPE_DTYPE)) {
       dtype = field.number;
     } else if (field.key == CI_KEY(TYPE_TENSORTYPE_SHAPE)) {
-      CI_TRY(ci_shape_parse(field.bytes, type, error));
+      CI_TRY(ci_type_parse_shape(field.bytes, type, error));
     }
   }
   if (wire.broken) return types_broken(error);

@@ -67,8 +67,8 @@ static void compile_find_assigns(ci_compiler *c) {
     const ci_attr *name = ci_attr_find(c->model, node, "variable");
     int32_t slot = name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S
                        ? -1
-                       : ci_state_find(c->plan->state, ci_model_stored(c->model, name->as.at));
-    if (slot < 0) continue; /* its prepare reports it */
+                       : ci_state_find(c->plan->state, ci_stored_bytes(c->model, name->as.at));
+    if (slot < 0) continue; /* its prepare says so */
     c->slots[slot].assigned = true;
     if (node->graph != 0) c->slots[slot].in_body = true;
   }

@@ -17,7 +17,8 @@ static ci_status in_file_read(const in_file_job *job, int i, ci_error *error) {
   CI_TRY(ci_state_alloc(job->state, value->bytes, &value->data, error));
   change->given = true;
   CI_TRY(ci_reader_get(job->reader, place->offset, value->data, value->bytes, error));
-  CI_TRY(ci_value_check(value, place->crc32c, ci_state_slot(job->state, change->slot)->name, job->checkpoint, error));
+  CI_TRY(ci_state_value_check(value, place->crc32c, ci_state_slot(job->state, change->slot)->name, job->checkpoint,
+                              error));
   ci_dtype_swap(value->dtype, value->data, value->bytes);
   return CI_OK;
 }

@@ -316,7 +316,7 @@ static uint64_t state_key_of(uint64_t seed, const char *name) {
   return (uint64_t)words[1] << 32 | words[0];
 }
 
-void ci_random_start(const ci_state *state, ci_random *random) {
+void ci_state_random_start(const ci_state *state, ci_random *random) {
   if (random->initialized) return;
   random->now = (ci_generator){random->seeded ? random->seed_key : state_key_of(state->seed, random->name), 0};
   random->initialized = true;
@@ -331,8 +331,8 @@ static bool state_bools_valid(const ci_value *value) {
   return true;
 }
 
-ci_status ci_value_check(const ci_value *value, uint32_t crc32c, const char *name, const char *checkpoint,
-                         ci_error *error) {
+ci_status ci_state_value_check(const ci_value *value, uint32_t crc32c, const char *name, const char *checkpoint,
+                               ci_error *error) {
   if (ci_crc32c(0, value->data, value->bytes) != crc32c)
     return ci_fail(error, CI_DATA_LOSS, "the checksum of variable '%.200s' in checkpoint '%.600s' does not match", name,
                    checkpoint);
@@ -345,7 +345,7 @@ ci_status ci_value_check(const ci_value *value, uint32_t crc32c, const char *nam
 /* Several threads may look at a state that none changes: each finds the same. */
 ci_status ci_slot_check(const ci_slot *slot, ci_error *error) {
   if (slot->mapping == NULL || atomic_load_explicit(&slot->checked, memory_order_relaxed)) return CI_OK;
-  CI_TRY(ci_value_check(&slot->value, slot->crc32c, slot->name, ci_mapping_where(slot->mapping), error));
+  CI_TRY(ci_state_value_check(&slot->value, slot->crc32c, slot->name, ci_mapping_where(slot->mapping), error));
   atomic_store_explicit((atomic_bool *)(uintptr_t)&slot->checked, true, memory_order_relaxed);
   return CI_OK;
 }

@@ -66,7 +66,7 @@ void ci_state_unlink(ci_state *state, int index);
 /* Removes the last declarations: variables and generators from these numbers on. No session may know them. */
 void ci_state_forget(ci_state *state, int slot_count, int random_count);
 /* Gives a generator that was never used its first key. */
-void ci_random_start(const ci_state *state, ci_random *random);
+void ci_state_random_start(const ci_state *state, ci_random *random);
 
 /* Several changes at once: all are checked and all memory is there before the first is made, so a failure changes
  * nothing. Values are views (ci_string elements for CI_STRING); they are copied. */
@@ -104,8 +104,8 @@ typedef struct ci_block {
 void ci_block_free(const ci_allocator *allocator, ci_block block);
 ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, ci_block *replaced, ci_error *error);
 /* Compares a value with its checksum in a file. */
-ci_status ci_value_check(const ci_value *value, uint32_t crc32c, const char *name, const char *checkpoint,
-                         ci_error *error);
+ci_status ci_state_value_check(const ci_value *value, uint32_t crc32c, const char *name, const char *checkpoint,
+                               ci_error *error);
 /* To be called before any number of a value is used. CI_DATA_LOSS: it was restored without a look at it, and now its
  * checksum does not match. */
 ci_status ci_slot_check(const ci_slot *slot, ci_error *error);

@@ -524,7 +524,7 @@ static void es_sum_part(void *argument, int64_t begin, int64_t end, int thread) 
     if (p->dtype == CI_FLOAT || p->dtype == CI_DOUBLE) {
       ci_sum_row(job->k->isa->math, p->dtype, y, x, s->product.k, (char *)job->k->scratch + s->partial);
     } else {
-      ci_reduce_find(CI_REDUCE_SUM, p->dtype)->row(y, x, s->product.k);
+      ci_reduce_typed_find(CI_REDUCE_SUM, p->dtype)->row(y, x, s->product.k);
     }
   }
 }

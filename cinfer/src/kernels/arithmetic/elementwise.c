@@ -313,7 +313,7 @@ ci_status ci_prepare_sum(ci_kernel *k) {
 
 /* The sum divided by the number of inputs. */
 ci_status ci_prepare_mean(ci_kernel *k) {
-  const ci_typed_reduce *reduce = ci_reduce_find(CI_REDUCE_SUM, k->in[0]->dtype);
+  const ci_typed_reduce *reduce = ci_reduce_typed_find(CI_REDUCE_SUM, k->in[0]->dtype);
   if (reduce == NULL) return ew_no_type(k, 0);
   CI_TRY(ci_prepare_sum(k));
   if (k->n_in > 1) ((ew_fold *)k->private_memory)->divide = reduce->divide;

@@ -18,7 +18,7 @@ CI_LOCAL ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width
 
 /* Adds to the kernel's row_inputs those of the program that have a row for each of the result's; false: the program has
  * to be prepared again for other numbers of rows. */
-CI_LOCAL bool ci_fused_by_rows(ci_kernel *k, const ci_fused *program, int first_extra);
+CI_LOCAL bool ci_fused_prepare_by_rows(ci_kernel *k, const ci_fused *program, int first_extra);
 
 typedef struct ci_clamp { /* y = y + added, then y = min(high, max(low, y)) + 0, as Relu and Clip do it */
   const ci_value *added; /* NULL: nothing */
@@ -27,8 +27,8 @@ typedef struct ci_clamp { /* y = y + added, then y = min(high, max(low, y)) + 0,
   float low, high;
 } ci_clamp;
 
-/* Whether the program is only a clamp, as after a matrix multiplication of most networks. */
-CI_LOCAL bool ci_fused_clamp(const ci_kernel *k, const ci_fused *program, ci_clamp *clamp);
+/* Whether the program is no more than that: what most networks do behind a product. */
+CI_LOCAL bool ci_fused_prepare_clamp(const ci_kernel *k, const ci_fused *program, ci_clamp *clamp);
 
 /* Applies the program to a finished tile of the result: rows x cols floats, the first of them at y, the next row y_row
  * floats further; they are the result's elements from (row, col) on. y may be the result itself or a copy of the tile.

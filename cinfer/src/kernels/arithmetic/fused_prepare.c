@@ -361,7 +361,7 @@ ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const c
   return CI_OK;
 }
 
-bool ci_fused_by_rows(ci_kernel *k, const ci_fused *f, int first_extra) {
+bool ci_fused_prepare_by_rows(ci_kernel *k, const ci_fused *f, int first_extra) {
   const ci_value *y = k->out[0];
   for (int i = 1; i < f->inputs; i++) {
     if (f->in[i]->rank == y->rank && f->in[i]->dims[0] == y->dims[0])
@@ -370,7 +370,7 @@ bool ci_fused_by_rows(ci_kernel *k, const ci_fused *f, int first_extra) {
   return f->by_tiles && f->width <= FUSED_TILE; /* `walk`, which counts rows, is not gone along */
 }
 
-bool ci_fused_clamp(const ci_kernel *k, const ci_fused *f, ci_clamp *clamp) {
+bool ci_fused_prepare_clamp(const ci_kernel *k, const ci_fused *f, ci_clamp *clamp) {
   const struct ci_isa_math *math = k->isa->math;
   const fused_step *step = f->step, *end = f->step + f->steps;
   int value = 0; /* where the result so far is */

@@ -316,7 +316,7 @@ static ci_value loop_scan_type(ci_kernel *k, const loop_plan *loop, int s) {
   const ci_graph *graph = &m->graphs.at[k->node->bodies[0]->graph];
   int32_t edge = m->refs.at[graph->outputs + (uint32_t)(loop->results + loop->carried + s)];
   ci_type type = {.rank = -1};
-  if (ci_type_parse(ci_model_stored(m, m->edges.at[edge].type), &type, NULL) != CI_OK || type.rank < 0) type.rank = 0;
+  if (ci_type_parse(ci_stored_bytes(m, m->edges.at[edge].type), &type, NULL) != CI_OK || type.rank < 0) type.rank = 0;
   ci_value one = {.dtype = type.dtype != 0 ? type.dtype : k->out[loop->carried + s]->dtype, .rank = type.rank};
   for (int32_t d = 0; d < type.rank; d++) one.dims[d] = type.dims[d] < 0 ? 0 : type.dims[d];
   return one;

@@ -431,7 +431,7 @@ ci_status ci_prepare_fused_conv(ci_kernel *k) {
   CI_TRY(ci_k_prepare_as(k, (ci_span){"Conv", 4}, "nodes", ci_prepare_conv));
   ci_conv_nd *p = k->private_memory;
   CI_TRY(ci_fused_prepare(k, 3, p->g.nd.places, &program));
-  const bool clamp = ci_fused_clamp(k, program, &p->clamp);
+  const bool clamp = ci_fused_prepare_clamp(k, program, &p->clamp);
   const bool planes = p->strategy == CI_CONV_PLANES;
   const bool fits = p->clamp.added == NULL || (!planes && p->clamp.added->count == k->out[0]->count);
   p->inside = p->strategy == CI_CONV_TILES || planes;

@@ -51,7 +51,7 @@ ci_status ci_prepare_placeholder(ci_kernel *k) {
   ci_type type = {.rank = -1};
   char shape[256];
   const ci_model *model = k->node->plan->model;
-  CI_TRY(ci_type_parse(ci_model_stored(model, model->edges.at[node->outputs].type), &type, error));
+  CI_TRY(ci_type_parse(ci_stored_bytes(model, model->edges.at[node->outputs].type), &type, error));
   state_shape_text(&type, shape, sizeof shape);
   return ci_node_fail(model, node, error, CI_INVALID_ARGUMENT,
                       "You must feed a value for placeholder tensor '%.*s' with dtype %s and shape %s",

@@ -61,7 +61,7 @@ static ci_status host_declare(ci_kernel *k, int o, ci_info *info) {
   ci_plan *plan = k->node->plan;
   const ci_edge *edge = &plan->model->edges.at[k->node->node->outputs + o];
   ci_type type = {.rank = -1};
-  CI_TRY(ci_type_parse(ci_model_stored(plan->model, edge->type), &type, plan->error));
+  CI_TRY(ci_type_parse(ci_stored_bytes(plan->model, edge->type), &type, plan->error));
   if (type.kind != CI_KIND_TENSOR || ci_dtype_size(type.dtype) == 0) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "output %d is not declared as a tensor of a known type", o);
   }

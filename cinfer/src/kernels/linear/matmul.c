@@ -475,8 +475,8 @@ static ci_status matmul_fused(ci_kernel *k, const char *op, ci_status (*prepare)
   struct matmul *p = k->private_memory;
   ci_clamp clamp;
   CI_TRY(ci_fused_prepare(k, first_extra, p->product.n, &p->epilogue));
-  if (!ci_fused_by_rows(k, p->epilogue, first_extra)) k->free_rows = 0;
-  if (ci_fused_clamp(k, p->epilogue, &clamp) && (clamp.added == NULL || p->c == NULL)) matmul_take(p, &clamp);
+  if (!ci_fused_prepare_by_rows(k, p->epilogue, first_extra)) k->free_rows = 0;
+  if (ci_fused_prepare_clamp(k, p->epilogue, &clamp) && (clamp.added == NULL || p->c == NULL)) matmul_take(p, &clamp);
   p->may_follow = matmul_may_follow(p);
   return CI_OK;
 }

@@ -140,7 +140,7 @@ static void reduce_parts(reduce_plan *p) {
 /* The functions of one operator on one type. */
 static bool reduce_choose(const ci_kernel *k, reduce_plan *p, int op) {
   const int32_t dtype = k->in[0]->dtype;
-  p->typed = ci_reduce_find(op, dtype);
+  p->typed = ci_reduce_typed_find(op, dtype);
   const int integer = ci_move_integer(dtype == CI_BOOL ? CI_UINT8 : dtype);
   if (p->typed != NULL) p->typed_row = p->typed->row;
   if (p->typed != NULL && integer >= 0 && op != CI_REDUCE_PROD) {
@@ -358,7 +358,7 @@ static void reduce_tops(ci_kernel *k, const reduce_plan *p, const char *x, char 
   largest.pieces = 0;
   reduce_choose(k, &largest, CI_REDUCE_MAX);
   reduce_all(k, (struct reduce_job){.p = &largest, .x = x, .y = top, .n = p->n}, NULL);
-  ci_reduce_finite(k->in[0]->dtype, top, k->out[0]->count);
+  ci_reduce_norm_finite(k->in[0]->dtype, top, k->out[0]->count);
 }
 
 ci_status ci_run_reduce(ci_kernel *k) {
@@ -385,12 +385,12 @@ ci_status ci_run_reduce(ci_kernel *k) {
                                   .x = job.x,
                                   .top = top,
                                   .y = copy};
-      ci_reduce_before(k, &map, k->in[0]->count);
+      ci_reduce_norm_before(k, &map, k->in[0]->count);
       job.x = copy;
     }
     reduce_all(k, job, lists);
   }
-  if (p->after != CI_AFTER_NOTHING) ci_reduce_after(k, p->after, p->top_bytes > 0 ? top : NULL);
+  if (p->after != CI_AFTER_NOTHING) ci_reduce_norm_after(k, p->after, p->top_bytes > 0 ? top : NULL);
   if (p->mean) p->typed->divide(k->out[0]->data, &p->n, k->out[0]->count);
   return CI_OK;
 }
@@ -405,7 +405,7 @@ static void reduce_sum_once(const struct ci_isa_math *math, int32_t dtype, void 
   if (dtype == CI_FLOAT) {
     *(float *)y = math->row[CI_REDUCE_SUM](x, n);
   } else {
-    ci_reduce_find(CI_REDUCE_SUM, dtype)->row(y, x, n);
+    ci_reduce_typed_find(CI_REDUCE_SUM, dtype)->row(y, x, n);
   }
 }
 

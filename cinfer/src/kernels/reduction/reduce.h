@@ -21,14 +21,14 @@ typedef struct ci_typed_reduce {
 } ci_typed_reduce;
 
 /* op: CI_REDUCE_... NULL: the operator does not take the type. float32 has divide and fill only. */
-CI_LOCAL const ci_typed_reduce *ci_reduce_find(int op, int32_t dtype);
+CI_LOCAL const ci_typed_reduce *ci_reduce_typed_find(int op, int32_t dtype);
 
 /* The parts of a norm around its sum (reduce_norm.c). The tensor is [outer, n, inner]; `top` has the largest of each
  * [outer, inner] and is read by the exponential alone. y may be x. */
 enum { CI_BEFORE_NOTHING, CI_BEFORE_ABS, CI_BEFORE_SQUARE, CI_BEFORE_EXP };
 enum { CI_AFTER_NOTHING, CI_AFTER_ROOT, CI_AFTER_LOG };
 struct ci_reduce_map {
-  const ci_kernel *k; /* set by ci_reduce_before */
+  const ci_kernel *k; /* set by ci_reduce_norm_before */
   int before;
   int32_t dtype;
   size_t item;
@@ -36,9 +36,9 @@ struct ci_reduce_map {
   const void *x, *top;
   void *y;
 };
-CI_LOCAL void ci_reduce_before(ci_kernel *k, struct ci_reduce_map *m, int64_t count);
-CI_LOCAL void ci_reduce_finite(int32_t dtype, void *top, int64_t n);
-CI_LOCAL void ci_reduce_after(ci_kernel *k, int after, const void *top); /* top: NULL, or added to the logarithm */
+CI_LOCAL void ci_reduce_norm_before(ci_kernel *k, struct ci_reduce_map *m, int64_t count);
+CI_LOCAL void ci_reduce_norm_finite(int32_t dtype, void *top, int64_t n);
+CI_LOCAL void ci_reduce_norm_after(ci_kernel *k, int after, const void *top); /* top: NULL, or added to the logarithm */
 
 /* The sum of one row of float32 or float64 in the full order of summation, pieces included. Rows beyond
  * CI_REDUCE_LONGEST use `partial`, which has ci_sum_partials(n) elements. */

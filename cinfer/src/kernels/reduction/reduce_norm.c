@@ -49,7 +49,7 @@ static void norm_part(void *argument, int64_t begin, int64_t end, int thread) {
   }
 }
 
-void ci_reduce_before(ci_kernel *k, struct ci_reduce_map *m, int64_t count) {
+void ci_reduce_norm_before(ci_kernel *k, struct ci_reduce_map *m, int64_t count) {
   m->k = k;
   ci_k_parallel(k, count, NORM_GRAIN, norm_part, m);
 }
@@ -64,7 +64,7 @@ void ci_reduce_before(ci_kernel *k, struct ci_reduce_map *m, int64_t count) {
 NORM_FINITE(float, float)
 NORM_FINITE(double, double)
 
-void ci_reduce_finite(int32_t dtype, void *top, int64_t n) {
+void ci_reduce_norm_finite(int32_t dtype, void *top, int64_t n) {
   if (dtype == CI_FLOAT) {
     norm_finite_float(top, n);
   } else {
@@ -85,7 +85,7 @@ static void norm_integer_root(const ci_kernel *k, int32_t dtype, char *y, int64_
   }
 }
 
-void ci_reduce_after(ci_kernel *k, int after, const void *top) {
+void ci_reduce_norm_after(ci_kernel *k, int after, const void *top) {
   const ci_value *y = k->out[0];
   const bool floating = y->dtype == CI_FLOAT || y->dtype == CI_DOUBLE;
   if (after == CI_AFTER_LOG) {

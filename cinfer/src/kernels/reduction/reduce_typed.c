@@ -150,7 +150,7 @@ static const ci_typed_reduce rt_table[CI_SLOTS][CI_REDUCE_COUNT] = {
                 [CI_REDUCE_MAX] = RT_ENTRY_F32(max), [CI_REDUCE_MIN] = RT_ENTRY_F32(min)}};
 /* clang-format on */
 
-const ci_typed_reduce *ci_reduce_find(int op, int32_t dtype) {
+const ci_typed_reduce *ci_reduce_typed_find(int op, int32_t dtype) {
   if (dtype == CI_BOOL && (op == CI_REDUCE_MAX || op == CI_REDUCE_MIN)) dtype = CI_UINT8; /* any, all */
   const int slot = CI_SLOT(dtype);
   return slot < CI_SLOTS && rt_table[slot][op].fill != NULL ? &rt_table[slot][op] : NULL;

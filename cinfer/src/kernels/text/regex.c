@@ -22,7 +22,7 @@ ci_status ci_prepare_regex_full_match(ci_kernel *k) {
   CI_TRY(ci_text_input(k, 0));
   CI_TRY(ci_k_attr_s(k, "pattern", missing, &pattern));
   if (pattern.data == missing) return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute pattern is missing");
-  const size_t groups = ci_regex_most_open(pattern) * sizeof(regex_group);
+  const size_t groups = ci_regex_parse_most_open(pattern) * sizeof(regex_group);
   regex_group *open = ci_k_private(k, groups);
   if (open == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_regex_parse(k, pattern, open, &sizes));
@@ -51,8 +51,8 @@ static bool regex_has(const regex_program *p, int32_t number, uint32_t c) {
   for (int32_t i = 0; i < letters->count && !found; i++, range++) {
     if (range->first == REGEX_WITHOUT) {
       const uint32_t large = letters->fold && k >= 'a' && k <= 'z' ? k - 'a' + 'A' : k;
-      found = !ci_regex_in_group(range->last, c) && !ci_regex_in_group(range->last, k) &&
-              !ci_regex_in_group(range->last, large);
+      found = !ci_regex_parse_in_group(range->last, c) && !ci_regex_parse_in_group(range->last, k) &&
+              !ci_regex_parse_in_group(range->last, large);
     } else {
       const uint32_t first = (uint32_t)range->first, last = (uint32_t)range->last;
       found = (c >= first && c <= last) || (k >= first && k <= last);

@@ -35,10 +35,10 @@ typedef struct regex_group { /* an open parenthesis: where its steps, its last w
 } regex_group;
 
 /* How many groups of a pattern are open at the same time, at most. */
-size_t ci_regex_most_open(ci_span pattern);
+size_t ci_regex_parse_most_open(ci_span pattern);
 /* Reads a pattern into a program whose lists are NULL (then only their sizes are found) or large enough; `open` is for
- * ci_regex_most_open groups. */
+ * ci_regex_parse_most_open groups. */
 ci_status ci_regex_parse(ci_kernel *k, ci_span pattern, regex_group *open, regex_program *program);
 /* Whether a group of ASCII characters (of regex_range) has a character. */
-bool ci_regex_in_group(int32_t group, uint32_t c);
+bool ci_regex_parse_in_group(int32_t group, uint32_t c);
 #endif

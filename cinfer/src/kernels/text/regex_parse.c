@@ -122,7 +122,7 @@ static const unsigned char regex_groups[REGEX_GROUPS][8] = { /* pairs; 0, 0: no 
                                                             {48, 57, 65, 70, 97, 102},
                                                             {9, 10, 12, 13, 32, 32}};
 
-bool ci_regex_in_group(int32_t group, uint32_t c) {
+bool ci_regex_parse_in_group(int32_t group, uint32_t c) {
   const unsigned char *pairs = regex_groups[group];
   for (int i = 0; i < 8 && pairs[i + 1] != 0; i += 2) {
     if (c >= pairs[i] && c <= pairs[i + 1]) return true;
@@ -221,7 +221,7 @@ static ci_status regex_escaped(regex_reader *r, uint32_t *c) {
                      "brackets",
                      (int)letter);
   }
-  if (letter < 128 && !ci_regex_in_group(REGEX_ALNUM, letter)) return CI_OK;
+  if (letter < 128 && !ci_regex_parse_in_group(REGEX_ALNUM, letter)) return CI_OK;
   return regex_wrong(r, "RE2 has no such escape");
 }
 
@@ -341,7 +341,7 @@ static ci_status regex_name(regex_reader *r, bool *named) {
   *named = python || (regex_peek(r, "<") && r->end - r->at > 1 && r->at[1] != '=' && r->at[1] != '!');
   if (!*named) return CI_OK;
   const char *begin = r->at += python ? 2 : 1;
-  while (r->at != r->end && ci_regex_in_group(REGEX_WORD, (unsigned char)*r->at)) r->at++;
+  while (r->at != r->end && ci_regex_parse_in_group(REGEX_WORD, (unsigned char)*r->at)) r->at++;
   return r->at != begin && regex_take(r, ">") ? CI_OK : regex_wrong(r, "expected the name of a group, and '>'");
 }
 
@@ -472,7 +472,7 @@ static ci_status regex_one(regex_reader *r) {
   }
 }
 
-size_t ci_regex_most_open(ci_span pattern) {
+size_t ci_regex_parse_most_open(ci_span pattern) {
   size_t found = 1; /* the pattern itself */
   for (size_t i = 0; i < pattern.length && found <= REGEX_MOST_DEPTH; i++) found += pattern.data[i] == '(';
   return found;
