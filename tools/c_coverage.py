@@ -44,7 +44,8 @@ GROUPS = {
     "loader": "families base/* system/* model/* state/in_file",
     "planner": "plan/* model/needs model/ops session/plan_cache session/session_plan "
     "kernels/kernel kernels/ci_kernel kernels/kernel_shape",
-    "run": "session/* state/* plan/execute kernels/sequence kernels/one_nan system/threads base/out",
+    "run": "session/* state/* plan/execute kernels/sequence kernels/one_nan system/threads "
+    "base/out",
     "checkpoints": "checkpoint/*",
     "numbers": "math/* simd/* plan/half system/cpu system/float_mode",
     "kernels": "kernels/*/*",
